@@ -1,0 +1,137 @@
+#include "json/write.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/utf8.h"
+
+static void before_value(struct json_writer *w)
+{
+	if (w->need_comma)
+		buffer_putc(w->out, ',');
+	w->need_comma = true;
+}
+
+static void begin(struct json_writer *w, char c)
+{
+	before_value(w);
+	buffer_putc(w->out, c);
+	w->need_comma = false;
+}
+
+static void end(struct json_writer *w, char c)
+{
+	buffer_putc(w->out, c);
+	w->need_comma = true;
+}
+
+void json_object_begin(struct json_writer *w)
+{
+	begin(w, '{');
+}
+
+void json_object_end(struct json_writer *w)
+{
+	end(w, '}');
+}
+
+void json_array_begin(struct json_writer *w)
+{
+	begin(w, '[');
+}
+
+void json_array_end(struct json_writer *w)
+{
+	end(w, ']');
+}
+
+void json_key(struct json_writer *w, const char *key)
+{
+	json_string(w, key);
+	buffer_putc(w->out, ':');
+	w->need_comma = false;
+}
+
+/* Escapes one byte below 0x20, or one of: quote, backslash, DEL. */
+static void put_escaped(struct buffer *out, unsigned char c)
+{
+	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+
+	if (c == '"' || c == '\\')
+		buffer_printf(out, "\\%c", c);
+	else if (c < sizeof(letters) && letters[c])
+		buffer_printf(out, "\\%c", letters[c]);
+	else
+		buffer_printf(out, "\\u%04x", c);
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+void json_bytes(struct json_writer *w, const char *bytes, size_t n)
+{
+	size_t i = 0, start, len;
+
+	before_value(w);
+	buffer_putc(w->out, '"');
+	while (i < n) {
+		start = i;
+		while (i < n) {
+			if (is_plain((unsigned char)bytes[i]))
+				i++;
+			else if ((unsigned char)bytes[i] >= 0x80 &&
+			         (len = utf8_char(bytes + i, n - i, NULL)) > 0)
+				i += len;
+			else
+				break;
+		}
+		buffer_append(w->out, bytes + start, i - start);
+		if (i == n)
+			break;
+		if ((unsigned char)bytes[i] >= 0x80) {
+			buffer_puts(w->out, UTF8_REPLACEMENT);
+			i += utf8_bad(bytes + i, n - i);
+		} else {
+			put_escaped(w->out, (unsigned char)bytes[i++]);
+		}
+	}
+	buffer_putc(w->out, '"');
+}
+
+void json_string(struct json_writer *w, const char *text)
+{
+	if (text)
+		json_bytes(w, text, strlen(text));
+	else
+		json_null(w);
+}
+
+void json_int(struct json_writer *w, int64_t value)
+{
+	before_value(w);
+	buffer_printf(w->out, "%" PRId64, value);
+}
+
+void json_uint(struct json_writer *w, uint64_t value)
+{
+	before_value(w);
+	buffer_printf(w->out, "%" PRIu64, value);
+}
+
+void json_raw(struct json_writer *w, const char *json)
+{
+	before_value(w);
+	buffer_puts(w->out, json);
+}
+
+void json_bool(struct json_writer *w, bool value)
+{
+	json_raw(w, value ? "true" : "false");
+}
+
+void json_null(struct json_writer *w)
+{
+	json_raw(w, "null");
+}
