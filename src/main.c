@@ -1,4 +1,59 @@
-int main(void)
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "engine/result.h"
+
+static const struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{"run", cli_run, "run a command, supervised and with bounded output"},
+};
+
+void cli_complain(const char *format, ...)
 {
-	return 0;
+	va_list args;
+
+	va_start(args, format);
+	fputs("nacre: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+static int help(FILE *to)
+{
+	fputs("usage: nacre COMMAND [OPTIONS]\n\nThe shell that AI agents use.\n\n", to);
+	for (size_t i = 0; i < array_size(commands); i++)
+		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n'nacre COMMAND --help' shows the options of a command.\n", to);
+	return to == stdout ? 0 : EXIT_NACRE_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	if (fd_fill_standard() < 0)
+		return EXIT_NACRE_FAILED;
+	(void)sigaction(SIGPIPE, &ignore, NULL); /* a closed pipe is an error that we look at */
+	if (argc < 2)
+		return help(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return help(stdout);
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("nacre " NACRE_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < array_size(commands); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].main(argc - 1, argv + 1);
+	cli_complain("unknown command '%s'; 'nacre --help' lists them", argv[1]);
+	return EXIT_NACRE_FAILED;
 }

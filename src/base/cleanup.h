@@ -1,6 +1,7 @@
 #pragma once
 /*
- * Scoped ownership: a local owner releases what it holds when its scope ends, and a move is visible.
+ * Scoped ownership: a local owner releases what it holds when its scope ends, and a move is
+ *visible.
  *
  *	scoped(freep) char *name = NULL;
  *	scoped(fd_closep) int fd = -1;

@@ -22,11 +22,11 @@ struct error {
 /* Sets kind, code and text, and returns -SYS (-EINVAL for 0), so that a failing place is one
  * statement. */
 int error_set(struct error *err, enum error_kind kind, int sys, const char *format, ...)
-        __attribute__((format(printf, 4, 5)));
+	__attribute__((format(printf, 4, 5)));
 
 /* Puts "FORMAT: " in front of the text and returns the code the error already has. */
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A failed system call: the text gets strerror(SYS) behind it. */
 int error_sys(struct error *err, int sys, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));

@@ -45,9 +45,9 @@ void json_array_end(struct json_writer *w)
 	end(w, ']');
 }
 
-void json_key(struct json_writer *w, const char *key)
+void json_put_key(struct json_writer *w, const char *key)
 {
-	json_string(w, key);
+	json_put_string(w, key);
 	buffer_putc(w->out, ':');
 	w->need_comma = false;
 }
@@ -55,7 +55,8 @@ void json_key(struct json_writer *w, const char *key)
 /* Escapes one byte below 0x20, or one of: quote, backslash, DEL. */
 static void put_escaped(struct buffer *out, unsigned char c)
 {
-	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+	static const char letters[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
 
 	if (c == '"' || c == '\\')
 		buffer_printf(out, "\\%c", c);
@@ -70,7 +71,7 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-void json_bytes(struct json_writer *w, const char *bytes, size_t n)
+void json_put_bytes(struct json_writer *w, const char *bytes, size_t n)
 {
 	size_t i = 0, start, len;
 
@@ -100,38 +101,38 @@ void json_bytes(struct json_writer *w, const char *bytes, size_t n)
 	buffer_putc(w->out, '"');
 }
 
-void json_string(struct json_writer *w, const char *text)
+void json_put_string(struct json_writer *w, const char *text)
 {
 	if (text)
-		json_bytes(w, text, strlen(text));
+		json_put_bytes(w, text, strlen(text));
 	else
-		json_null(w);
+		json_put_null(w);
 }
 
-void json_int(struct json_writer *w, int64_t value)
+void json_put_int(struct json_writer *w, int64_t value)
 {
 	before_value(w);
 	buffer_printf(w->out, "%" PRId64, value);
 }
 
-void json_uint(struct json_writer *w, uint64_t value)
+void json_put_uint(struct json_writer *w, uint64_t value)
 {
 	before_value(w);
 	buffer_printf(w->out, "%" PRIu64, value);
 }
 
-void json_raw(struct json_writer *w, const char *json)
+void json_put_raw(struct json_writer *w, const char *json)
 {
 	before_value(w);
 	buffer_puts(w->out, json);
 }
 
-void json_bool(struct json_writer *w, bool value)
+void json_put_bool(struct json_writer *w, bool value)
 {
-	json_raw(w, value ? "true" : "false");
+	json_put_raw(w, value ? "true" : "false");
 }
 
-void json_null(struct json_writer *w)
+void json_put_null(struct json_writer *w)
 {
-	json_raw(w, "null");
+	json_put_raw(w, "null");
 }

@@ -20,12 +20,12 @@ void json_object_begin(struct json_writer *w);
 void json_object_end(struct json_writer *w);
 void json_array_begin(struct json_writer *w);
 void json_array_end(struct json_writer *w);
-void json_key(struct json_writer *w, const char *key); /* the next value belongs to it */
+void json_put_key(struct json_writer *w, const char *key); /* the next value belongs to it */
 
-void json_string(struct json_writer *w, const char *text); /* NULL is written as null */
-void json_bytes(struct json_writer *w, const char *bytes, size_t n);
-void json_int(struct json_writer *w, int64_t value);
-void json_uint(struct json_writer *w, uint64_t value);
-void json_bool(struct json_writer *w, bool value);
-void json_null(struct json_writer *w);
-void json_raw(struct json_writer *w, const char *json); /* a value that is JSON already */
+void json_put_string(struct json_writer *w, const char *text); /* NULL is written as null */
+void json_put_bytes(struct json_writer *w, const char *bytes, size_t n);
+void json_put_int(struct json_writer *w, int64_t value);
+void json_put_uint(struct json_writer *w, uint64_t value);
+void json_put_bool(struct json_writer *w, bool value);
+void json_put_null(struct json_writer *w);
+void json_put_raw(struct json_writer *w, const char *json); /* a value that is JSON already */

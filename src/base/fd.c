@@ -1,0 +1,113 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "base/buffer.h"
+
+void fd_close(int fd)
+{
+	int saved = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+int fd_write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+	ssize_t done;
+
+	while (n > 0) {
+		done = write(fd, p, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+int fd_read_all(int fd, struct buffer *into)
+{
+	ssize_t n;
+	char *to;
+
+	for (;;) {
+		to = buffer_reserve(into, 16384);
+		if (!to)
+			return buffer_error(into);
+		n = read(fd, to, 16384);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		into->len += (size_t)n;
+		into->data[into->len] = '\0';
+	}
+}
+
+int fd_set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
+	return 0;
+}
+
+int fd_fill_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+	} while (fd < 3);
+	close(fd);
+	return 0;
+}
+
+void fd_close_except(const int *keep, size_t count)
+{
+	unsigned from = 3, next;
+
+	for (;;) {
+		next = ~0U;
+		for (size_t i = 0; i < count; i++)
+			if (keep[i] >= 0 && (unsigned)keep[i] >= from && (unsigned)keep[i] < next)
+				next = (unsigned)keep[i];
+		if (next > from)
+			(void)close_range(from, next == ~0U ? ~0U : next - 1, 0);
+		if (next == ~0U)
+			return;
+		from = next + 1;
+	}
+}
+
+int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n)
+{
+	scoped(fd_closep) int fd = -1;
+	char temporary[256];
+	int r;
+
+	r = snprintf(temporary, sizeof(temporary), ".%s.new", name);
+	if (r < 0 || (size_t)r >= sizeof(temporary))
+		return -ENAMETOOLONG;
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = fd_write_all(fd, bytes, n);
+	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = -errno;
+	if (r < 0)
+		unlinkat(dir_fd, temporary, 0);
+	return r;
+}

@@ -1,0 +1,31 @@
+#pragma once
+/*
+ * File descriptors: closing, whole reads and writes, whole small files.
+ */
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+
+struct buffer;
+struct error;
+
+void fd_close(int fd); /* -1 is fine; errno is kept */
+DEFINE_CLEANUP(int, fd_close);
+
+/* Both loop over short transfers and EINTR: 0, or a negative errno. */
+int fd_write_all(int fd, const void *bytes, size_t n);
+/* Reads to the end of the file; the buffer's limit holds (-E2BIG). */
+int fd_read_all(int fd, struct buffer *into);
+
+int fd_set_nonblocking(int fd);
+
+/* The lowest descriptors that nobody owns are dangerous: a file opened as number 2 receives error
+ * messages. Fills 0, 1 and 2 with /dev/null where they are closed. */
+int fd_fill_standard(void);
+
+/* Closes every descriptor from 3 up but these; -1 in the list is passed over. */
+void fd_close_except(const int *keep, size_t count);
+
+/* Replaces the file NAME in the directory by these bytes: readers see the old file or the new one,
+ * never a part. Leaves nothing behind on failure. */
+int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n);

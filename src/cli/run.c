@@ -1,0 +1,217 @@
+/*
+ * `nacre run`: one request, foreground. nacre itself only waits: for the keeper's packets, for
+ * signals, and on a terminal for the time to turn the spinner. If it is killed the keeper goes on.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/batch.h"
+#include "cli/cli.h"
+#include "cli/run-options.h"
+#include "cli/terminal.h"
+#include "engine/engine.h"
+#include "engine/result.h"
+#include "loop/loop.h"
+
+#define TICK_MS     80
+#define WATCHDOG_MS 15000 /* beyond all of the keeper's own limits */
+
+struct run {
+	struct loop *loop;
+	struct loop_source control, signals;
+	struct loop_timer tick, watchdog;
+	struct terminal terminal;
+	struct engine_run *engine_run;
+	int stop_signal;
+};
+
+static int on_packet(struct loop_source *s, uint32_t events)
+{
+	struct run *run = container_of(s, struct run, control);
+	struct task *task = engine_run_task(run->engine_run);
+
+	switch (task_receive(task)) {
+	case TASK_NOTHING:
+		break;
+	case TASK_OUTPUT:
+		terminal_follow(&run->terminal, task->dir_fd, loop_now(run->loop));
+		break;
+	case TASK_ENDED:
+	case TASK_LOST:
+		terminal_follow(&run->terminal, task->dir_fd, loop_now(run->loop));
+		loop_stop(run->loop);
+		break;
+	}
+	return 0;
+}
+
+/* The first signal asks the command to end, the second insists. */
+static int on_signal(struct loop_source *s, uint32_t events)
+{
+	struct run *run = container_of(s, struct run, signals);
+	struct signalfd_siginfo info;
+
+	if (read(s->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return 0;
+	task_stop(engine_run_task(run->engine_run), run->stop_signal != 0);
+	run->stop_signal = (int)info.ssi_signo;
+	return 0;
+}
+
+static int on_tick(struct loop_timer *t)
+{
+	struct run *run = container_of(t, struct run, tick);
+
+	terminal_tick(&run->terminal, loop_now(run->loop));
+	return loop_timer_set(run->loop, t, loop_now(run->loop) + TICK_MS, on_tick);
+}
+
+/* A keeper that was stopped or starved does not report: without it, its init ends the command. */
+static int on_watchdog(struct loop_timer *t)
+{
+	struct run *run = container_of(t, struct run, watchdog);
+
+	task_kill_keeper(engine_run_task(run->engine_run));
+	return 0;
+}
+
+static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, struct error *err)
+{
+	struct task *task = engine_run_task(run->engine_run);
+	int64_t now;
+	int r;
+
+	r = loop_new(&run->loop, err);
+	if (r < 0)
+		return r;
+	now = loop_now(run->loop);
+	r = loop_add(run->loop, &run->control, task->control, EPOLLIN, on_packet, err);
+	if (r == 0)
+		r = loop_add(run->loop, &run->signals, signal_fd, EPOLLIN, on_signal, err);
+	if (r == 0)
+		r = loop_timer_set(run->loop, &run->watchdog, now + patience_ms, on_watchdog);
+	if (r == 0 && run->terminal.fancy)
+		r = loop_timer_set(run->loop, &run->tick, now + TICK_MS, on_tick);
+	if (r == 0)
+		r = loop_run(run->loop);
+	loop_remove(&run->control);
+	loop_remove(&run->signals);
+	loop_timer_clear(&run->watchdog);
+	loop_timer_clear(&run->tick);
+	run->loop = loop_free(run->loop);
+	return r;
+}
+
+static int print_json(const struct result *r)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	int code = result_write_json(r, &text);
+
+	buffer_putc(&text, '\n');
+	if (code < 0 || buffer_error(&text) < 0)
+		return -ENOMEM;
+	return fd_write_all(STDOUT_FILENO, text.data, text.len);
+}
+
+static int print_text(const struct result *r, const struct terminal *t)
+{
+	int code = 0;
+
+	for (int i = 0; i < 2 && code == 0; i++) {
+		const struct view *v = &r->views[i];
+		int to = i == 0 || r->output_mode == OUTPUT_STDERR ? STDOUT_FILENO : STDERR_FILENO;
+
+		if (!result_shows(r, i))
+			continue;
+		/* What was shown live is not repeated. */
+		if (!t->live || t->shown[i] == 0)
+			code = fd_write_all(to, v->text ? v->text : "", v->len);
+		if (code == 0 && !t->live && v->notice &&
+		    !strstr(v->text ? v->text : "", v->notice))
+			cli_complain("%s", v->notice);
+	}
+	if (r->reason[0])
+		cli_complain("%s", r->reason);
+	for (int i = 0; i < r->notice_count; i++)
+		cli_complain("%s", r->notices[i]);
+	return code;
+}
+
+static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
+{
+	struct run run = {0};
+	scoped(result_donep) struct result result = {0};
+	struct error err = {0};
+	int r, exit_code;
+
+	terminal_init(&run.terminal, !o->json, o->quiet);
+	o->request.follow = run.terminal.live;
+	r = engine_start(engine, &o->request, &run.engine_run, &err);
+	if (r < 0) {
+		cli_complain("%s", err.text);
+		return EXIT_NACRE_FAILED;
+	}
+	if (engine_run_task(run.engine_run)) {
+		int64_t limit = o->request.timeout_ms > 0 ? o->request.timeout_ms
+		                                          : engine->settings.timeout_default_ms;
+
+		if (limit > engine->settings.timeout_max_ms)
+			limit = engine->settings.timeout_max_ms;
+		terminal_begin(&run.terminal, o->request.description, clock_now_ms());
+		r = wait_for_end(&run, signal_fd, limit + engine->settings.grace_ms + WATCHDOG_MS,
+		                 &err);
+		if (r < 0)
+			cli_complain("%s", err.text);
+	}
+	engine_result(engine, run.engine_run, &result);
+	exit_code = result.exit_code;
+	if (result.stopped && run.stop_signal)
+		exit_code = result.exit_code = 128 + run.stop_signal;
+	terminal_end(&run.terminal, &result);
+	r = o->json ? print_json(&result) : print_text(&result, &run.terminal);
+	terminal_done(&run.terminal);
+	if (r < 0) {
+		/* Nobody got the result: what it stands on is kept. */
+		cli_complain("standard output: %s", strerrordesc_np(-r));
+		if (result.task_id[0])
+			cli_complain("the output of task %s is kept in %s", result.task_id,
+			             engine->store.path);
+		exit_code = EXIT_NACRE_FAILED;
+	}
+	engine_run_done(engine, run.engine_run, result.output_kept || r < 0);
+	return exit_code;
+}
+
+int cli_run(int argc, char **argv)
+{
+	scoped(fd_closep) int signal_fd = -1;
+	struct run_options o;
+	struct engine engine;
+	sigset_t signals;
+	int exit_code;
+
+	if (run_options_read(argc, argv, &o, &exit_code) < 0)
+		return exit_code;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	signal_fd = loop_signal_fd(&signals);
+	if (signal_fd < 0) {
+		cli_complain("signals: %s", strerrordesc_np(-signal_fd));
+		return EXIT_NACRE_FAILED;
+	}
+	engine_init(&engine, (const char *const *)environ);
+	engine.settings = o.settings;
+	exit_code = o.batch ? cli_batch(&engine, &o, signal_fd) : run_one(&engine, &o, signal_fd);
+	engine_done(&engine);
+	return exit_code;
+}

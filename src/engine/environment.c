@@ -1,0 +1,112 @@
+#include "engine/environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+
+#define EXTRA_MAX    256
+#define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* A name that ends in '*' stands for all names that begin so. */
+static const char *const passed[] = {"PATH",     "HOME", "USER", "LOGNAME", "LANG",
+                                     "LANGUAGE", "LC_*", "TZ",   "TMPDIR"};
+
+/* These change what bash or the dynamic loader runs, before the first word of the command does. */
+static const char *const refused[] = {
+	"LD_*",      "GLIBC_TUNABLES", "GCONV_PATH",    "BASH_ENV",       "ENV",
+	"SHELLOPTS", "BASHOPTS",       "PS4",           "CDPATH",         "GLOBIGNORE",
+	"IFS",       "BASH_FUNC_*",    "BASH_XTRACEFD", "PROMPT_COMMAND", "NACRE_*",
+	"MALLOC_*",  "LOCPATH",        "NLSPATH",
+};
+
+static bool name_matches(const char *pattern, const char *name, size_t n)
+{
+	size_t p = strlen(pattern);
+
+	if (pattern[p - 1] == '*')
+		return n >= p - 1 && strncmp(pattern, name, p - 1) == 0;
+	return n == p && strncmp(pattern, name, n) == 0;
+}
+
+static bool name_in(const char *const *list, size_t count, const char *name, size_t n)
+{
+	for (size_t i = 0; i < count; i++)
+		if (name_matches(list[i], name, n))
+			return true;
+	return false;
+}
+
+/* Puts NAME=VALUE in place of an older value, or at the end. */
+static void set(const char **env, size_t *count, const char *assignment)
+{
+	size_t n = (size_t)(strchrnul(assignment, '=') - assignment) + 1;
+
+	for (size_t i = 0; i < *count; i++)
+		if (strncmp(env[i], assignment, n) == 0) {
+			env[i] = assignment;
+			return;
+		}
+	env[(*count)++] = assignment;
+}
+
+static int check(const char *assignment, struct error *err)
+{
+	size_t n = (size_t)(strchrnul(assignment, '=') - assignment);
+
+	if (n == 0 || assignment[n] != '=')
+		return error_set(err, ERROR_INPUT, EINVAL, "environment: '%.60s' is not NAME=VALUE",
+		                 assignment);
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)assignment[i]) && assignment[i] != '_')
+			return error_set(err, ERROR_INPUT, EINVAL,
+			                 "environment: '%.60s' is not a variable name", assignment);
+	if (isdigit((unsigned char)assignment[0]))
+		return error_set(err, ERROR_INPUT, EINVAL,
+		                 "environment: a name cannot begin with a digit: '%.60s'",
+		                 assignment);
+	if (name_in(refused, array_size(refused), assignment, n))
+		return error_set(
+			err, ERROR_INPUT, EPERM,
+			"environment: %.*s cannot be set: it changes what the shell or the loader "
+			"runs",
+			(int)n, assignment);
+	return 0;
+}
+
+int environment_build(struct arena *arena, const char *const *base, const char *const *extra,
+                      const char *cwd, const char *const **ret_env, struct error *err)
+{
+	const char **env;
+	const char *pwd;
+	size_t extra_count = 0, base_count = 0, count = 0;
+	int r;
+
+	while (base[base_count])
+		base_count++;
+	for (; extra && extra[extra_count]; extra_count++)
+		if (extra_count == EXTRA_MAX)
+			return error_set(err, ERROR_LIMIT, E2BIG,
+			                 "environment: more than %d variables", EXTRA_MAX);
+	env = arena_new_array(arena, const char *, base_count + extra_count + 4);
+	pwd = arena_printf(arena, "PWD=%s", cwd);
+	if (!env || !pwd)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	set(env, &count, DEFAULT_PATH);
+	set(env, &count, "TERM=dumb"); /* there is no terminal */
+	for (size_t i = 0; i < base_count; i++)
+		if (name_in(passed, array_size(passed), base[i],
+		            (size_t)(strchrnul(base[i], '=') - base[i])))
+			set(env, &count, base[i]);
+	set(env, &count, pwd);
+	for (size_t i = 0; i < extra_count; i++) {
+		r = check(extra[i], err);
+		if (r < 0)
+			return r;
+		set(env, &count, extra[i]);
+	}
+	*ret_env = env;
+	return 0;
+}

@@ -1,0 +1,105 @@
+/*
+ * The names of the members are a contract with programs: spec and man page list them.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "engine/result.h"
+#include "json/write.h"
+
+/* A missing word is null. */
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text && *text ? text : NULL);
+}
+
+static void put_view(struct json_writer *w, const char *key, const struct view *v)
+{
+	json_put_key(w, key);
+	json_put_bytes(w, v->text ? v->text : "", v->len);
+}
+
+static void put_output(struct json_writer *w, const struct result *r)
+{
+	if (r->output_mode == OUTPUT_MERGED) {
+		put_view(w, "output", &r->views[0]);
+	} else {
+		if (result_shows(r, 0))
+			put_view(w, "stdout", &r->views[0]);
+		if (result_shows(r, 1))
+			put_view(w, "stderr", &r->views[1]);
+	}
+	json_put_key(w, "truncated");
+	json_put_bool(w, (result_shows(r, 0) && r->views[0].truncated) ||
+	                         (result_shows(r, 1) && r->views[1].truncated));
+	json_put_key(w, "stdout_bytes");
+	json_put_uint(w, r->report.streams[0].bytes);
+	json_put_key(w, "stderr_bytes");
+	json_put_uint(w, r->report.streams[1].bytes);
+	put_text(w, "output_file", r->output_kept ? r->output_files[0] : NULL);
+	put_text(w, "stderr_file", r->output_kept ? r->output_files[1] : NULL);
+}
+
+/* What really was in force. The list of what was not is as long as it is. */
+static void put_sandbox(struct json_writer *w, const struct result *r)
+{
+	static const char *const missing[] = {"namespaces", "landlock", "seccomp", "cgroup"};
+
+	json_put_key(w, "sandbox");
+	json_object_begin(w);
+	json_put_key(w, "layers");
+	json_array_begin(w);
+	if (r->ran)
+		json_put_string(w, "no_new_privs");
+	json_array_end(w);
+	json_put_key(w, "missing");
+	json_array_begin(w);
+	for (size_t i = 0; i < array_size(missing); i++)
+		json_put_string(w, missing[i]);
+	json_array_end(w);
+	json_object_end(w);
+}
+
+int result_write_json(const struct result *r, struct buffer *into)
+{
+	struct json_writer w = {.out = into};
+	char signal_name[32] = "";
+
+	if (r->signal)
+		snprintf(signal_name, sizeof(signal_name), "SIG%s",
+		         sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+	json_object_begin(&w);
+	json_put_key(&w, "success");
+	json_put_bool(&w, r->success);
+	json_put_key(&w, "exit_code");
+	json_put_int(&w, r->exit_code);
+	put_text(&w, "signal", signal_name);
+	json_put_key(&w, "timed_out");
+	json_put_bool(&w, r->timed_out);
+	json_put_key(&w, "duration_ms");
+	json_put_int(&w, r->report.duration_ms);
+	put_output(&w, r);
+	put_text(&w, "task_id", r->task_id);
+	put_text(&w, "verdict", NULL); /* no policy decides yet */
+	put_text(&w, "reason", r->reason);
+	json_put_key(&w, "killed");
+	json_put_int(&w, r->report.killed);
+	json_put_key(&w, "notices");
+	json_array_begin(&w);
+	for (int i = 0; i < r->notice_count; i++)
+		json_put_string(&w, r->notices[i]);
+	json_array_end(&w);
+	put_sandbox(&w, r);
+	json_put_key(&w, "usage");
+	json_object_begin(&w);
+	json_put_key(&w, "cpu_ms");
+	json_put_int(&w, r->report.cpu_ms);
+	json_put_key(&w, "max_rss_kb");
+	json_put_int(&w, r->report.max_rss_kb);
+	json_object_end(&w);
+	json_object_end(&w);
+	return buffer_error(into);
+}

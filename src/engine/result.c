@@ -1,0 +1,218 @@
+#include "engine/result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/number.h"
+#include "output/capture.h"
+#include "process/spawn.h"
+#include "task/task.h"
+
+static const char *const stream_files[2] = {"out", "err"};
+
+static void __attribute__((format(printf, 2, 3))) notice(struct result *r, const char *format, ...)
+{
+	va_list args;
+
+	if (r->notice_count == RESULT_NOTICES_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(r->notices[r->notice_count++], sizeof(r->notices[0]), format, args);
+	va_end(args);
+}
+
+bool result_shows(const struct result *r, int stream)
+{
+	switch (r->output_mode) {
+	case OUTPUT_SEPARATE:
+		return true;
+	case OUTPUT_MERGED:
+	case OUTPUT_STDOUT:
+		return stream == 0;
+	case OUTPUT_STDERR:
+		return stream == 1;
+	case OUTPUT_MODE_MAX:
+		break;
+	}
+	return false;
+}
+
+/* Why a start failed, in the words of somebody who typed the command. */
+static void explain_failure(struct result *r, const struct keeper_order *o)
+{
+	const char *name = o->argv[0];
+	int sys = r->report.sys;
+
+	if (r->report.step == CHILD_CWD) {
+		r->exit_code = EXIT_NACRE_FAILED;
+		snprintf(r->reason, sizeof(r->reason), "working directory '%.150s': %s", o->cwd,
+		         strerrordesc_np(sys));
+	} else if (r->report.step != CHILD_EXEC) {
+		r->exit_code = EXIT_NACRE_FAILED;
+		snprintf(r->reason, sizeof(r->reason), "cannot start the command: %s: %s",
+		         process_step_text(r->report.step), strerrordesc_np(sys));
+	} else if (sys == ENOENT) {
+		r->exit_code = EXIT_NOT_FOUND;
+		snprintf(r->reason, sizeof(r->reason),
+		         strchr(name, '/') ? "%.150s: no such file, or its interpreter is missing"
+		                           : "%.150s: command not found",
+		         name);
+	} else {
+		r->exit_code = EXIT_NOT_EXECUTABLE;
+		snprintf(r->reason, sizeof(r->reason), "%.150s: cannot be executed: %s", name,
+		         sys == E2BIG ? "its arguments and environment are too long for the system"
+		                      : strerrordesc_np(sys));
+	}
+}
+
+static void explain_end(struct result *r, const struct keeper_order *o)
+{
+	int status = r->report.status;
+	char limit[32];
+
+	r->ran = true;
+	switch (r->report.end) {
+	case KEEPER_END_EXITED:
+		if (WIFSIGNALED(status))
+			r->signal = WTERMSIG(status);
+		r->exit_code = WIFSIGNALED(status) ? 128 + r->signal : WEXITSTATUS(status);
+		r->success = r->exit_code == 0;
+		break;
+	case KEEPER_END_TIMEOUT:
+		r->timed_out = true;
+		r->exit_code = EXIT_TIMED_OUT;
+		r->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		number_format_duration(o->timeout_ms, limit);
+		snprintf(r->reason, sizeof(r->reason), "timed out after %s", limit);
+		break;
+	case KEEPER_END_STOPPED:
+		r->stopped = true;
+		r->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		r->exit_code = 128 + SIGTERM;
+		snprintf(r->reason, sizeof(r->reason), "stopped");
+		break;
+	case KEEPER_END_FAILED:
+		r->ran = false;
+		explain_failure(r, o);
+		break;
+	case KEEPER_END_LOST:
+		r->exit_code = EXIT_NACRE_FAILED;
+		snprintf(r->reason, sizeof(r->reason),
+		         "the command's init process was killed; the command was ended and its "
+		         "status is "
+		         "not known");
+		break;
+	case KEEPER_END_MAX:
+		break;
+	}
+}
+
+/* After the death of a keeper the files hold all that was read of the output. */
+static void load_capture(struct task *t, int stream, const struct keeper_order *o)
+{
+	scoped(capture_freep) struct capture *c = NULL;
+	scoped(fd_closep) int fd = -1;
+	char bytes[65536];
+	ssize_t n;
+
+	if (t->dir_fd >= 0)
+		fd = openat(t->dir_fd, stream_files[stream], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || capture_new(&o->kept, &c, NULL) < 0)
+		return;
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		capture_append(c, bytes, (size_t)n);
+	if (capture_copy(c, &t->captures[stream], NULL) == 0) {
+		t->report.streams[stream].bytes = capture_counts(c)->bytes;
+		t->report.streams[stream].file_bytes = capture_counts(c)->bytes;
+	}
+}
+
+static void fill_view(struct result *r, const struct result_facts *f, int stream)
+{
+	const struct keeper_stream *s = &r->report.streams[stream];
+	const struct capture_snapshot *snapshot = &f->task->captures[stream];
+	struct view_file file = {.dropped_bytes = s->dropped_bytes, .lost_bytes = s->lost_bytes};
+	struct view *v = &r->views[stream];
+
+	if (s->file_bytes > 0 || (s->bytes > 0 && s->lost_bytes < s->bytes))
+		snprintf(r->output_files[stream], sizeof(r->output_files[stream]), "%s/%s/%s",
+		         f->store->path, f->task->id, stream_files[stream]);
+	if (r->output_files[stream][0])
+		file.name = r->output_files[stream];
+	else
+		file.why_not = s->lost_errno ? strerrordesc_np(s->lost_errno) : NULL;
+	if (view_make(snapshot, f->view, &file, v, NULL) < 0) {
+		notice(r, "out of memory while preparing the output");
+		r->output_kept = true;
+	}
+	if (s->bytes > 0 &&
+	    (v->truncated || v->binary || v->replaced > 0 || !result_shows(r, stream)))
+		r->output_kept = true;
+	if (s->lost_bytes > 0 && s->lost_errno)
+		notice(r, "%llu bytes of %s could not be written to disk (%s)",
+		       (unsigned long long)s->lost_bytes, stream ? "stderr" : "output",
+		       strerrordesc_np(s->lost_errno));
+	if (s->dropped_bytes > 0)
+		notice(r,
+		       "%llu bytes in the middle of %s were dropped from the file: its cap was "
+		       "reached",
+		       (unsigned long long)s->dropped_bytes, stream ? "stderr" : "the output");
+}
+
+static void note_circumstances(struct result *r, const struct result_facts *f)
+{
+	char asked[32], granted[32];
+
+	if (f->store->notice[0])
+		notice(r, "%s", f->store->notice);
+	if (f->timeout_asked_ms > 0) {
+		number_format_duration(f->timeout_asked_ms, asked);
+		number_format_duration(f->order->timeout_ms, granted);
+		notice(r, "the time limit of %s was lowered to the maximum of %s", asked, granted);
+	}
+	if (r->report.killed > 0)
+		notice(r, "%d process%s still alive at the end and had to be killed",
+		       r->report.killed, r->report.killed == 1 ? " was" : "es were");
+	if (r->report.survivors > 0)
+		notice(r, "%d process%s could not be killed", r->report.survivors,
+		       r->report.survivors == 1 ? "" : "es");
+}
+
+void result_fill(struct result *r, const struct result_facts *f)
+{
+	*r = (struct result){.output_mode = f->output_mode, .exit_code = EXIT_NACRE_FAILED};
+	if (f->refusal) {
+		snprintf(r->reason, sizeof(r->reason), "%s", f->refusal->text);
+		note_circumstances(r, f);
+		return;
+	}
+	memcpy(r->task_id, f->task->id, sizeof(r->task_id));
+	r->report = f->task->report;
+	if (f->task->lost) {
+		snprintf(r->reason, sizeof(r->reason),
+		         "the keeper of this command was killed; the command was ended with it");
+		load_capture(f->task, 0, f->order);
+		load_capture(f->task, 1, f->order);
+		r->report = f->task->report;
+		r->ran = true;
+		r->output_kept = true;
+	} else {
+		explain_end(r, f->order);
+	}
+	for (int i = 0; i < (f->output_mode == OUTPUT_MERGED ? 1 : 2); i++)
+		fill_view(r, f, i);
+	note_circumstances(r, f);
+}
+
+void result_done(struct result *r)
+{
+	view_done(&r->views[0]);
+	view_done(&r->views[1]);
+}

@@ -1,0 +1,67 @@
+#pragma once
+/*
+ * Result: what came of a request, complete for any caller; the doors choose words and shape.
+ */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "engine/request.h"
+#include "keeper/report.h"
+#include "output/view.h"
+#include "task/store.h"
+
+struct buffer;
+struct error;
+struct keeper_order;
+struct task;
+
+enum {
+	EXIT_TIMED_OUT = 124,
+	EXIT_NACRE_FAILED = 125,
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127
+};
+
+#define RESULT_NOTICES_MAX 8
+
+struct result {
+	bool success; /* it ran, and ended with 0 */
+	int exit_code;
+	int signal; /* that ended the command; 0: none */
+	bool timed_out;
+	bool stopped;
+	bool ran;
+	char task_id[STORE_ID_MAX];
+	char reason[256]; /* why it did not run or has no status of its own; empty: it has */
+	enum output_mode output_mode;
+	struct view views[2];                /* stdout (or all, when merged) and stderr */
+	char output_files[2][PATH_MAX + 64]; /* empty: not kept */
+	bool output_kept;
+	struct keeper_report report;
+	char notices[RESULT_NOTICES_MAX][400];
+	int notice_count;
+};
+
+/* All that a result is made from. */
+struct result_facts {
+	const struct keeper_order *order;
+	enum output_mode output_mode;
+	int64_t timeout_asked_ms;
+	const struct error *refusal; /* or NULL: there was a task */
+	struct task *task;
+	const struct store *store;
+	const struct view_limits *view;
+};
+
+void result_fill(struct result *r, const struct result_facts *facts);
+void result_done(struct result *r);
+static inline void result_donep(struct result *r)
+{
+	result_done(r);
+}
+
+/* Whether this stream is part of the answer, by the output mode. */
+bool result_shows(const struct result *r, int stream);
+
+/* One JSON object, without a newline. */
+int result_write_json(const struct result *r, struct buffer *into);

@@ -1,0 +1,27 @@
+#pragma once
+/*
+ * Control: the packets between a keeper and whoever started it.
+ */
+#include <stddef.h>
+
+struct buffer;
+struct error;
+
+enum control_kind {                 /* from the keeper */
+	            CONTROL_OUTPUT, /* there is more in the spool files */
+	            CONTROL_REPORT, /* the end: a report as JSON, and a descriptor with both
+	                               captures */
+};
+
+enum control_order {                   /* to the keeper */
+	             CONTROL_STOP,     /* SIGTERM, grace, SIGKILL */
+	             CONTROL_STOP_NOW, /* SIGKILL */
+};
+
+/* TEXT may be NULL; FD -1. Never waits: 0, -EAGAIN when the peer does not read, -EPIPE when it is
+ * gone. */
+int control_send(int socket, enum control_kind kind, const char *text, size_t n, int fd);
+
+/* 1: a packet came (its text replaces *TEXT, *ret_fd is -1 or owned by the caller); 0: nothing yet;
+ * -EPIPE: the keeper is gone; -EBADMSG. */
+int control_receive(int socket, enum control_kind *ret_kind, struct buffer *text, int *ret_fd);

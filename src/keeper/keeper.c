@@ -1,0 +1,566 @@
+/*
+ * One process, one command, no threads: ppoll over the starter's socket, init's socket and the two
+ * pipes, with one deadline. The life of the command is the table `life` below, state by event.
+ *
+ * Nothing here waits for a peer that may not answer: a starter that does not read gets no more
+ * packets, an init that does not obey is killed and its tree taken over, a pipe that a stranger
+ * holds open is left after a bounded drain.
+ */
+#include "keeper/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "keeper/control.h"
+#include "keeper/order.h"
+#include "keeper/report.h"
+#include "keeper/search.h"
+#include "output/capture.h"
+#include "output/spool.h"
+#include "process/spawn.h"
+
+#define READ_BYTES        ((size_t)256 << 10)
+#define PIPE_BYTES        (1 << 20) /* asked for when a stream keeps filling its pipe */
+#define FULL_READS        4
+#define LINGER_QUIET_MS   50  /* a background job that is still printing may go on this long ... */
+#define LINGER_MAX_MS     500 /* ... and no longer after the command itself has ended */
+#define LEFTOVER_GRACE_MS 200
+#define KILL_WAIT_MS      6000 /* init gives up by itself a little earlier */
+#define DRAIN_MS          250
+#define DEADLINE_NONE     INT64_MAX
+
+enum state {
+	RUNNING,
+	LINGER,   /* the command has ended, others of its tree have not */
+	LEFTOVER, /* these were asked to end */
+	ENDING,   /* the whole tree was asked to end: time limit, or a stop */
+	KILLING,  /* the whole tree was killed */
+	DRAIN,    /* nothing lives; what is in the pipes is read */
+	DONE,
+	STATE_MAX,
+};
+
+enum event {
+	EV_FAILED,    /* the command could not be executed */
+	EV_EXITED,    /* the command has ended */
+	EV_LEFTOVER,  /* the same, and others live on */
+	EV_GONE,      /* nothing is left */
+	EV_INIT_LOST, /* init was killed */
+	EV_DEADLINE,
+	EV_STOP,
+	EV_STOP_NOW,
+	EV_MAX,
+};
+
+struct stream {
+	int fd; /* -1: ended */
+	const char *name;
+	struct capture *capture;
+	struct spool *spool;
+	bool tried_spool;
+	int full_reads;
+};
+
+struct keeper {
+	struct keeper_fds fds;
+	struct keeper_order order;
+	struct process *process;
+	struct stream streams[2];
+	enum state state;
+	int64_t deadline, linger_end;
+	int64_t started_at; /* monotonic */
+	struct keeper_report report;
+	bool starter_gone;
+	char *buffer;
+};
+
+typedef enum state (*life_action)(struct keeper *k);
+
+static void set_deadline(struct keeper *k, int64_t from_now_ms)
+{
+	k->deadline = clock_now_ms() + from_now_ms;
+}
+
+static enum state stay(struct keeper *k)
+{
+	return k->state;
+}
+
+static enum state on_failed(struct keeper *k)
+{
+	k->report.end = KEEPER_END_FAILED;
+	return k->state; /* init reaps the child and says goodbye next */
+}
+
+static enum state on_leftover(struct keeper *k)
+{
+	k->linger_end = clock_now_ms() + LINGER_MAX_MS;
+	set_deadline(k, LINGER_QUIET_MS);
+	return LINGER;
+}
+
+static enum state linger_over(struct keeper *k)
+{
+	process_order(k->process, INIT_TERM);
+	set_deadline(k, LEFTOVER_GRACE_MS);
+	return LEFTOVER;
+}
+
+static enum state end_tree(struct keeper *k, enum keeper_end end)
+{
+	k->report.end = end;
+	process_order(k->process, INIT_TERM);
+	set_deadline(k, k->order.grace_ms);
+	return ENDING;
+}
+
+static enum state on_timeout(struct keeper *k)
+{
+	return end_tree(k, KEEPER_END_TIMEOUT);
+}
+
+static enum state on_stop(struct keeper *k)
+{
+	return end_tree(k, KEEPER_END_STOPPED);
+}
+
+static enum state kill_tree(struct keeper *k)
+{
+	process_order(k->process, INIT_KILL);
+	set_deadline(k, KILL_WAIT_MS);
+	return KILLING;
+}
+
+static enum state on_stop_now(struct keeper *k)
+{
+	k->report.end = KEEPER_END_STOPPED;
+	return kill_tree(k);
+}
+
+static enum state on_gone(struct keeper *k)
+{
+	set_deadline(k, DRAIN_MS);
+	return DRAIN;
+}
+
+static enum state take_over(struct keeper *k)
+{
+	k->report.killed += process_take_over(k->process);
+	return on_gone(k);
+}
+
+/* The status of the command went with init, unless it had ended before. */
+static enum state on_init_lost(struct keeper *k)
+{
+	if (k->state == RUNNING && k->report.end == KEEPER_END_EXITED)
+		k->report.end = KEEPER_END_LOST;
+	return take_over(k);
+}
+
+static enum state finish(struct keeper *k)
+{
+	return DONE;
+}
+
+static const life_action life[STATE_MAX][EV_MAX] = {
+	[RUNNING] = {[EV_FAILED] = on_failed,
+                     [EV_EXITED] = stay,
+                     [EV_LEFTOVER] = on_leftover,
+                     [EV_GONE] = on_gone,
+                     [EV_INIT_LOST] = on_init_lost,
+                     [EV_DEADLINE] = on_timeout,
+                     [EV_STOP] = on_stop,
+                     [EV_STOP_NOW] = on_stop_now},
+	[LINGER] = {[EV_FAILED] = stay,
+                    [EV_EXITED] = stay,
+                    [EV_LEFTOVER] = stay,
+                    [EV_GONE] = on_gone,
+                    [EV_INIT_LOST] = on_init_lost,
+                    [EV_DEADLINE] = linger_over,
+                    [EV_STOP] = linger_over,
+                    [EV_STOP_NOW] = kill_tree},
+	[LEFTOVER] = {[EV_FAILED] = stay,
+                      [EV_EXITED] = stay,
+                      [EV_LEFTOVER] = stay,
+                      [EV_GONE] = on_gone,
+                      [EV_INIT_LOST] = on_init_lost,
+                      [EV_DEADLINE] = kill_tree,
+                      [EV_STOP] = stay,
+                      [EV_STOP_NOW] = kill_tree},
+	[ENDING] = {[EV_FAILED] = stay,
+                    [EV_EXITED] = stay,
+                    [EV_LEFTOVER] = stay,
+                    [EV_GONE] = on_gone,
+                    [EV_INIT_LOST] = on_init_lost,
+                    [EV_DEADLINE] = kill_tree,
+                    [EV_STOP] = stay,
+                    [EV_STOP_NOW] = kill_tree},
+	[KILLING] = {[EV_FAILED] = stay,
+                     [EV_EXITED] = stay,
+                     [EV_LEFTOVER] = stay,
+                     [EV_GONE] = on_gone,
+                     [EV_INIT_LOST] = on_init_lost,
+                     [EV_DEADLINE] = take_over,
+                     [EV_STOP] = stay,
+                     [EV_STOP_NOW] = stay},
+	[DRAIN] = {[EV_FAILED] = stay,
+                   [EV_EXITED] = stay,
+                   [EV_LEFTOVER] = stay,
+                   [EV_GONE] = stay,
+                   [EV_INIT_LOST] = stay,
+                   [EV_DEADLINE] = finish,
+                   [EV_STOP] = stay,
+                   [EV_STOP_NOW] = stay},
+	[DONE] = {[EV_FAILED] = stay,
+                  [EV_EXITED] = stay,
+                  [EV_LEFTOVER] = stay,
+                  [EV_GONE] = stay,
+                  [EV_INIT_LOST] = stay,
+                  [EV_DEADLINE] = stay,
+                  [EV_STOP] = stay,
+                  [EV_STOP_NOW] = stay},
+};
+
+static void step(struct keeper *k, enum event e)
+{
+	k->state = life[k->state][e](k);
+}
+
+/* The file is made by the first byte: most commands write nothing to standard error. */
+static void stream_keep(struct keeper *k, struct stream *s, const char *bytes, size_t n)
+{
+	if (!s->tried_spool && k->fds.task >= 0) {
+		s->tried_spool = true;
+		if (spool_open(k->fds.task, s->name, k->order.spool_cap, &s->spool, NULL) < 0)
+			k->report.streams[s - k->streams].lost_errno = errno;
+	}
+	capture_append(s->capture, bytes, n);
+	spool_write(s->spool, bytes, n);
+}
+
+/* One bounded read a turn, so that no stream starves the other or the deadline. */
+static void stream_read(struct keeper *k, struct stream *s)
+{
+	ssize_t n = read(s->fd, k->buffer, READ_BYTES);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		fd_close(take_fd(&s->fd));
+		return;
+	}
+	stream_keep(k, s, k->buffer, (size_t)n);
+	if (n >= 65536 && ++s->full_reads == FULL_READS)
+		(void)fcntl(s->fd, F_SETPIPE_SZ,
+		            PIPE_BYTES); /* refused past the user's quota: fine */
+	if (k->state == LINGER && k->deadline < k->linger_end) {
+		set_deadline(k, LINGER_QUIET_MS);
+		if (k->deadline > k->linger_end)
+			k->deadline = k->linger_end;
+	}
+	if (k->order.follow && !k->starter_gone)
+		(void)control_send(k->fds.control, CONTROL_OUTPUT, NULL, 0, -1);
+}
+
+static void note_message(struct keeper *k, const struct init_message *m)
+{
+	k->report.cpu_ms = m->cpu_us / 1000;
+	k->report.max_rss_kb = m->max_rss_kb;
+	switch (m->event) {
+	case INIT_FAILED:
+		k->report.step = m->step;
+		k->report.sys = m->sys;
+		step(k, EV_FAILED);
+		break;
+	case INIT_STARTED:
+		break;
+	case INIT_EXITED:
+		k->report.status = m->status;
+		step(k, m->leftover ? EV_LEFTOVER : EV_EXITED);
+		break;
+	case INIT_GONE:
+		k->report.killed += m->killed;
+		k->report.survivors = m->survivors;
+		step(k, EV_GONE);
+		break;
+	}
+}
+
+static void init_read(struct keeper *k)
+{
+	struct init_message m;
+	int r;
+
+	while ((r = process_receive(k->process, &m)) > 0)
+		note_message(k, &m);
+	if (r < 0) {
+		step(k, EV_INIT_LOST); /* after INIT_GONE this is DRAIN, where it means nothing */
+		fd_close(take_fd(&k->process->socket));
+	}
+}
+
+static void starter_read(struct keeper *k)
+{
+	enum control_order order;
+	ssize_t n = recv(k->fds.control, &order, sizeof(order), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(order))
+		step(k, order == CONTROL_STOP ? EV_STOP : EV_STOP_NOW);
+	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		k->starter_gone = true; /* the command goes on: its result will lie in the task */
+}
+
+static void turn(struct keeper *k)
+{
+	struct pollfd fds[] = {
+		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
+		{.fd = k->process->socket, .events = POLLIN},
+		{.fd = k->streams[0].fd, .events = POLLIN},
+		{.fd = k->streams[1].fd, .events = POLLIN},
+	};
+	int64_t wait_ms = k->deadline - clock_now_ms();
+	int n = 0;
+
+	if (wait_ms > INT32_MAX)
+		wait_ms = INT32_MAX;
+	n = poll(fds, 4, wait_ms > 0 ? (int)wait_ms : 0);
+	if (n > 0) {
+		/* Output first: what a command wrote before its end is read before its end is seen.
+		 */
+		for (int i = 0; i < 2; i++)
+			if (fds[2 + i].revents)
+				stream_read(k, &k->streams[i]);
+		if (fds[1].revents)
+			init_read(k);
+		if (fds[0].revents)
+			starter_read(k);
+	}
+	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
+		k->state = DONE;
+	/* Read the clock again: a flood of output must not put off the time limit. */
+	if (k->state != DONE && clock_now_ms() >= k->deadline)
+		step(k, EV_DEADLINE);
+}
+
+static void close_streams(struct keeper *k)
+{
+	for (int i = 0; i < 2; i++) {
+		struct stream *s = &k->streams[i];
+		struct keeper_stream *r = &k->report.streams[i];
+		struct spool_status status;
+		struct iovec tail[2];
+
+		fd_close(take_fd(&s->fd));
+		if (!s->capture)
+			continue;
+		r->bytes = capture_counts(s->capture)->bytes;
+		if (!s->spool) {
+			r->lost_bytes = r->bytes;
+			continue;
+		}
+		capture_tail(s->capture, tail);
+		spool_finish(s->spool, tail);
+		spool_status(s->spool, &status);
+		r->file_bytes = status.size;
+		r->dropped_at = status.dropped_at;
+		r->dropped_bytes = status.dropped_bytes;
+		r->lost_bytes = status.lost_bytes;
+		r->lost_errno = status.first_errno;
+	}
+}
+
+/* Both captures in one anonymous file: it needs no disk, and no reader to be ready. */
+static int pack_captures(struct keeper *k)
+{
+	scoped(fd_closep) int fd = memfd_create("nacre-captures", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	for (int i = 0; i < 2; i++)
+		if (k->streams[i].capture && capture_write(k->streams[i].capture, fd, NULL) < 0)
+			return -1;
+	return lseek(fd, 0, SEEK_SET) < 0 ? -1 : take_fd(&fd);
+}
+
+static void publish(struct keeper *k)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	scoped(fd_closep) int captures = -1;
+
+	k->report.duration_ms = clock_now_ms() - k->started_at;
+	if (keeper_report_write(&k->report, &text) < 0)
+		return;
+	/* Before the starter hears of the end: should it die in this moment, the state is there. A
+	 * disk that refuses it leaves the packet as the only copy. */
+	if (k->fds.task >= 0)
+		(void)fd_replace_file(k->fds.task, "state.json", text.data, text.len);
+	if (k->starter_gone)
+		return;
+	captures = pack_captures(k);
+	/* OUTPUT packets may fill the socket; the starter is owed this one. */
+	while (control_send(k->fds.control, CONTROL_REPORT, text.data, text.len, captures) ==
+	       -EAGAIN) {
+		struct pollfd p = {.fd = k->fds.control, .events = POLLOUT};
+
+		if (poll(&p, 1, 10000) <= 0)
+			return;
+	}
+}
+
+static int streams_open(struct keeper *k, struct error *err)
+{
+	static const char *const names[2] = {"out", "err"};
+	int r;
+
+	for (int i = 0; i < 2; i++) {
+		k->streams[i] = (struct stream){.fd = k->process->output[i], .name = names[i]};
+		k->process->output[i] = -1;
+		if (k->streams[i].fd < 0)
+			continue;
+		r = capture_new(&k->order.kept, &k->streams[i].capture, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* RLIMIT_NPROC counts all processes of the user, so it is an emergency brake and no fine measure.
+ */
+static void limits_fill(const struct keeper_order *o, struct process_command *c)
+{
+	const struct {
+		int resource;
+		rlim_t value;
+		bool wanted;
+	} wishes[] = {{RLIMIT_CORE, 0, true},
+	              {RLIMIT_NPROC, o->max_processes, o->max_processes > 0}};
+	struct rlimit now;
+
+	for (size_t i = 0; i < array_size(wishes); i++) {
+		if (!wishes[i].wanted ||
+		    getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0)
+			continue;
+		if (wishes[i].value >=
+		    now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
+			continue;
+		c->limits[c->limit_count++] = (struct child_limit){
+			.resource = wishes[i].resource,
+			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
+	}
+}
+
+static int launch(struct keeper *k, struct arena *arena, struct error *err)
+{
+	struct process_command c = {
+		.cwd = k->order.cwd,
+		.argv = k->order.argv,
+		.envp = k->order.envp,
+		.stdin_fd = k->fds.input,
+		.merged = k->order.merged,
+	};
+	int r;
+
+	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &c.paths);
+	if (r < 0)
+		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
+	limits_fill(&k->order, &c);
+	k->report.started_ms = clock_wall_ms();
+	k->started_at = clock_now_ms();
+	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms : DEADLINE_NONE;
+	r = process_spawn(&c, &k->process, err);
+	if (r < 0)
+		return r;
+	fd_close(take_fd(&k->fds.input));
+	return streams_open(k, err);
+}
+
+/* The lock on this file says that the keeper lives: it goes with the process, however that ends. */
+static void record_order(struct keeper *k, const char *order, size_t n)
+{
+	int fd;
+
+	if (k->fds.task < 0)
+		return;
+	fd = openat(k->fds.task, "spec.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	            0600);
+	if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || fd_write_all(fd, order, n) < 0))
+		(void)unlinkat(k->fds.task, "spec.json", 0);
+	/* Left open on purpose: the lock is held until the process ends. */
+}
+
+static void detach(const struct keeper_fds *fds)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
+	sigset_t none;
+	int null;
+
+	(void)prctl(PR_SET_NAME, "nacre-keeper", 0, 0, 0);
+	(void)setsid(); /* the terminal's Ctrl-C is nacre's to see, not ours */
+	for (int s = 1; s < 32; s++)
+		(void)sigaction(s, &fallback, NULL);
+	(void)sigaction(SIGPIPE, &ignore, NULL);
+	(void)sigaction(SIGXFSZ, &ignore, NULL);
+	(void)sigaction(SIGHUP, &ignore, NULL);
+	(void)sigaction(SIGINT, &ignore, NULL);
+	(void)sigaction(SIGTERM, &ignore,
+	                NULL); /* to end a command, ask nacre; to end this, SIGKILL */
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Holding nacre's own streams would keep its reader waiting after nacre has gone. */
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		(void)dup2(null, fd);
+	fd_close(null);
+	/* Also nothing that nacre inherited: a lock or a pipe of somebody else must not stay alive.
+	 */
+	fd_close_except((const int[]){fds->control, fds->task, fds->input}, 3);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (chdir("/") < 0) /* no file system is kept busy by us; where it is, nothing is lost */
+		return;
+}
+
+_Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes)
+{
+	struct keeper k = {.fds = *fds, .streams = {{.fd = -1}, {.fd = -1}}};
+	struct arena *arena = arena_new(4 * ORDER_BYTES_MAX);
+	struct error err;
+	int r = -ENOMEM;
+
+	detach(fds);
+	k.buffer = malloc(READ_BYTES);
+	if (arena && k.buffer)
+		r = keeper_order_read(order, order_bytes, arena, &k.order, &err);
+	if (r == 0) {
+		record_order(&k, order, order_bytes);
+		r = launch(&k, arena, &err);
+	}
+	if (r < 0) {
+		k.report.end = KEEPER_END_FAILED;
+		k.report.step = CHILD_FORK;
+		k.report.sys = -r;
+		if (k.process) /* init already runs, its streams could not be opened */
+			process_take_over(k.process);
+	} else {
+		while (k.state != DONE)
+			turn(&k);
+	}
+	close_streams(&k);
+	publish(&k);
+	_exit(0);
+}

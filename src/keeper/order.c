@@ -1,0 +1,174 @@
+#include "keeper/order.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "json/read.h"
+#include "json/write.h"
+
+/* A word of a command line is bytes, not text: one that JSON cannot hold as it is goes as hex. */
+static void write_exact(struct json_writer *w, const char *bytes)
+{
+	scoped(buffer_donep) struct buffer hex = {.max = ORDER_BYTES_MAX};
+	size_t n = strlen(bytes);
+
+	if (utf8_valid_prefix(bytes, n) == n) {
+		json_put_string(w, bytes);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		buffer_printf(&hex, "%02x", (unsigned char)bytes[i]);
+	if (buffer_error(&hex) < 0)
+		w->out->failed = buffer_error(&hex);
+	json_object_begin(w);
+	json_put_key(w, "hex");
+	json_put_string(w, buffer_str(&hex));
+	json_object_end(w);
+}
+
+static void write_strings(struct json_writer *w, const char *key, const char *const *strings)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (; *strings; strings++)
+		write_exact(w, *strings);
+	json_array_end(w);
+}
+
+int keeper_order_write(const struct keeper_order *o, struct buffer *into)
+{
+	struct json_writer w = {.out = into};
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{"timeout_ms", (uint64_t)o->timeout_ms},
+		{"grace_ms", (uint64_t)o->grace_ms},
+		{"spool_cap", o->spool_cap},
+		{"max_processes", o->max_processes},
+		{"head_bytes", o->kept.head},
+		{"tail_bytes", o->kept.tail},
+	};
+
+	json_object_begin(&w);
+	json_put_key(&w, "task_id");
+	json_put_string(&w, o->task_id);
+	json_put_key(&w, "command");
+	json_put_string(&w, o->command);
+	if (o->description) {
+		json_put_key(&w, "description");
+		json_put_string(&w, o->description);
+	}
+	json_put_key(&w, "cwd");
+	write_exact(&w, o->cwd);
+	json_put_key(&w, "merged");
+	json_put_bool(&w, o->merged);
+	json_put_key(&w, "follow");
+	json_put_bool(&w, o->follow);
+	for (size_t i = 0; i < array_size(numbers); i++) {
+		json_put_key(&w, numbers[i].key);
+		json_put_uint(&w, numbers[i].value);
+	}
+	write_strings(&w, "argv", o->argv);
+	write_strings(&w, "env", o->envp);
+	json_object_end(&w);
+	buffer_putc(into, '\n');
+	return buffer_error(into);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The word that write_exact() wrote, or NULL. */
+static char *read_exact(const json_t *value, struct arena *arena)
+{
+	const char *hex = json_string_value(json_object_get(value, "hex"));
+	size_t n;
+	char *bytes;
+
+	if (json_is_string(value))
+		return arena_strndup(arena, json_string_value(value), json_string_length(value));
+	n = hex ? strlen(hex) : 1;
+	if (n % 2)
+		return NULL;
+	bytes = arena_alloc(arena, n / 2 + 1);
+	for (size_t i = 0; bytes && i < n; i += 2) {
+		int high = hex_digit(hex[i]), low = hex_digit(hex[i + 1]);
+
+		if (high < 0 || low < 0 || high + low == 0)
+			return NULL;
+		bytes[i / 2] = (char)(high << 4 | low);
+	}
+	return bytes;
+}
+
+static int read_strings(json_t *array, struct arena *arena, const char *const **ret_strings)
+{
+	size_t n = json_array_size(array);
+	const char **strings = arena_new_array(arena, const char *, n + 1);
+
+	if (!strings)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		strings[i] = read_exact(json_array_get(array, i), arena);
+		if (!strings[i])
+			return -EINVAL;
+	}
+	*ret_strings = strings;
+	return 0;
+}
+
+static const char *copy(struct arena *arena, const char *text)
+{
+	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
+                      struct keeper_order *ret_order, struct error *err)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	const char *id, *command, *description = NULL;
+	json_int_t timeout, grace, cap, processes, head, tail;
+	struct keeper_order o = {0};
+	json_t *argv, *env, *cwd;
+	json_error_t e;
+	int r, merged, follow;
+
+	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
+	if (r < 0)
+		return r;
+	r = json_unpack_ex(
+		root, &e, JSON_STRICT,
+		"{s:s, s:s, s?s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+		"task_id", &id, "command", &command, "description", &description, "cwd", &cwd,
+		"merged", &merged, "follow", &follow, "timeout_ms", &timeout, "grace_ms", &grace,
+		"spool_cap", &cap, "max_processes", &processes, "head_bytes", &head, "tail_bytes",
+		&tail, "argv", &argv, "env", &env);
+	if (r < 0)
+		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
+	if (timeout < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 || tail < 0 ||
+	    !json_is_array(argv) || !json_is_array(env) || json_array_size(argv) == 0)
+		return error_set(err, ERROR_INPUT, EINVAL, "order: a value is out of range");
+	o.task_id = copy(arena, id);
+	o.command = copy(arena, command);
+	o.description = copy(arena, description);
+	o.cwd = read_exact(cwd, arena);
+	o.merged = merged;
+	o.follow = follow;
+	o.timeout_ms = timeout;
+	o.grace_ms = grace;
+	o.spool_cap = (uint64_t)cap;
+	o.max_processes = (uint64_t)processes;
+	o.kept = (struct capture_limits){.head = (size_t)head, .tail = (size_t)tail};
+	if (!o.task_id || !o.command || !o.cwd || read_strings(argv, arena, &o.argv) < 0 ||
+	    read_strings(env, arena, &o.envp) < 0)
+		return error_set(err, ERROR_INPUT, EINVAL,
+		                 "order: a string is damaged, or memory ran out");
+	*ret_order = o;
+	return 0;
+}

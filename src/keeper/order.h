@@ -1,0 +1,39 @@
+#pragma once
+/*
+ * Order: everything a keeper must know to run one command, as plain data.
+ *
+ * It travels as JSON: to the keeper through the launcher, and to disk as the task's spec.json. So a
+ * keeper is started in one way only, whoever its parent is.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "output/capture.h"
+
+struct arena;
+struct buffer;
+struct error;
+
+#define ORDER_BYTES_MAX ((size_t)4 << 20)
+
+struct keeper_order {
+	const char *task_id;
+	const char *command;     /* as it was asked for; shown to people, never run */
+	const char *description; /* may be NULL */
+	const char *const *argv; /* what is executed */
+	const char *const *envp;
+	const char *cwd;
+	bool merged;
+	bool follow; /* the starter wants to hear of output while it comes */
+	int64_t timeout_ms;
+	int64_t grace_ms;
+	uint64_t spool_cap;     /* bytes per stream on disk */
+	uint64_t max_processes; /* 0: not limited */
+	struct capture_limits kept;
+};
+
+int keeper_order_write(const struct keeper_order *o, struct buffer *into);
+
+/* Strings and arrays of *ret_order live in the arena. */
+int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
+                      struct keeper_order *ret_order, struct error *err);

@@ -1,0 +1,116 @@
+#include "keeper/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "json/read.h"
+#include "json/write.h"
+
+static const char *const end_names[KEEPER_END_MAX] = {
+	[KEEPER_END_EXITED] = "exited",   [KEEPER_END_TIMEOUT] = "timeout",
+	[KEEPER_END_STOPPED] = "stopped", [KEEPER_END_FAILED] = "failed",
+	[KEEPER_END_LOST] = "lost",
+};
+
+static const char *const stream_names[2] = {"out", "err"};
+
+static void put(struct json_writer *w, const char *key, int64_t value)
+{
+	json_put_key(w, key);
+	json_put_int(w, value);
+}
+
+int keeper_report_write(const struct keeper_report *r, struct buffer *into)
+{
+	struct json_writer w = {.out = into};
+
+	json_object_begin(&w);
+	json_put_key(&w, "end");
+	json_put_string(&w, end_names[r->end]);
+	put(&w, "step", r->step);
+	put(&w, "errno", r->sys);
+	put(&w, "status", r->status);
+	put(&w, "killed", r->killed);
+	put(&w, "survivors", r->survivors);
+	put(&w, "started_ms", r->started_ms);
+	put(&w, "duration_ms", r->duration_ms);
+	put(&w, "cpu_ms", r->cpu_ms);
+	put(&w, "max_rss_kb", r->max_rss_kb);
+	for (int i = 0; i < 2; i++) {
+		const struct keeper_stream *s = &r->streams[i];
+
+		json_put_key(&w, stream_names[i]);
+		json_object_begin(&w);
+		put(&w, "bytes", (int64_t)s->bytes);
+		put(&w, "file_bytes", (int64_t)s->file_bytes);
+		put(&w, "dropped_at", (int64_t)s->dropped_at);
+		put(&w, "dropped_bytes", (int64_t)s->dropped_bytes);
+		put(&w, "lost_bytes", (int64_t)s->lost_bytes);
+		put(&w, "lost_errno", s->lost_errno);
+		json_object_end(&w);
+	}
+	json_object_end(&w);
+	buffer_putc(into, '\n');
+	return buffer_error(into);
+}
+
+static int read_stream(json_t *object, struct keeper_stream *ret_stream)
+{
+	json_int_t bytes, file, dropped_at, dropped, lost;
+	json_error_t e;
+	int code;
+
+	if (json_unpack_ex(object, &e, JSON_STRICT, "{s:I, s:I, s:I, s:I, s:I, s:i}", "bytes",
+	                   &bytes, "file_bytes", &file, "dropped_at", &dropped_at, "dropped_bytes",
+	                   &dropped, "lost_bytes", &lost, "lost_errno", &code) < 0)
+		return -EINVAL;
+	*ret_stream = (struct keeper_stream){
+		.bytes = (uint64_t)bytes,
+		.file_bytes = (uint64_t)file,
+		.dropped_at = (uint64_t)dropped_at,
+		.dropped_bytes = (uint64_t)dropped,
+		.lost_bytes = (uint64_t)lost,
+		.lost_errno = code,
+	};
+	return 0;
+}
+
+int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_report,
+                       struct error *err)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	json_int_t started, duration, cpu, rss;
+	struct keeper_report report = {0};
+	json_t *streams[2];
+	const char *end;
+	json_error_t e;
+	int r, step;
+
+	r = json_read(bytes, n, REPORT_BYTES_MAX, "report", &root, err);
+	if (r < 0)
+		return r;
+	if (json_unpack_ex(root, &e, JSON_STRICT,
+	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:o}", "end",
+	                   &end, "step", &step, "errno", &report.sys, "status", &report.status,
+	                   "killed", &report.killed, "survivors", &report.survivors, "started_ms",
+	                   &started, "duration_ms", &duration, "cpu_ms", &cpu, "max_rss_kb", &rss,
+	                   "out", &streams[0], "err", &streams[1]) < 0)
+		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
+	report.end = KEEPER_END_MAX;
+	for (int i = 0; i < KEEPER_END_MAX; i++)
+		if (strcmp(end, end_names[i]) == 0)
+			report.end = (enum keeper_end)i;
+	if (report.end == KEEPER_END_MAX || step < 0 || step > CHILD_FORK ||
+	    read_stream(streams[0], &report.streams[0]) < 0 ||
+	    read_stream(streams[1], &report.streams[1]) < 0)
+		return error_set(err, ERROR_INPUT, EINVAL, "report: a value is out of range");
+	report.step = (enum child_step)step;
+	report.started_ms = started;
+	report.duration_ms = duration;
+	report.cpu_ms = cpu;
+	report.max_rss_kb = rss;
+	*ret_report = report;
+	return 0;
+}

@@ -1,0 +1,48 @@
+#pragma once
+/*
+ * Report: how a command ended, as its keeper saw it. It is the task's state.json and the last
+ * packet on the control socket.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+#include "process/message.h"
+
+struct buffer;
+struct error;
+
+enum keeper_end {
+	KEEPER_END_EXITED,  /* by itself: status */
+	KEEPER_END_TIMEOUT, /* the time limit */
+	KEEPER_END_STOPPED, /* somebody asked */
+	KEEPER_END_FAILED,  /* it never ran: step and sys */
+	KEEPER_END_LOST,    /* its init was killed, so its own status is unknown */
+	KEEPER_END_MAX,
+};
+
+/* What is to be known about one stream beside its bytes. */
+struct keeper_stream {
+	uint64_t bytes;      /* written by the command */
+	uint64_t file_bytes; /* in the file now */
+	uint64_t dropped_at; /* the cap: these many bytes are missing in the middle of the file */
+	uint64_t dropped_bytes;
+	uint64_t lost_bytes; /* could not be written to disk */
+	int lost_errno;
+};
+
+struct keeper_report {
+	enum keeper_end end;
+	enum child_step step;
+	int sys;
+	int status; /* as waitpid() gives it */
+	int killed, survivors;
+	int64_t started_ms; /* wall clock */
+	int64_t duration_ms, cpu_ms, max_rss_kb;
+	struct keeper_stream streams[2];
+};
+
+#define REPORT_BYTES_MAX 4096
+
+int keeper_report_write(const struct keeper_report *r, struct buffer *into);
+int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_report,
+                       struct error *err);

@@ -1,0 +1,43 @@
+#include "keeper/search.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/arena.h"
+
+static const char *path_of(const char *const *envp)
+{
+	for (; *envp; envp++)
+		if (strncmp(*envp, "PATH=", 5) == 0)
+			return *envp + 5;
+	return "";
+}
+
+int keeper_search_paths(struct arena *arena, const char *name, const char *const *envp,
+                        const char *const **ret_paths)
+{
+	const char *path = path_of(envp), *end;
+	size_t count = 2, n = 0;
+	const char **paths;
+
+	for (const char *p = path; *p; p++)
+		count += *p == ':';
+	paths = arena_new_array(arena, const char *, count + 1);
+	if (!paths)
+		return -ENOMEM;
+	if (strchr(name, '/')) {
+		paths[n++] = name;
+		path = "";
+	} else if (!*name) {
+		path = ""; /* an empty name is found nowhere, also not as a directory of PATH */
+	}
+	for (; *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		if (*path != '/')
+			continue;
+		paths[n] = arena_printf(arena, "%.*s/%s", (int)(end - path), path, name);
+		if (!paths[n++])
+			return -ENOMEM;
+	}
+	*ret_paths = paths;
+	return 0;
+}

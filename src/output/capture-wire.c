@@ -1,0 +1,155 @@
+/*
+ * A snapshot on its way to another process: a header of fixed size, the head, the tail.
+ *
+ * Writer and reader are the same binary on the same machine, so numbers travel as they lie in
+ * memory. The reader still believes nothing: the writer may be an older nacre that was left
+ * running, or a broken one, and the sizes are what memory is allocated by.
+ */
+#include "output/capture.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static const char wire_magic[8] = {'n', 'a', 'c', 'r', 'e', 'c', 'a', 'p'};
+
+enum { WIRE_VERSION = 1 };
+
+struct wire_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t size; /* of this header */
+	struct capture_counts counts;
+	uint64_t head_len;
+	uint64_t tail_len;
+};
+_Static_assert(sizeof(struct wire_header) == 64, "the header has no padding");
+
+static int write_all(int fd, struct iovec *parts, size_t n, struct error *err)
+{
+	ssize_t done;
+
+	while (n) {
+		if (!parts->iov_len) {
+			parts++;
+			n--;
+			continue;
+		}
+		done = writev(fd, parts, (int)n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return error_sys(err, errno, "write of a capture");
+		for (size_t left = (size_t)done; left;) {
+			size_t step = left < parts->iov_len ? left : parts->iov_len;
+
+			parts->iov_base = (char *)parts->iov_base + step;
+			parts->iov_len -= step;
+			left -= step;
+			if (!parts->iov_len) {
+				parts++;
+				n--;
+			}
+		}
+	}
+	return 0;
+}
+
+int capture_write(const struct capture *c, int fd, struct error *err)
+{
+	struct wire_header h = {.version = WIRE_VERSION, .size = sizeof(h)};
+	struct iovec parts[4], tail[2];
+	const char *head;
+	size_t head_len;
+
+	capture_head(c, &head, &head_len);
+	capture_tail(c, tail);
+	memcpy(h.magic, wire_magic, sizeof(h.magic));
+	h.counts = *capture_counts(c);
+	h.head_len = head_len;
+	h.tail_len = tail[0].iov_len + tail[1].iov_len;
+	parts[0] = (struct iovec){.iov_base = &h, .iov_len = sizeof(h)};
+	parts[1] = (struct iovec){.iov_base = (void *)(uintptr_t)head, .iov_len = head_len};
+	parts[2] = tail[0];
+	parts[3] = tail[1];
+	return write_all(fd, parts, 4, err);
+}
+
+static int read_all(int fd, void *bytes, size_t n, struct error *err)
+{
+	char *to = bytes;
+	ssize_t got;
+
+	while (n) {
+		got = read(fd, to, n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_sys(err, errno, "read of a capture");
+		if (!got)
+			return error_set(err, ERROR_SYSTEM, EBADMSG, "a capture ends too early");
+		to += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+static const char *header_fault(const struct wire_header *h, size_t max_kept)
+{
+	const struct capture_counts *k = &h->counts;
+
+	if (memcmp(h->magic, wire_magic, sizeof(h->magic)) != 0)
+		return "is not a capture";
+	if (h->version != WIRE_VERSION || h->size != sizeof(*h))
+		return "has another version";
+	if (h->head_len > max_kept || h->tail_len > max_kept - h->head_len)
+		return "keeps too much";
+	if (h->head_len + h->tail_len > k->bytes)
+		return "keeps more than there was";
+	if (k->chars > k->bytes || k->newlines > k->chars)
+		return "counts wrong";
+	if (k->nul_at != CAPTURE_NO_NUL && k->nul_at >= k->bytes)
+		return "has a NUL behind its end";
+	return NULL;
+}
+
+int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot, struct error *err)
+{
+	scoped(capture_snapshot_donep) struct capture_snapshot s = {0};
+	struct wire_header h;
+	const char *fault;
+	int r;
+
+	r = read_all(fd, &h, sizeof(h), err);
+	if (r < 0)
+		return r;
+	fault = header_fault(&h, max_kept < PTRDIFF_MAX ? max_kept : PTRDIFF_MAX);
+	if (fault)
+		return error_set(err, ERROR_SYSTEM, EBADMSG, "a capture record %s", fault);
+	s.counts = h.counts;
+	s.head_len = (size_t)h.head_len;
+	s.tail_len = (size_t)h.tail_len;
+	s.data = malloc(s.head_len + s.tail_len + 1);
+	if (!s.data)
+		return error_sys(err, ENOMEM, "capture");
+	r = read_all(fd, s.data, s.head_len + s.tail_len, err);
+	if (r < 0)
+		return r;
+	s.data[s.head_len + s.tail_len] = 0;
+	*ret_snapshot = s;
+	s = (struct capture_snapshot){0};
+	return 0;
+}
+
+void capture_snapshot_done(struct capture_snapshot *s)
+{
+	free(s->data);
+	*s = (struct capture_snapshot){0};
+}
+
+uint64_t capture_snapshot_omitted(const struct capture_snapshot *s)
+{
+	return s->counts.bytes - s->head_len - s->tail_len;
+}

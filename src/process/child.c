@@ -1,0 +1,77 @@
+/*
+ * Runs in a vfork child: it shares the memory of init until execve, so it changes none of it.
+ */
+#include "process/child.h"
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "process/message.h"
+
+static _Noreturn void child_fail(const struct child_plan *plan, enum child_step step, int sys)
+{
+	struct init_message m = {.event = INIT_FAILED, .step = step, .sys = sys};
+
+	(void)send(plan->report_fd, &m, sizeof(m), MSG_NOSIGNAL);
+	_exit(127);
+}
+
+/* Nobody's ignored or handled signals: a shell that ran us with nohup has no say in the command. */
+static int reset_signals(void)
+{
+	struct sigaction fallback = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int s = 1; s < 65; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			(void)sigaction(s, &fallback, NULL); /* EINVAL for the two of libc */
+	sigemptyset(&none);
+	return sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* As execvp() searches: a file that is missing lets the next one try, one that may not be run is
+ * remembered, any other failure is final. */
+static int exec_first(const struct child_plan *plan)
+{
+	int sys = ENOENT;
+
+	for (const char *const *path = plan->paths; *path; path++) {
+		/* execve() does not write to them; its prototype is older than const. */
+		execve(*path, (char *const *)(uintptr_t)plan->argv,
+		       (char *const *)(uintptr_t)plan->envp);
+		if (errno == EACCES)
+			sys = EACCES;
+		else if (errno != ENOENT && errno != ENOTDIR)
+			return errno;
+	}
+	return sys;
+}
+
+_Noreturn void child_main(const struct child_plan *plan)
+{
+	if (setsid() < 0) /* no controlling terminal, and no group shared with nacre */
+		child_fail(plan, CHILD_SETSID, errno);
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(plan->stdio[fd], fd) < 0)
+			child_fail(plan, CHILD_STDIO, errno);
+	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		child_fail(plan, CHILD_STDIO, errno);
+	for (int i = 0; i < plan->limit_count; i++)
+		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
+		              &plan->limits[i].value) < 0)
+			child_fail(plan, CHILD_LIMITS, errno);
+	if (chdir(plan->cwd) < 0)
+		child_fail(plan, CHILD_CWD, errno);
+	/* A set-user-id program could not be signalled by us, and so could outlive its keeper. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		child_fail(plan, CHILD_PRIVILEGES, errno);
+	if (reset_signals() < 0)
+		child_fail(plan, CHILD_SIGNALS, errno);
+	child_fail(plan, CHILD_EXEC, exec_first(plan));
+}

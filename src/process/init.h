@@ -1,0 +1,10 @@
+#pragma once
+/*
+ * Init: the process between a keeper and its command. It starts the command, reaps whatever its
+ * tree leaves behind, and ends the tree when the keeper says so or is no more.
+ */
+struct child_plan;
+
+/* SOCKET is init's end of the packet socket to the keeper. Every other descriptor is closed, but
+ * for those the plan names. */
+_Noreturn void init_main(int socket, const struct child_plan *plan);

@@ -1,0 +1,43 @@
+#pragma once
+/*
+ * What keeper and init tell each other, one struct per packet of their socket pair.
+ */
+#include <stdint.h>
+#include <sys/types.h>
+
+enum init_event {              /* from init to the keeper */
+	          INIT_FAILED, /* the command could not be started: step and sys */
+	          INIT_STARTED,
+	          INIT_EXITED, /* the command itself has ended: status; leftover: others of its tree
+	                          live on */
+	          INIT_GONE,   /* nothing is left; init exits */
+};
+
+enum child_step {
+	CHILD_SETSID,
+	CHILD_STDIO,
+	CHILD_LIMITS,
+	CHILD_CWD,
+	CHILD_SIGNALS,
+	CHILD_PRIVILEGES,
+	CHILD_EXEC,
+	CHILD_FORK,
+};
+
+struct init_message {
+	enum init_event event;
+	enum child_step step;
+	int sys;
+	pid_t pid;
+	int status; /* as waitpid() gives it */
+	int leftover;
+	int killed;    /* processes that needed SIGKILL */
+	int survivors; /* processes that even that did not end */
+	int64_t cpu_us;
+	int64_t max_rss_kb;
+};
+
+enum init_order {            /* from the keeper to init */
+	          INIT_TERM, /* SIGTERM to the whole tree */
+	          INIT_KILL, /* SIGKILL to the whole tree, then INIT_GONE */
+};

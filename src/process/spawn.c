@@ -1,0 +1,161 @@
+#include "process/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "process/clone.h"
+#include "process/init.h"
+#include "process/tree.h"
+
+#define TAKE_OVER_PATIENCE_MS 5000
+
+struct pipes {
+	int read[2];
+	int write[2];
+};
+
+static void pipes_done(struct pipes *p)
+{
+	for (int i = 0; i < 2; i++) {
+		fd_close(p->read[i]);
+		fd_close(p->write[i]);
+	}
+}
+
+/* Only our ends are non-blocking: that is a property of the open file, and a command that finds its
+ * standard output non-blocking loses output. */
+static int pipes_open(bool merged, struct pipes *p, struct error *err)
+{
+	int ends[2];
+
+	for (int i = 0; i < (merged ? 1 : 2); i++) {
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return error_sys(err, errno, "pipe");
+		p->read[i] = ends[0];
+		p->write[i] = ends[1];
+		if (fd_set_nonblocking(p->read[i]) < 0)
+			return error_sys(err, errno, "pipe");
+	}
+	return 0;
+}
+
+int process_spawn(const struct process_command *command, struct process **ret_process,
+                  struct error *err)
+{
+	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}};
+	scoped(process_freep) struct process *p = NULL;
+	scoped(fd_closep) int init_socket = -1;
+	struct child_plan plan;
+	int sockets[2], r;
+
+	p = malloc(sizeof(*p));
+	if (!p)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}};
+	r = pipes_open(command->merged, &pipes, err);
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_sys(err, errno, "socket pair for init");
+	p->socket = sockets[0];
+	init_socket = sockets[1];
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return error_sys(err, errno, "becoming a subreaper");
+
+	plan = (struct child_plan){
+		.stdio = {command->stdin_fd, pipes.write[0],
+	                  command->merged ? pipes.write[0] : pipes.write[1]},
+		.report_fd = init_socket,
+		.cwd = command->cwd,
+		.paths = command->paths,
+		.argv = command->argv,
+		.envp = command->envp,
+		.limit_count = command->limit_count,
+	};
+	memcpy(plan.limits, command->limits, sizeof(plan.limits));
+
+	p->init_pid = process_clone(&p->init_pidfd);
+	if (p->init_pid == 0)
+		init_main(init_socket, &plan);
+	if (p->init_pid < 0)
+		return error_sys(err, (int)-p->init_pid, "starting init");
+	p->output[0] = take_fd(&pipes.read[0]);
+	p->output[1] = take_fd(&pipes.read[1]);
+	*ret_process = take_ptr(&p);
+	return 0;
+}
+
+struct process *process_free(struct process *p)
+{
+	if (p) {
+		fd_close(p->init_pidfd);
+		fd_close(p->socket);
+		fd_close(p->output[0]);
+		fd_close(p->output[1]);
+		free(p);
+	}
+	return NULL;
+}
+
+int process_receive(struct process *p, struct init_message *ret_message)
+{
+	struct init_message m;
+	ssize_t n = recv(p->socket, &m, sizeof(m), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(m)) {
+		*ret_message = m;
+		return 1;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return -EPIPE;
+}
+
+void process_order(struct process *p, enum init_order order)
+{
+	(void)send(p->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int process_take_over(struct process *p)
+{
+	int64_t deadline = clock_now_ms() + TAKE_OVER_PATIENCE_MS;
+	int n, killed = 0;
+	pid_t pid;
+
+	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
+	/* Not before init is dead: until then the tree is not ours to reap. */
+	while (waitpid(p->init_pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	for (;;) {
+		n = tree_kill(getpid());
+		killed += n > 0 ? n : 0;
+		while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+			;
+		if ((pid < 0 && errno == ECHILD) || clock_now_ms() > deadline)
+			return killed;
+		(void)poll(NULL, 0, 2); /* what is dying needs a moment to become reapable */
+	}
+}
+
+const char *process_step_text(enum child_step step)
+{
+	static const char *const texts[] = {
+		[CHILD_SETSID] = "new session",      [CHILD_STDIO] = "standard streams",
+		[CHILD_LIMITS] = "resource limits",  [CHILD_CWD] = "working directory",
+		[CHILD_SIGNALS] = "signals",         [CHILD_PRIVILEGES] = "no_new_privs",
+		[CHILD_EXEC] = "executing the file", [CHILD_FORK] = "new process",
+	};
+
+	return texts[step];
+}

@@ -1,0 +1,48 @@
+#pragma once
+/*
+ * Process: one command with its init, as its keeper sees it.
+ */
+#include <stdbool.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "process/child.h"
+#include "process/message.h"
+
+struct error;
+
+struct process_command {
+	const char *cwd;          /* absolute path of an existing directory */
+	const char *const *paths; /* files to try, NULL at the end */
+	const char *const *argv;
+	const char *const *envp;
+	int stdin_fd; /* borrowed */
+	bool merged;  /* one pipe for both streams keeps the order of all writes */
+	struct child_limit limits[CHILD_LIMITS_MAX];
+	int limit_count;
+};
+
+struct process {
+	pid_t init_pid;
+	int init_pidfd;
+	int socket;    /* packets: struct init_message in, enum init_order out */
+	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged */
+};
+
+/* Starts init, which starts the command. Whether the command could be executed comes later as a
+ * message. The calling process becomes a child subreaper, so that the tree falls to it if init is
+ * killed. The caller owns *ret_process. */
+int process_spawn(const struct process_command *command, struct process **ret_process,
+                  struct error *err);
+struct process *process_free(struct process *p); /* closes; kills nothing */
+DEFINE_CLEANUP(struct process *, process_free);
+
+/* 1: *ret_message was filled; 0: nothing yet; -EPIPE: init is gone without a farewell. */
+int process_receive(struct process *p, struct init_message *ret_message);
+void process_order(struct process *p, enum init_order order);
+
+/* Ends init itself and then, as its heir, the tree. Used when init does not answer. Returns how
+ * many processes were killed. */
+int process_take_over(struct process *p);
+
+/* Words for a failed start, such as "no such directory". */
+const char *process_step_text(enum child_step step);

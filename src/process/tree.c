@@ -1,0 +1,238 @@
+/*
+ * One pass reads /proc/<pid>/stat of every process (pid, state, parent, start time) and marks those
+ * whose chain of parents leads to the root. Between that reading and the signal a process can end
+ * and its number be given to a stranger; so each one is opened as a pidfd, read again, and
+ * signalled only if its start time is still the same.
+ */
+#include "process/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+/* A storm is bounded by pid_max (at most 4 Mi); past this many the rest waits for the next pass. */
+#define CENSUS_MAX ((size_t)1 << 20)
+/* Each pass stops all it sees; what keeps forking runs out of process numbers long before this. */
+#define STOP_PASSES_MAX 1000
+
+struct entry {
+	pid_t pid, parent;
+	unsigned long long start;
+	char state;
+	bool inside;
+};
+
+struct census {
+	struct entry *entries;
+	size_t count, capacity;
+};
+
+static void census_done(struct census *c)
+{
+	free(c->entries);
+	*c = (struct census){0};
+}
+
+static int stat_read(int proc_fd, pid_t pid, struct entry *ret_entry)
+{
+	scoped(fd_closep) int fd = -1;
+	struct entry e = {.pid = pid};
+	char name[32], text[512], *after;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%d/stat", (int)pid);
+	fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return n < 0 ? -errno : -ESRCH;
+	text[n] = '\0';
+	/* The name in parentheses may hold anything, also ") ": the last one ends it. */
+	after = strrchr(text, ')');
+	if (!after || sscanf(after + 1,
+	                     " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+	                     "%*d %*d %llu",
+	                     &e.state, &e.parent, &e.start) != 3)
+		return -EPROTO;
+	*ret_entry = e;
+	return 0;
+}
+
+static int census_add(struct census *c, const struct entry *e)
+{
+	struct entry *entries;
+	size_t capacity;
+
+	if (c->count == c->capacity) {
+		capacity = c->capacity ? c->capacity * 2 : 256;
+		if (capacity > CENSUS_MAX)
+			return -E2BIG;
+		entries = realloc(c->entries, capacity * sizeof(*entries));
+		if (!entries)
+			return -ENOMEM;
+		c->entries = entries;
+		c->capacity = capacity;
+	}
+	c->entries[c->count++] = *e;
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static struct entry *census_find(struct census *c, pid_t pid)
+{
+	struct entry key = {.pid = pid};
+
+	return bsearch(&key, c->entries, c->count, sizeof(key), by_pid);
+}
+
+/* Marks descendants of ROOT: climbs from each process to the root, or past it. */
+static void census_mark(struct census *c, pid_t root)
+{
+	struct entry *e;
+
+	for (size_t i = 0; i < c->count; i++) {
+		e = &c->entries[i];
+		/* The table is not of one instant, so a chain could be a ring: count the steps. */
+		for (size_t steps = 0; e && e->pid != root && steps < c->count; steps++) {
+			if (e->parent == root || e->inside) {
+				c->entries[i].inside = true;
+				break;
+			}
+			e = e->parent > 1 ? census_find(c, e->parent) : NULL;
+		}
+	}
+}
+
+static int census_take(int proc_fd, pid_t root, struct census *ret_census)
+{
+	DIR *dir;
+	struct dirent *d;
+	struct census c = {0};
+	struct entry e;
+	int fd, r = 0;
+
+	fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		r = -errno;
+		fd_close(fd);
+		return r;
+	}
+	while (r == 0 && (d = readdir(dir))) {
+		if (d->d_name[0] < '1' || d->d_name[0] > '9')
+			continue;
+		if (stat_read(proc_fd, (pid_t)atoi(d->d_name), &e) == 0)
+			r = census_add(&c, &e);
+	}
+	closedir(dir);
+	if (r < 0 && r != -E2BIG) {
+		census_done(&c);
+		return r;
+	}
+	qsort(c.entries, c.count, sizeof(*c.entries), by_pid);
+	census_mark(&c, root);
+	*ret_census = c;
+	return 0;
+}
+
+/* Signals the process that the entry describes, or nobody. */
+static int entry_signal(int proc_fd, const struct entry *e, int signal, bool then_continue)
+{
+	scoped(fd_closep) int pidfd = -1;
+	struct entry now;
+
+	pidfd = pidfd_open(e->pid, 0);
+	if (pidfd < 0)
+		return -errno;
+	if (stat_read(proc_fd, e->pid, &now) < 0 || now.start != e->start)
+		return -ESRCH;
+	if (pidfd_send_signal(pidfd, signal, NULL, 0) < 0)
+		return -errno;
+	if (then_continue)
+		pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
+	return 0;
+}
+
+static bool is_dead(const struct entry *e)
+{
+	return e->state == 'Z' || e->state == 'X';
+}
+
+int tree_signal(pid_t root, int signal)
+{
+	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scoped(census_done) struct census c = {0};
+	int r, count = 0;
+
+	if (proc_fd < 0)
+		return -errno;
+	r = census_take(proc_fd, root, &c);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c.count; i++)
+		if (c.entries[i].inside && !is_dead(&c.entries[i]) &&
+		    entry_signal(proc_fd, &c.entries[i], signal, true) == 0)
+			count++;
+	return count;
+}
+
+/* One pass: stops all that still move. Returns how many those were. */
+static int stop_pass(int proc_fd, pid_t root)
+{
+	scoped(census_done) struct census c = {0};
+	int r, moving = 0;
+
+	r = census_take(proc_fd, root, &c);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entries[i];
+
+		if (e->inside && !is_dead(e) && e->state != 'T' && e->state != 't' &&
+		    entry_signal(proc_fd, e, SIGSTOP, false) == 0)
+			moving++;
+	}
+	return moving;
+}
+
+int tree_kill(pid_t root)
+{
+	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scoped(census_done) struct census c = {0};
+	int r, count = 0, passes = 0, before = 0;
+
+	if (proc_fd < 0)
+		return -errno;
+	do {
+		/* A process in the kernel (state D) takes its stop later: two passes with the same
+		 * number of movers mean that only such are left, and they cannot fork meanwhile. */
+		r = stop_pass(proc_fd, root);
+		if (r > 0 && r == before)
+			break;
+		before = r;
+	} while (r > 0 && ++passes < STOP_PASSES_MAX);
+	r = census_take(proc_fd, root, &c);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c.count; i++)
+		if (c.entries[i].inside && !is_dead(&c.entries[i]) &&
+		    entry_signal(proc_fd, &c.entries[i], SIGKILL, false) == 0)
+			count++;
+	return count;
+}

@@ -1,0 +1,286 @@
+#include "task/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/id.h"
+
+/* A task's directory holds files only, and these names: anything else is not ours to delete. */
+static const char *const task_files[] = {"out",        "err",  "spec.json",
+                                         "state.json", "sock", ".state.json.new"};
+
+/* mkdir -p with private permissions; only the last one must be ours. */
+static int make_path(char *path)
+{
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+			*p = '/';
+			return -errno;
+		}
+		*p = '/';
+	}
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* A directory that somebody else could write to would let him plant results. */
+static int open_private(int at, const char *path)
+{
+	scoped(fd_closep) int fd =
+		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return -EPERM;
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+static int wanted_path(char into[PATH_MAX])
+{
+	const char *set = getenv("NACRE_STATE_DIR"), *xdg = getenv("XDG_STATE_HOME"),
+		   *home = getenv("HOME");
+	int n;
+
+	if (set && *set)
+		n = snprintf(into, PATH_MAX, "%s", set);
+	else if (geteuid() == 0)
+		n = snprintf(into, PATH_MAX, "/var/lib/nacre");
+	else if (xdg && *xdg == '/')
+		n = snprintf(into, PATH_MAX, "%s/nacre", xdg);
+	else if (home && *home == '/')
+		n = snprintf(into, PATH_MAX, "%s/.local/state/nacre", home);
+	else
+		return -ENOENT;
+	if (n >= PATH_MAX - 64)
+		return -ENAMETOOLONG;
+	return into[0] == '/' ? 0 : -EINVAL;
+}
+
+static int use(struct store *s, const char *state_path)
+{
+	scoped(fd_closep) int state_fd = open_private(AT_FDCWD, state_path);
+	int fd;
+
+	if (state_fd < 0)
+		return state_fd;
+	if (mkdirat(state_fd, "tasks", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = open_private(state_fd, "tasks");
+	if (fd < 0)
+		return fd;
+	s->tasks_fd = fd;
+	/* wanted_path() and the temporary name leave room for this. */
+	if (snprintf(s->path, sizeof(s->path), "%s/tasks", state_path) >= (int)sizeof(s->path))
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+static int use_temporary(struct store *s)
+{
+	const char *base = getenv("TMPDIR");
+	char path[PATH_MAX - 64];
+	int r;
+
+	if (!base || *base != '/')
+		base = "/tmp";
+	if (snprintf(path, sizeof(path), "%s/nacre-XXXXXX", base) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(path))
+		return -errno;
+	s->temporary = true;
+	r = use(s, path);
+	if (r < 0)
+		(void)rmdir(path);
+	return r;
+}
+
+void store_open(struct store *s)
+{
+	char wanted[PATH_MAX] = "the state directory";
+	int r, second;
+
+	*s = (struct store){.tasks_fd = -1};
+	r = wanted_path(wanted);
+	if (r == 0)
+		r = use(s, wanted);
+	if (r == -ENOENT && wanted[0] == '/') {
+		r = make_path(wanted);
+		if (r == 0)
+			r = use(s, wanted);
+	}
+	if (r == 0)
+		return;
+	second = use_temporary(s);
+	if (second == 0)
+		snprintf(s->notice, sizeof(s->notice),
+		         "%.100s cannot be used (%s); output is kept in %.120s", wanted,
+		         strerrordesc_np(-r), s->path);
+	else
+		snprintf(s->notice, sizeof(s->notice),
+		         "%.100s cannot be used (%s), nor can a temporary directory (%s): output "
+		         "is kept "
+		         "in memory only",
+		         wanted, strerrordesc_np(-r), strerrordesc_np(-second));
+}
+
+void store_done(struct store *s)
+{
+	if (s->tasks_fd >= 0 && s->temporary && rmdir(s->path) == 0) {
+		*strrchr(s->path, '/') = '\0';
+		(void)rmdir(s->path);
+	}
+	fd_close(take_fd(&s->tasks_fd));
+}
+
+int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, struct error *err)
+{
+	int r = id_new("bash-", ret_id, STORE_ID_MAX);
+
+	if (r < 0)
+		return error_sys(err, -r, "random numbers for a task id");
+	*ret_dir_fd = -1;
+	if (s->tasks_fd < 0)
+		return 0;
+	if (mkdirat(s->tasks_fd, ret_id, 0700) == 0)
+		*ret_dir_fd = openat(s->tasks_fd, ret_id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_dir_fd < 0)
+		snprintf(s->notice, sizeof(s->notice),
+		         "no task directory in %.150s (%s): output is kept in memory only", s->path,
+		         strerrordesc_np(errno));
+	return 0;
+}
+
+void store_task_remove(struct store *s, const char *id)
+{
+	scoped(fd_closep) int fd = -1;
+
+	if (s->tasks_fd < 0)
+		return;
+	fd = openat(s->tasks_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < array_size(task_files); i++)
+		(void)unlinkat(fd, task_files[i], 0);
+	(void)unlinkat(s->tasks_fd, id, AT_REMOVEDIR);
+}
+
+struct finished {
+	char id[STORE_ID_MAX];
+	int64_t ended;
+	uint64_t bytes;
+};
+
+/* Disk blocks, not lengths: a file may have holes. */
+static uint64_t disk_bytes(int dir_fd)
+{
+	uint64_t total = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < array_size(task_files); i++)
+		if (fstatat(dir_fd, task_files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			total += (uint64_t)st.st_blocks * 512;
+	return total;
+}
+
+/* A task is alive while its keeper holds the lock; without spec.json it is just being made, unless
+ * it is old. */
+static bool is_running(int dir_fd, int64_t now)
+{
+	scoped(fd_closep) int fd = openat(dir_fd, "spec.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return fstat(dir_fd, &st) == 0 && now - st.st_mtim.tv_sec < 60;
+	return flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
+static int older_first(const void *a, const void *b)
+{
+	const struct finished *x = a, *y = b;
+
+	return (x->ended > y->ended) - (x->ended < y->ended);
+}
+
+/* Lists the finished tasks; *ret_total counts the bytes of all. */
+static size_t list_finished(struct store *s, struct finished **ret_list, uint64_t *ret_total)
+{
+	size_t count = 0, capacity = 0;
+	struct finished *list = NULL;
+	int64_t now = time(NULL);
+	struct dirent *d;
+	struct stat st;
+	DIR *dir;
+	int fd = openat(s->tasks_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		fd_close(fd);
+		return 0;
+	}
+	while ((d = readdir(dir))) {
+		scoped(fd_closep) int task = -1;
+		uint64_t bytes;
+
+		if (d->d_name[0] == '.' || strlen(d->d_name) >= STORE_ID_MAX)
+			continue;
+		task = openat(fd, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (task < 0 || fstat(task, &st) < 0)
+			continue;
+		bytes = disk_bytes(task);
+		*ret_total += bytes;
+		if (is_running(task, now))
+			continue;
+		if (count == capacity) {
+			struct finished *more =
+				realloc(list, (capacity ? capacity * 2 : 64) * sizeof(*list));
+
+			if (!more)
+				break;
+			list = more;
+			capacity = capacity ? capacity * 2 : 64;
+		}
+		list[count] = (struct finished){.ended = st.st_mtim.tv_sec, .bytes = bytes};
+		memcpy(list[count++].id, d->d_name, strlen(d->d_name) + 1);
+	}
+	closedir(dir);
+	*ret_list = list;
+	return count;
+}
+
+int store_sweep(struct store *s, uint64_t max_bytes)
+{
+	scoped(freep) struct finished *list = NULL;
+	uint64_t total = 0;
+	size_t count;
+	int removed = 0;
+
+	if (s->tasks_fd < 0)
+		return 0;
+	count = list_finished(s, &list, &total);
+	if (total <= max_bytes)
+		return 0;
+	qsort(list, count, sizeof(*list), older_first);
+	for (size_t i = 0; i < count && total > max_bytes; i++) {
+		store_task_remove(s, list[i].id);
+		total -= list[i].bytes;
+		removed++;
+	}
+	return removed;
+}

@@ -1,0 +1,133 @@
+#include "task/task.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "keeper/control.h"
+#include "process/clone.h"
+#include "task/launcher.h"
+
+#define CAPTURE_BYTES_MAX ((size_t)8 << 20)
+
+static void task_free(struct task *t)
+{
+	if (!t)
+		return;
+	fd_close(t->control);
+	fd_close(t->dir_fd);
+	fd_close(t->keeper_fd);
+	capture_snapshot_done(&t->captures[0]);
+	capture_snapshot_done(&t->captures[1]);
+	free(t);
+}
+DEFINE_CLEANUP(struct task *, task_free);
+
+int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
+               int input_fd, struct task **ret_task, struct error *err)
+{
+	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+	scoped(task_freep) struct task *t = calloc(1, sizeof(*t));
+	scoped(fd_closep) int theirs = -1;
+	struct keeper_fds fds;
+	int sockets[2], r;
+
+	if (!t)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	t->control = t->dir_fd = t->keeper_fd = -1;
+	t->captures[0].counts.nul_at = t->captures[1].counts.nul_at = CAPTURE_NO_NUL;
+	r = store_task_new(store, t->id, &t->dir_fd, err);
+	if (r < 0)
+		return r;
+	order->task_id = t->id;
+	r = keeper_order_write(order, &text);
+	if (r == -E2BIG)
+		error_set(err, ERROR_LIMIT, E2BIG,
+		          "command and environment are longer than %zu bytes", ORDER_BYTES_MAX);
+	else if (r < 0)
+		error_set(err, ERROR_SYSTEM, -r, "out of memory");
+	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		r = error_sys(err, errno, "socket pair for the keeper");
+	if (r < 0) {
+		store_task_remove(store, t->id);
+		return r;
+	}
+	t->control = sockets[0];
+	theirs = sockets[1];
+	fds = (struct keeper_fds){.control = theirs, .task = t->dir_fd, .input = input_fd};
+	if (launcher) {
+		r = launcher_spawn(launcher, &fds, text.data, text.len, err);
+	} else {
+		t->keeper = process_clone(&t->keeper_fd);
+		if (t->keeper == 0)
+			keeper_main(&fds, text.data, text.len);
+		r = t->keeper < 0 ? error_sys(err, (int)-t->keeper, "starting the keeper") : 0;
+	}
+	if (r < 0) {
+		store_task_remove(store, t->id);
+		return r;
+	}
+	*ret_task = take_ptr(&t);
+	return 0;
+}
+
+static bool take_report(struct task *t, const struct buffer *text, int captures_fd)
+{
+	if (keeper_report_read(buffer_str(text), text->len, &t->report, NULL) < 0)
+		return false;
+	for (int i = 0; captures_fd >= 0 && i < 2; i++)
+		if (capture_read(captures_fd, CAPTURE_BYTES_MAX, &t->captures[i], NULL) < 0)
+			break; /* merged: there is only one */
+	return true;
+}
+
+enum task_event task_receive(struct task *t)
+{
+	scoped(buffer_donep) struct buffer text = {.max = REPORT_BYTES_MAX};
+	scoped(fd_closep) int fd = -1;
+	enum control_kind kind;
+	int r = control_receive(t->control, &kind, &text, &fd);
+
+	if (r == 0)
+		return TASK_NOTHING;
+	if (r < 0) {
+		t->lost = true;
+		return TASK_LOST;
+	}
+	if (kind == CONTROL_OUTPUT)
+		return TASK_OUTPUT;
+	t->lost = !take_report(t, &text, fd);
+	return t->lost ? TASK_LOST : TASK_ENDED;
+}
+
+void task_stop(struct task *t, bool now)
+{
+	enum control_order order = now ? CONTROL_STOP_NOW : CONTROL_STOP;
+
+	(void)send(t->control, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void task_kill_keeper(struct task *t)
+{
+	if (t->keeper_fd >= 0)
+		(void)pidfd_send_signal(t->keeper_fd, SIGKILL, NULL, 0);
+}
+
+void task_done(struct task *t, struct store *store, bool keep)
+{
+	if (!t)
+		return;
+	if (t->keeper > 0)
+		while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	if (!keep)
+		store_task_remove(store, t->id);
+	task_free(t);
+}

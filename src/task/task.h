@@ -1,0 +1,47 @@
+#pragma once
+/*
+ * Task: one command under its keeper, as the process that started it sees it.
+ */
+#include <stdbool.h>
+#include <sys/types.h>
+#include "keeper/keeper.h"
+#include "keeper/order.h"
+#include "keeper/report.h"
+#include "output/capture.h"
+#include "task/store.h"
+
+struct error;
+struct launcher;
+
+struct task {
+	char id[STORE_ID_MAX];
+	int control;   /* packets from the keeper; wait for input here */
+	int dir_fd;    /* -1: nothing is stored */
+	pid_t keeper;  /* 0: a child of the launcher */
+	int keeper_fd; /* pidfd; -1 with a launcher */
+	bool lost;     /* the keeper was killed: there is no report */
+	struct keeper_report report;
+	struct capture_snapshot captures[2];
+};
+
+enum task_event {
+	TASK_NOTHING,
+	TASK_OUTPUT, /* the spool files have grown */
+	TASK_ENDED,  /* report and captures are filled */
+	TASK_LOST,   /* the keeper was killed; its init ends the command */
+};
+
+/* Gives ORDER a task id and starts its keeper: as a child, or through LAUNCHER if that is not NULL.
+ * INPUT_FD stays the caller's. The caller owns *ret_task. */
+int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
+               int input_fd, struct task **ret_task, struct error *err);
+
+/* One event, without waiting. */
+enum task_event task_receive(struct task *t);
+
+void task_stop(struct task *t, bool now); /* now: without SIGTERM and grace */
+void task_kill_keeper(struct task *t);    /* for a keeper that does not answer */
+
+/* Frees the task; its directory is deleted unless KEEP. Waits for a keeper that has reported, which
+ * is about to end. */
+void task_done(struct task *t, struct store *store, bool keep);
