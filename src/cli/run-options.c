@@ -61,7 +61,7 @@ static const struct {
          "bytes per stream in the output file (default 256M)"},
 	{"state-cap", OPT_STATE_CAP, "SIZE", "bytes of all kept output together (default 2G)"},
 	{"max-processes", OPT_MAX_PROCESSES, "N",
-         "processes that the command may add (default 1024; not for root)"},
+         "how many processes the command may have (default 1024)"},
 	{"batch", OPT_BATCH, NULL, "read one JSON request per line, answer one result per line"},
 	{"jobs", OPT_JOBS, "N", "with --batch: how many run at the same time (default 4)"},
 	{"quiet", OPT_QUIET, NULL, "on a terminal: only the command's output"},

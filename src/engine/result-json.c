@@ -46,7 +46,7 @@ static void put_output(struct json_writer *w, const struct result *r)
 /* What really was in force. The list of what was not is as long as it is. */
 static void put_sandbox(struct json_writer *w, const struct result *r)
 {
-	static const char *const missing[] = {"namespaces", "landlock", "seccomp", "cgroup"};
+	static const char *const missing[] = {"namespaces", "landlock", "seccomp"};
 
 	json_put_key(w, "sandbox");
 	json_object_begin(w);
@@ -54,11 +54,15 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 	json_array_begin(w);
 	if (r->ran)
 		json_put_string(w, "no_new_privs");
+	if (r->ran && r->report.processes_bounded)
+		json_put_string(w, "process_limit");
 	json_array_end(w);
 	json_put_key(w, "missing");
 	json_array_begin(w);
 	for (size_t i = 0; i < array_size(missing); i++)
 		json_put_string(w, missing[i]);
+	if (!r->report.processes_bounded)
+		json_put_string(w, "process_limit");
 	json_array_end(w);
 	json_object_end(w);
 }

@@ -34,6 +34,7 @@
 #include "output/capture.h"
 #include "output/spool.h"
 #include "process/spawn.h"
+#include "sandbox/pids.h"
 
 #define READ_BYTES        ((size_t)256 << 10)
 #define PIPE_BYTES        (1 << 20) /* asked for when a stream keeps filling its pipe */
@@ -86,6 +87,7 @@ struct keeper {
 	int64_t deadline, linger_end;
 	int64_t started_at; /* monotonic */
 	struct keeper_report report;
+	struct pids_limit pids;
 	bool starter_gone;
 	char *buffer;
 };
@@ -162,6 +164,7 @@ static enum state on_gone(struct keeper *k)
 static enum state take_over(struct keeper *k)
 {
 	k->report.killed += process_take_over(k->process);
+	pids_group_remove(k->pids.group);
 	return on_gone(k);
 }
 
@@ -440,29 +443,25 @@ static int streams_open(struct keeper *k, struct error *err)
 	return 0;
 }
 
-/* RLIMIT_NPROC counts all processes of the user, so it is an emergency brake and no fine measure.
- */
-static void limits_fill(const struct keeper_order *o, struct process_command *c)
+static void limits_fill(struct keeper *k, struct process_command *c)
 {
 	const struct {
 		int resource;
 		rlim_t value;
-		bool wanted;
-	} wishes[] = {{RLIMIT_CORE, 0, true},
-	              {RLIMIT_NPROC, o->max_processes, o->max_processes > 0}};
+	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, k->pids.nproc}};
 	struct rlimit now;
 
 	for (size_t i = 0; i < array_size(wishes); i++) {
-		if (!wishes[i].wanted ||
-		    getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0)
-			continue;
-		if (wishes[i].value >=
-		    now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
+		if (getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0 ||
+		    wishes[i].value >=
+		            now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
 			continue;
 		c->limits[c->limit_count++] = (struct child_limit){
 			.resource = wishes[i].resource,
 			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
 	}
+	c->group_fd = k->pids.procs_fd;
+	c->group = k->pids.group[0] ? k->pids.group : NULL;
 }
 
 static int launch(struct keeper *k, struct arena *arena, struct error *err)
@@ -479,7 +478,9 @@ static int launch(struct keeper *k, struct arena *arena, struct error *err)
 	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &c.paths);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	limits_fill(&k->order, &c);
+	pids_limit_make(k->order.max_processes, k->order.task_id, &k->pids);
+	k->report.processes_bounded = pids_limit_holds(&k->pids);
+	limits_fill(k, &c);
 	k->report.started_ms = clock_wall_ms();
 	k->started_at = clock_now_ms();
 	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms : DEADLINE_NONE;
@@ -487,6 +488,7 @@ static int launch(struct keeper *k, struct arena *arena, struct error *err)
 	if (r < 0)
 		return r;
 	fd_close(take_fd(&k->fds.input));
+	fd_close(take_fd(&k->pids.procs_fd));
 	return streams_open(k, err);
 }
 
@@ -556,6 +558,7 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size
 		k.report.sys = -r;
 		if (k.process) /* init already runs, its streams could not be opened */
 			process_take_over(k.process);
+		pids_group_remove(k.pids.group);
 	} else {
 		while (k.state != DONE)
 			turn(&k);

@@ -142,13 +142,12 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack_ex(
-		root, &e, JSON_STRICT,
-		"{s:s, s:s, s?s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
-		"task_id", &id, "command", &command, "description", &description, "cwd", &cwd,
-		"merged", &merged, "follow", &follow, "timeout_ms", &timeout, "grace_ms", &grace,
-		"spool_cap", &cap, "max_processes", &processes, "head_bytes", &head, "tail_bytes",
-		&tail, "argv", &argv, "env", &env);
+	r = json_unpack_ex(root, &e, JSON_STRICT,
+	                   "{s:s, s:s, s?s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+	                   "task_id", &id, "command", &command, "description", &description, "cwd",
+	                   &cwd, "merged", &merged, "follow", &follow, "timeout_ms", &timeout,
+	                   "grace_ms", &grace, "spool_cap", &cap, "max_processes", &processes,
+	                   "head_bytes", &head, "tail_bytes", &tail, "argv", &argv, "env", &env);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
 	if (timeout < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 || tail < 0 ||

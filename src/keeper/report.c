@@ -34,6 +34,7 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	put(&w, "status", r->status);
 	put(&w, "killed", r->killed);
 	put(&w, "survivors", r->survivors);
+	put(&w, "processes_bounded", r->processes_bounded);
 	put(&w, "started_ms", r->started_ms);
 	put(&w, "duration_ms", r->duration_ms);
 	put(&w, "cpu_ms", r->cpu_ms);
@@ -92,11 +93,12 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	if (r < 0)
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:o}", "end",
-	                   &end, "step", &step, "errno", &report.sys, "status", &report.status,
-	                   "killed", &report.killed, "survivors", &report.survivors, "started_ms",
-	                   &started, "duration_ms", &duration, "cpu_ms", &cpu, "max_rss_kb", &rss,
-	                   "out", &streams[0], "err", &streams[1]) < 0)
+	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:o}",
+	                   "end", &end, "step", &step, "errno", &report.sys, "status",
+	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
+	                   "processes_bounded", &report.processes_bounded, "started_ms", &started,
+	                   "duration_ms", &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "out",
+	                   &streams[0], "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)

@@ -36,7 +36,8 @@ struct keeper_report {
 	int sys;
 	int status; /* as waitpid() gives it */
 	int killed, survivors;
-	int64_t started_ms; /* wall clock */
+	int processes_bounded; /* the limit on their number was in force */
+	int64_t started_ms;    /* wall clock */
 	int64_t duration_ms, cpu_ms, max_rss_kb;
 	struct keeper_stream streams[2];
 };

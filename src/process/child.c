@@ -4,6 +4,7 @@
 #include "process/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stddef.h>
@@ -34,6 +35,19 @@ static int reset_signals(void)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* When memory runs out the kernel should take the command, not those who have to report its end. */
+static void volunteer_for_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "500", 3) < 0) {
+		/* Without it the choice is the kernel's. */
+	}
+	close(fd);
+}
+
 /* As execvp() searches: a file that is missing lets the next one try, one that may not be run is
  * remembered, any other failure is final. */
 static int exec_first(const struct child_plan *plan)
@@ -62,10 +76,14 @@ _Noreturn void child_main(const struct child_plan *plan)
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		child_fail(plan, CHILD_STDIO, errno);
+	/* Before anything can be forked. */
+	if (plan->group_fd >= 0 && write(plan->group_fd, "0", 1) < 0)
+		child_fail(plan, CHILD_LIMITS, errno);
 	for (int i = 0; i < plan->limit_count; i++)
 		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
 		              &plan->limits[i].value) < 0)
 			child_fail(plan, CHILD_LIMITS, errno);
+	volunteer_for_oom();
 	if (chdir(plan->cwd) < 0)
 		child_fail(plan, CHILD_CWD, errno);
 	/* A set-user-id program could not be signalled by us, and so could outlive its keeper. */

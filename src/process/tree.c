@@ -23,9 +23,10 @@
 #define CENSUS_MAX ((size_t)1 << 20)
 /* Each pass stops all it sees; what keeps forking runs out of process numbers long before this. */
 #define STOP_PASSES_MAX 1000
+#define CROWD           32
 
 struct entry {
-	pid_t pid, parent;
+	pid_t pid, parent, group;
 	unsigned long long start;
 	char state;
 	bool inside;
@@ -60,9 +61,9 @@ static int stat_read(int proc_fd, pid_t pid, struct entry *ret_entry)
 	/* The name in parentheses may hold anything, also ") ": the last one ends it. */
 	after = strrchr(text, ')');
 	if (!after || sscanf(after + 1,
-	                     " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+	                     " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
 	                     "%*d %*d %llu",
-	                     &e.state, &e.parent, &e.start) != 3)
+	                     &e.state, &e.parent, &e.group, &e.start) != 4)
 		return -EPROTO;
 	*ret_entry = e;
 	return 0;
@@ -192,6 +193,29 @@ int tree_signal(pid_t root, int signal)
 	return count;
 }
 
+/* A storm forks faster than anyone can look at its members one by one, but it rarely leaves its
+ * process group, and a signal to a group reaches all members at once. Groups are left out while
+ * they are small: the number of a group that ends could come to name another one, that of a crowd
+ * cannot. */
+static void stop_crowds(const struct census *c, pid_t root)
+{
+	pid_t group = 0;
+	size_t members = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct entry *e = &c->entries[i];
+
+		if (!e->inside || is_dead(e) || e->group <= 1 || e->group == root)
+			continue;
+		if (e->group != group) {
+			group = e->group;
+			members = 0;
+		}
+		if (++members == CROWD)
+			(void)killpg(group, SIGSTOP);
+	}
+}
+
 /* One pass: stops all that still move. Returns how many those were. */
 static int stop_pass(int proc_fd, pid_t root)
 {
@@ -201,6 +225,7 @@ static int stop_pass(int proc_fd, pid_t root)
 	r = census_take(proc_fd, root, &c);
 	if (r < 0)
 		return r;
+	stop_crowds(&c, root);
 	for (size_t i = 0; i < c.count; i++) {
 		const struct entry *e = &c.entries[i];
 
