@@ -98,6 +98,12 @@ static void explain_end(struct result *r, const struct keeper_order *o)
 		r->exit_code = 128 + SIGTERM;
 		snprintf(r->reason, sizeof(r->reason), "stopped");
 		break;
+	case KEEPER_END_CROWDED:
+		r->signal = SIGKILL;
+		r->exit_code = 128 + SIGKILL;
+		snprintf(r->reason, sizeof(r->reason), "killed: it had more than %llu processes",
+		         (unsigned long long)o->max_processes);
+		break;
 	case KEEPER_END_FAILED:
 		r->ran = false;
 		explain_failure(r, o);

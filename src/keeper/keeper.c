@@ -31,19 +31,19 @@
 #include "keeper/order.h"
 #include "keeper/report.h"
 #include "keeper/search.h"
+#include "keeper/stream.h"
 #include "output/capture.h"
-#include "output/spool.h"
 #include "process/spawn.h"
+#include "process/tree.h"
 #include "sandbox/pids.h"
 
 #define READ_BYTES        ((size_t)256 << 10)
-#define PIPE_BYTES        (1 << 20) /* asked for when a stream keeps filling its pipe */
-#define FULL_READS        4
 #define LINGER_QUIET_MS   50  /* a background job that is still printing may go on this long ... */
 #define LINGER_MAX_MS     500 /* ... and no longer after the command itself has ended */
 #define LEFTOVER_GRACE_MS 200
 #define KILL_WAIT_MS      6000 /* init gives up by itself a little earlier */
 #define DRAIN_MS          250
+#define CROWD_LOOK_MS     50
 #define DEADLINE_NONE     INT64_MAX
 
 enum state {
@@ -64,18 +64,10 @@ enum event {
 	EV_GONE,      /* nothing is left */
 	EV_INIT_LOST, /* init was killed */
 	EV_DEADLINE,
+	EV_CROWD, /* more processes than allowed */
 	EV_STOP,
 	EV_STOP_NOW,
 	EV_MAX,
-};
-
-struct stream {
-	int fd; /* -1: ended */
-	const char *name;
-	struct capture *capture;
-	struct spool *spool;
-	bool tried_spool;
-	int full_reads;
 };
 
 struct keeper {
@@ -87,7 +79,9 @@ struct keeper {
 	int64_t deadline, linger_end;
 	int64_t started_at; /* monotonic */
 	struct keeper_report report;
-	struct pids_limit pids;
+	int64_t crowd_next_look;
+	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
+	                        it */
 	bool starter_gone;
 	char *buffer;
 };
@@ -97,11 +91,6 @@ typedef enum state (*life_action)(struct keeper *k);
 static void set_deadline(struct keeper *k, int64_t from_now_ms)
 {
 	k->deadline = clock_now_ms() + from_now_ms;
-}
-
-static enum state stay(struct keeper *k)
-{
-	return k->state;
 }
 
 static enum state on_failed(struct keeper *k)
@@ -155,6 +144,12 @@ static enum state on_stop_now(struct keeper *k)
 	return kill_tree(k);
 }
 
+static enum state on_crowd(struct keeper *k)
+{
+	k->report.end = KEEPER_END_CROWDED;
+	return kill_tree(k);
+}
+
 static enum state on_gone(struct keeper *k)
 {
 	set_deadline(k, DRAIN_MS);
@@ -164,7 +159,6 @@ static enum state on_gone(struct keeper *k)
 static enum state take_over(struct keeper *k)
 {
 	k->report.killed += process_take_over(k->process);
-	pids_group_remove(k->pids.group);
 	return on_gone(k);
 }
 
@@ -181,97 +175,69 @@ static enum state finish(struct keeper *k)
 	return DONE;
 }
 
+/* An event that a state does not name changes nothing in it. */
 static const life_action life[STATE_MAX][EV_MAX] = {
-	[RUNNING] = {[EV_FAILED] = on_failed,
-                     [EV_EXITED] = stay,
-                     [EV_LEFTOVER] = on_leftover,
-                     [EV_GONE] = on_gone,
-                     [EV_INIT_LOST] = on_init_lost,
-                     [EV_DEADLINE] = on_timeout,
-                     [EV_STOP] = on_stop,
-                     [EV_STOP_NOW] = on_stop_now},
-	[LINGER] = {[EV_FAILED] = stay,
-                    [EV_EXITED] = stay,
-                    [EV_LEFTOVER] = stay,
-                    [EV_GONE] = on_gone,
-                    [EV_INIT_LOST] = on_init_lost,
-                    [EV_DEADLINE] = linger_over,
-                    [EV_STOP] = linger_over,
-                    [EV_STOP_NOW] = kill_tree},
-	[LEFTOVER] = {[EV_FAILED] = stay,
-                      [EV_EXITED] = stay,
-                      [EV_LEFTOVER] = stay,
-                      [EV_GONE] = on_gone,
-                      [EV_INIT_LOST] = on_init_lost,
-                      [EV_DEADLINE] = kill_tree,
-                      [EV_STOP] = stay,
-                      [EV_STOP_NOW] = kill_tree},
-	[ENDING] = {[EV_FAILED] = stay,
-                    [EV_EXITED] = stay,
-                    [EV_LEFTOVER] = stay,
-                    [EV_GONE] = on_gone,
-                    [EV_INIT_LOST] = on_init_lost,
-                    [EV_DEADLINE] = kill_tree,
-                    [EV_STOP] = stay,
-                    [EV_STOP_NOW] = kill_tree},
-	[KILLING] = {[EV_FAILED] = stay,
-                     [EV_EXITED] = stay,
-                     [EV_LEFTOVER] = stay,
-                     [EV_GONE] = on_gone,
-                     [EV_INIT_LOST] = on_init_lost,
-                     [EV_DEADLINE] = take_over,
-                     [EV_STOP] = stay,
-                     [EV_STOP_NOW] = stay},
-	[DRAIN] = {[EV_FAILED] = stay,
-                   [EV_EXITED] = stay,
-                   [EV_LEFTOVER] = stay,
-                   [EV_GONE] = stay,
-                   [EV_INIT_LOST] = stay,
-                   [EV_DEADLINE] = finish,
-                   [EV_STOP] = stay,
-                   [EV_STOP_NOW] = stay},
-	[DONE] = {[EV_FAILED] = stay,
-                  [EV_EXITED] = stay,
-                  [EV_LEFTOVER] = stay,
-                  [EV_GONE] = stay,
-                  [EV_INIT_LOST] = stay,
-                  [EV_DEADLINE] = stay,
-                  [EV_STOP] = stay,
-                  [EV_STOP_NOW] = stay},
+	[RUNNING] =
+		{
+			[EV_FAILED] = on_failed,
+			[EV_LEFTOVER] = on_leftover,
+			[EV_GONE] = on_gone,
+			[EV_INIT_LOST] = on_init_lost,
+			[EV_DEADLINE] = on_timeout,
+			[EV_CROWD] = on_crowd,
+			[EV_STOP] = on_stop,
+			[EV_STOP_NOW] = on_stop_now,
+		},
+	[LINGER] =
+		{
+			[EV_GONE] = on_gone,
+			[EV_INIT_LOST] = on_init_lost,
+			[EV_DEADLINE] = linger_over,
+			[EV_CROWD] = on_crowd,
+			[EV_STOP] = linger_over,
+			[EV_STOP_NOW] = kill_tree,
+		},
+	[LEFTOVER] =
+		{
+			[EV_GONE] = on_gone,
+			[EV_INIT_LOST] = on_init_lost,
+			[EV_DEADLINE] = kill_tree,
+			[EV_CROWD] = on_crowd,
+			[EV_STOP_NOW] = kill_tree,
+		},
+	[ENDING] =
+		{
+			[EV_GONE] = on_gone,
+			[EV_INIT_LOST] = on_init_lost,
+			[EV_DEADLINE] = kill_tree,
+			[EV_CROWD] = on_crowd,
+			[EV_STOP_NOW] = kill_tree,
+		},
+	[KILLING] =
+		{
+			[EV_GONE] = on_gone,
+			[EV_INIT_LOST] = on_init_lost,
+			[EV_DEADLINE] = take_over,
+		},
+	[DRAIN] =
+		{
+			[EV_DEADLINE] = finish,
+		},
+	[DONE] = {NULL},
 };
 
 static void step(struct keeper *k, enum event e)
 {
-	k->state = life[k->state][e](k);
+	life_action act = life[k->state][e];
+
+	if (act)
+		k->state = act(k);
 }
 
-/* The file is made by the first byte: most commands write nothing to standard error. */
-static void stream_keep(struct keeper *k, struct stream *s, const char *bytes, size_t n)
+static void output_read(struct keeper *k, struct stream *s)
 {
-	if (!s->tried_spool && k->fds.task >= 0) {
-		s->tried_spool = true;
-		if (spool_open(k->fds.task, s->name, k->order.spool_cap, &s->spool, NULL) < 0)
-			k->report.streams[s - k->streams].lost_errno = errno;
-	}
-	capture_append(s->capture, bytes, n);
-	spool_write(s->spool, bytes, n);
-}
-
-/* One bounded read a turn, so that no stream starves the other or the deadline. */
-static void stream_read(struct keeper *k, struct stream *s)
-{
-	ssize_t n = read(s->fd, k->buffer, READ_BYTES);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (!stream_read(s, k->buffer, READ_BYTES))
 		return;
-	if (n <= 0) {
-		fd_close(take_fd(&s->fd));
-		return;
-	}
-	stream_keep(k, s, k->buffer, (size_t)n);
-	if (n >= 65536 && ++s->full_reads == FULL_READS)
-		(void)fcntl(s->fd, F_SETPIPE_SZ,
-		            PIPE_BYTES); /* refused past the user's quota: fine */
 	if (k->state == LINGER && k->deadline < k->linger_end) {
 		set_deadline(k, LINGER_QUIET_MS);
 		if (k->deadline > k->linger_end)
@@ -329,6 +295,21 @@ static void starter_read(struct keeper *k)
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
 }
 
+/* Where the kernel does not limit the number of processes, a storm is seen before it fills the
+ * machine: the number of all tasks is cheap to read, and only when it has grown by the whole share
+ * is ours counted. */
+static void look_for_crowd(struct keeper *k)
+{
+	int64_t now = clock_now_ms();
+
+	if (!k->crowd_line || now < k->crowd_next_look)
+		return;
+	k->crowd_next_look = now + CROWD_LOOK_MS;
+	if (pids_now() > k->crowd_line &&
+	    tree_count(k->process->init_pid) > (int)k->order.max_processes)
+		step(k, EV_CROWD);
+}
+
 static void turn(struct keeper *k)
 {
 	struct pollfd fds[] = {
@@ -342,50 +323,26 @@ static void turn(struct keeper *k)
 
 	if (wait_ms > INT32_MAX)
 		wait_ms = INT32_MAX;
+	if (k->crowd_line && wait_ms > CROWD_LOOK_MS)
+		wait_ms = CROWD_LOOK_MS;
 	n = poll(fds, 4, wait_ms > 0 ? (int)wait_ms : 0);
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
 		 */
 		for (int i = 0; i < 2; i++)
 			if (fds[2 + i].revents)
-				stream_read(k, &k->streams[i]);
+				output_read(k, &k->streams[i]);
 		if (fds[1].revents)
 			init_read(k);
 		if (fds[0].revents)
 			starter_read(k);
 	}
+	look_for_crowd(k);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */
 	if (k->state != DONE && clock_now_ms() >= k->deadline)
 		step(k, EV_DEADLINE);
-}
-
-static void close_streams(struct keeper *k)
-{
-	for (int i = 0; i < 2; i++) {
-		struct stream *s = &k->streams[i];
-		struct keeper_stream *r = &k->report.streams[i];
-		struct spool_status status;
-		struct iovec tail[2];
-
-		fd_close(take_fd(&s->fd));
-		if (!s->capture)
-			continue;
-		r->bytes = capture_counts(s->capture)->bytes;
-		if (!s->spool) {
-			r->lost_bytes = r->bytes;
-			continue;
-		}
-		capture_tail(s->capture, tail);
-		spool_finish(s->spool, tail);
-		spool_status(s->spool, &status);
-		r->file_bytes = status.size;
-		r->dropped_at = status.dropped_at;
-		r->dropped_bytes = status.dropped_bytes;
-		r->lost_bytes = status.lost_bytes;
-		r->lost_errno = status.first_errno;
-	}
 }
 
 /* Both captures in one anonymous file: it needs no disk, and no reader to be ready. */
@@ -432,11 +389,11 @@ static int streams_open(struct keeper *k, struct error *err)
 	int r;
 
 	for (int i = 0; i < 2; i++) {
-		k->streams[i] = (struct stream){.fd = k->process->output[i], .name = names[i]};
-		k->process->output[i] = -1;
-		if (k->streams[i].fd < 0)
-			continue;
-		r = capture_new(&k->order.kept, &k->streams[i].capture, err);
+		k->streams[i].name = names[i];
+		k->streams[i].dir_fd = k->fds.task;
+		k->streams[i].spool_cap = k->order.spool_cap;
+		r = stream_open(&k->streams[i], take_fd(&k->process->output[i]), &k->order.kept,
+		                err);
 		if (r < 0)
 			return r;
 	}
@@ -448,8 +405,9 @@ static void limits_fill(struct keeper *k, struct process_command *c)
 	const struct {
 		int resource;
 		rlim_t value;
-	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, k->pids.nproc}};
+	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, pids_rlimit(k->order.max_processes)}};
 	struct rlimit now;
+	uint64_t tasks;
 
 	for (size_t i = 0; i < array_size(wishes); i++) {
 		if (getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0 ||
@@ -460,8 +418,11 @@ static void limits_fill(struct keeper *k, struct process_command *c)
 			.resource = wishes[i].resource,
 			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
 	}
-	c->group_fd = k->pids.procs_fd;
-	c->group = k->pids.group[0] ? k->pids.group : NULL;
+	k->report.processes_bounded = wishes[1].value != RLIM_INFINITY;
+	if (!k->report.processes_bounded && k->order.max_processes > 0) {
+		tasks = pids_now();
+		k->crowd_line = tasks > 0 ? tasks + k->order.max_processes : 0;
+	}
 }
 
 static int launch(struct keeper *k, struct arena *arena, struct error *err)
@@ -478,8 +439,6 @@ static int launch(struct keeper *k, struct arena *arena, struct error *err)
 	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &c.paths);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	pids_limit_make(k->order.max_processes, k->order.task_id, &k->pids);
-	k->report.processes_bounded = pids_limit_holds(&k->pids);
 	limits_fill(k, &c);
 	k->report.started_ms = clock_wall_ms();
 	k->started_at = clock_now_ms();
@@ -488,7 +447,6 @@ static int launch(struct keeper *k, struct arena *arena, struct error *err)
 	if (r < 0)
 		return r;
 	fd_close(take_fd(&k->fds.input));
-	fd_close(take_fd(&k->pids.procs_fd));
 	return streams_open(k, err);
 }
 
@@ -558,12 +516,12 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size
 		k.report.sys = -r;
 		if (k.process) /* init already runs, its streams could not be opened */
 			process_take_over(k.process);
-		pids_group_remove(k.pids.group);
 	} else {
 		while (k.state != DONE)
 			turn(&k);
 	}
-	close_streams(&k);
+	for (int i = 0; i < 2; i++)
+		stream_close(&k.streams[i], &k.report.streams[i]);
 	publish(&k);
 	_exit(0);
 }

@@ -10,8 +10,8 @@
 
 static const char *const end_names[KEEPER_END_MAX] = {
 	[KEEPER_END_EXITED] = "exited",   [KEEPER_END_TIMEOUT] = "timeout",
-	[KEEPER_END_STOPPED] = "stopped", [KEEPER_END_FAILED] = "failed",
-	[KEEPER_END_LOST] = "lost",
+	[KEEPER_END_STOPPED] = "stopped", [KEEPER_END_CROWDED] = "crowded",
+	[KEEPER_END_FAILED] = "failed",   [KEEPER_END_LOST] = "lost",
 };
 
 static const char *const stream_names[2] = {"out", "err"};

@@ -15,6 +15,7 @@ enum keeper_end {
 	KEEPER_END_EXITED,  /* by itself: status */
 	KEEPER_END_TIMEOUT, /* the time limit */
 	KEEPER_END_STOPPED, /* somebody asked */
+	KEEPER_END_CROWDED, /* it had more processes than it may */
 	KEEPER_END_FAILED,  /* it never ran: step and sys */
 	KEEPER_END_LOST,    /* its init was killed, so its own status is unknown */
 	KEEPER_END_MAX,

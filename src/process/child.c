@@ -76,9 +76,6 @@ _Noreturn void child_main(const struct child_plan *plan)
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		child_fail(plan, CHILD_STDIO, errno);
-	/* Before anything can be forked. */
-	if (plan->group_fd >= 0 && write(plan->group_fd, "0", 1) < 0)
-		child_fail(plan, CHILD_LIMITS, errno);
 	for (int i = 0; i < plan->limit_count; i++)
 		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
 		              &plan->limits[i].value) < 0)

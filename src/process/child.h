@@ -19,8 +19,6 @@ struct child_plan {
 	const char *const *paths; /* files to try in this order, NULL at the end */
 	const char *const *argv;
 	const char *const *envp;
-	int group_fd;      /* cgroup.procs of the command's group; -1: none */
-	const char *group; /* its directory, for init to remove; or NULL */
 	struct child_limit limits[CHILD_LIMITS_MAX];
 	int limit_count;
 };

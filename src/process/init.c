@@ -24,7 +24,6 @@
 #include "process/child.h"
 #include "process/message.h"
 #include "process/tree.h"
-#include "sandbox/pids.h"
 
 /* How long killed processes may take to be gone; a process stuck in the kernel is then reported. */
 #define KILL_PATIENCE_MS 5000
@@ -37,7 +36,6 @@ struct init {
 	bool killing;
 	int64_t kill_deadline;
 	int killed;
-	const char *group;
 };
 
 static void tell(struct init *in, struct init_message *m)
@@ -58,7 +56,6 @@ static _Noreturn void leave(struct init *in, int survivors)
 {
 	struct init_message m = {.event = INIT_GONE, .survivors = survivors};
 
-	pids_group_remove(in->group);
 	tell(in, &m);
 	_exit(0);
 }
@@ -169,7 +166,7 @@ static void wait_for_events(struct init *in)
 
 _Noreturn void init_main(int socket, const struct child_plan *plan)
 {
-	struct init in = {.socket = socket, .signals = -1, .group = plan->group};
+	struct init in = {.socket = socket, .signals = -1};
 	sigset_t all, child;
 
 	(void)prctl(PR_SET_NAME, "nacre-init", 0, 0, 0);
@@ -177,9 +174,7 @@ _Noreturn void init_main(int socket, const struct child_plan *plan)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	/* The keeper's own sockets and pipe ends must not live twice. */
-	fd_close_except((const int[]){socket, plan->stdio[0], plan->stdio[1], plan->stdio[2],
-	                              plan->group_fd},
-	                5);
+	fd_close_except((const int[]){socket, plan->stdio[0], plan->stdio[1], plan->stdio[2]}, 4);
 	in.signals = signalfd(-1, &child, SFD_CLOEXEC);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || in.signals < 0 ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {

@@ -81,8 +81,6 @@ int process_spawn(const struct process_command *command, struct process **ret_pr
 		.paths = command->paths,
 		.argv = command->argv,
 		.envp = command->envp,
-		.group_fd = command->group_fd,
-		.group = command->group,
 		.limit_count = command->limit_count,
 	};
 	memcpy(plan.limits, command->limits, sizeof(plan.limits));

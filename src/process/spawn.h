@@ -15,10 +15,8 @@ struct process_command {
 	const char *const *paths; /* files to try, NULL at the end */
 	const char *const *argv;
 	const char *const *envp;
-	int stdin_fd;      /* borrowed */
-	bool merged;       /* one pipe for both streams keeps the order of all writes */
-	int group_fd;      /* cgroup.procs to enter, borrowed; -1: none */
-	const char *group; /* that group's directory, removed at the end; or NULL */
+	int stdin_fd; /* borrowed */
+	bool merged;  /* one pipe for both streams keeps the order of all writes */
 	struct child_limit limits[CHILD_LIMITS_MAX];
 	int limit_count;
 };

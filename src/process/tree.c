@@ -193,6 +193,20 @@ int tree_signal(pid_t root, int signal)
 	return count;
 }
 
+int tree_count(pid_t root)
+{
+	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scoped(census_done) struct census c = {0};
+	int r, count = 0;
+
+	if (proc_fd < 0)
+		return -errno;
+	r = census_take(proc_fd, root, &c);
+	for (size_t i = 0; i < c.count; i++)
+		count += c.entries[i].inside && !is_dead(&c.entries[i]);
+	return r < 0 ? r : count;
+}
+
 /* A storm forks faster than anyone can look at its members one by one, but it rarely leaves its
  * process group, and a signal to a group reaches all members at once. Groups are left out while
  * they are small: the number of a group that ends could come to name another one, that of a crowd

@@ -13,6 +13,9 @@
  * too. ROOT itself is left alone. Returns how many were signalled, or a negative errno. */
 int tree_signal(pid_t root, int signal);
 
+/* How many living descendants ROOT has, or a negative errno. */
+int tree_count(pid_t root);
+
 /* Stops, then kills every descendant of ROOT. Returns how many were killed, or a negative errno.
  * The dead still have to be reaped; what was forked in the last instant needs another call, so
  * callers repeat until nothing is left to reap. */

@@ -1,0 +1,34 @@
+#pragma once
+/*
+ * Stream: one pipe from the command, and where its bytes go: a capture in memory, a spool on disk.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct capture;
+struct capture_limits;
+struct error;
+struct keeper_stream;
+struct spool;
+
+struct stream {
+	int fd; /* -1: ended, or never there */
+	const char *name;
+	struct capture *capture;
+	struct spool *spool;
+	int dir_fd; /* where the spool is made by the first byte; -1: nowhere, or it was tried */
+	uint64_t spool_cap;
+	int spool_errno;
+	int full_reads;
+};
+
+/* Takes FD; -1 makes a stream that has ended. */
+int stream_open(struct stream *s, int fd, const struct capture_limits *kept, struct error *err);
+
+/* One bounded read into BUFFER and on, so that no stream starves the other. Whether bytes came; at
+ * the end of the stream fd becomes -1. */
+bool stream_read(struct stream *s, char *buffer, size_t size);
+
+/* Ends the stream, brings its file into its last form and says what became of it. */
+void stream_close(struct stream *s, struct keeper_stream *ret_facts);
