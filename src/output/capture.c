@@ -77,8 +77,7 @@ static void ring_put(struct capture *c, const char *bytes, size_t n)
 
 	if (!size)
 		return;
-	if (n > size) { /* copy only what survives, but to where it would have ended up */
-		c->ring_at = (c->ring_at + (n - size)) % size;
+	if (n > size) { /* only the last bytes survive; they fill the ring from any place in it */
 		bytes += n - size;
 		n = size;
 	}

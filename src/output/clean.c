@@ -64,10 +64,12 @@ static void end_line(struct cleaner *c)
 
 static void put_folded(struct cleaner *c, const char *text, size_t n)
 {
-	uint32_t code;
+	uint32_t code = 0;
 
-	for (size_t i = 0; i < n; i += utf8_char(text + i, n - i, &code))
-		note(c, utf8_char(text + i, n - i, &code) ? line_put(&c->line, code) : 0);
+	for (size_t i = 0; i < n && !c->out->failed;) {
+		i += utf8_char(text + i, n - i, &code);
+		note(c, line_put(&c->line, code));
+	}
 }
 
 /* Valid text, control characters only \n and \t. */

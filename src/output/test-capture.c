@@ -147,6 +147,20 @@ static void counts_bytes_of_every_value(void **state)
 	assert_int_equal(capture_omitted(c), sizeof(all));
 }
 
+static void counts_where_every_byte_counts(void **state)
+{
+	scoped(capture_freep) struct capture *c = make(0, 0);
+	char same[20000]; /* more vectors than a lane can count hits */
+
+	memset(same, '\n', sizeof(same));
+	capture_append(c, same, sizeof(same));
+	assert_int_equal(capture_counts(c)->newlines, 20000);
+	assert_int_equal(capture_counts(c)->chars, 20000);
+	memset(same, 0x80, sizeof(same));
+	capture_append(c, same, sizeof(same));
+	assert_int_equal(capture_counts(c)->chars, 20000);
+}
+
 static size_t resident_pages(void)
 {
 	unsigned long size, resident;
@@ -287,6 +301,7 @@ int main(void)
 		cmocka_unit_test(copies_the_end_of_the_tail_into_a_small_buffer),
 		cmocka_unit_test(counts_characters_lines_and_the_first_nul),
 		cmocka_unit_test(counts_bytes_of_every_value),
+		cmocka_unit_test(counts_where_every_byte_counts),
 		cmocka_unit_test(a_short_output_does_not_cost_the_whole_limit),
 		cmocka_unit_test(limits_that_overflow_are_refused),
 		cmocka_unit_test(travels_to_another_process),

@@ -139,6 +139,10 @@ static void the_file_is_private_and_new(void **state)
 	assert_null(again);
 	assert_non_null(strstr(err.text, "out"));
 	assert_int_equal(spool_open(place->dir, "none/out", 1000, &again, &err), -ENOENT);
+	spool_write(s, "x", 1); /* the first one is none the worse for it */
+	spool_finish(s, NULL);
+	assert_int_equal(fstatat(place->dir, "out", &st, 0), 0);
+	assert_int_equal(st.st_size, 1);
 }
 
 static void a_link_is_not_followed(void **state)
@@ -218,6 +222,19 @@ static void disk_use_stays_near_the_cap(void **state)
 	assert_int_equal(fstatat(place->dir, "out", &st, 0), 0);
 	assert_in_range(st.st_blocks * 512, CAP, CAP + 65536);
 	expect_file(state, CAP / 2, at - CAP / 2, at);
+}
+
+static void a_write_longer_than_the_cap_writes_only_what_stays(void **state)
+{
+	scoped(spool_freep) struct spool *s = make(state, 8192);
+	struct spool_status st;
+	uint64_t at = 0;
+
+	feed(s, &at, 65536, 65536);
+	spool_status(s, &st);
+	assert_int_equal(st.written, 8192);
+	spool_finish(s, NULL);
+	expect_file(state, 4096, 65536 - 4096, 65536);
 }
 
 static int no_holes(int fd, int mode, off_t offset, off_t n)
@@ -324,6 +341,23 @@ static void a_full_disk_loses_bytes_but_not_the_caller(void **state)
 		if (bytes[i] != (lost ? 0 : byte_at(i)))
 			fail_msg("byte %zu differs", i);
 	}
+}
+
+static void space_given_back_is_used_at_once(void **state)
+{
+	scoped(spool_freep) struct spool *s = make(state, 1 << 20);
+	struct spool_status st;
+	uint64_t at = 0;
+
+	full_disk.from = 600000;
+	full_disk.to = 700000;
+	full_disk.sys = ENOSPC;
+	full_disk.asked = 0;
+	spool_set_calls(s, &on_full_disk);
+	feed(s, &at, 4 << 20, 65536);
+	spool_status(s, &st);
+	assert_int_equal(st.lost_at, 600000);
+	assert_in_range(st.lost_bytes, 65536, (1 << 20) + 4 * 65536 - 600000); /* no MiB of quiet */
 }
 
 static void a_disk_that_stays_full_is_asked_seldom(void **state)
@@ -433,9 +467,11 @@ int main(void)
 		in_a_place(one_byte_over_the_cap_drops_one_byte),
 		in_a_place(the_middle_is_dropped_for_every_cap_and_chunk),
 		in_a_place(disk_use_stays_near_the_cap),
+		in_a_place(a_write_longer_than_the_cap_writes_only_what_stays),
 		in_a_place(without_holes_the_tail_comes_from_memory),
 		in_a_place(without_holes_a_long_tail_is_cut_to_the_cap),
 		in_a_place(a_full_disk_loses_bytes_but_not_the_caller),
+		in_a_place(space_given_back_is_used_at_once),
 		in_a_place(a_disk_that_stays_full_is_asked_seldom),
 		in_a_place(a_hole_that_cannot_be_closed_stays),
 		in_a_place(a_file_size_limit_is_a_full_disk),

@@ -1,5 +1,6 @@
 #include "output/view.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static struct view_limits settled(const struct view_limits *given)
 {
 	struct view_limits l = *given;
 
+	assert((unsigned)l.style < VIEW_STYLE_MAX);
 	if (!l.limit)
 		l.limit = defaults[l.style].limit;
 	if (!l.edge)
