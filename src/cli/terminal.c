@@ -91,7 +91,7 @@ void terminal_tick(struct terminal *t, int64_t now_ms)
 
 	if (!t->fancy || now_ms - t->last_output < QUIET_MS)
 		return;
-	number_format_duration((now_ms - t->started) / 1000 * 1000, duration);
+	snprintf(duration, sizeof(duration), "%llds", (long long)((now_ms - t->started) / 1000));
 	fprintf(stderr, "\r\033[K\033[2m%s %s\033[0m", frames[now_ms / 80 % 10], duration);
 	t->spinning = true;
 }
