@@ -102,7 +102,7 @@ void *arena_alloc_array(struct arena *a, size_t size, size_t n)
 
 char *arena_strndup(struct arena *a, const char *bytes, size_t n)
 {
-	char *copy = n < SIZE_MAX ? arena_alloc(a, n + 1) : NULL;
+	char *copy = arena_alloc(a, n < SIZE_MAX ? n + 1 : n);
 
 	if (copy && n)
 		memcpy(copy, bytes, n);

@@ -45,6 +45,7 @@ char *buffer_reserve(struct buffer *b, size_t n)
 		return NULL;
 	}
 	b->data = data;
+	b->data[b->len] = '\0';
 	b->capacity = capacity;
 	return b->data + b->len;
 }

@@ -34,20 +34,25 @@ int fd_write_all(int fd, const void *bytes, size_t n)
 
 int fd_read_all(int fd, struct buffer *into)
 {
+	size_t max = into->max ? into->max : BUFFER_MAX_DEFAULT, want;
+	char probe, *to;
 	ssize_t n;
-	char *to;
 
 	for (;;) {
-		to = buffer_reserve(into, 16384);
+		/* At the limit one byte more decides between the end of the file and too much. */
+		want = max - into->len < 16384 ? max - into->len : 16384;
+		to = want ? buffer_reserve(into, want) : &probe;
 		if (!to)
 			return buffer_error(into);
-		n = read(fd, to, 16384);
+		n = read(fd, to, want ? want : 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
 		if (n == 0)
 			return 0;
+		if (!want)
+			return into->failed = -E2BIG;
 		into->len += (size_t)n;
 		into->data[into->len] = '\0';
 	}

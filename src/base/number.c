@@ -122,6 +122,6 @@ void number_format_bytes(uint64_t bytes, char into[32])
 		unit *= 1024;
 		i++;
 	}
-	snprintf(into, 32, "%" PRIu64 ".%" PRIu64 " %s", bytes / unit,
-	         (bytes % unit) / (unit / 10 + 1), units[i]);
+	snprintf(into, 32, "%" PRIu64 ".%" PRIu64 " %s", bytes / unit, (bytes % unit) * 10 / unit,
+	         units[i]);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cli/cli.h"
@@ -151,7 +152,6 @@ static int read_count(const char *option, const char *value, uint64_t max, uint6
 static int read_env(struct run_options *o, const char *value)
 {
 	const char *own;
-	char *both;
 
 	if (o->env_count == RUN_ENV_MAX)
 		return refuse("env", value, "at most 256 variables");
@@ -159,9 +159,9 @@ static int read_env(struct run_options *o, const char *value)
 		own = getenv(value);
 		if (!own)
 			return 0;
-		if (asprintf(&both, "%s=%s", value, own) < 0)
+		value = arena_printf(o->arena, "%s=%s", value, own);
+		if (!value)
 			return -ENOMEM;
-		value = both; /* lives as long as the process */
 	}
 	o->env[o->env_count++] = value;
 	return 0;
@@ -275,12 +275,15 @@ int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit
 	*o = (struct run_options){
 		.request = {.input_fd = -1}, .settings = engine_settings_default, .jobs = 4};
 	o->request.env = o->env;
+	o->arena = arena_new((size_t)8 << 20);
+	*ret_exit = EXIT_NACRE_FAILED;
+	if (!o->arena)
+		return -ENOMEM;
 	for (size_t i = 0; i < array_size(table); i++)
 		long_options[i] =
 			(struct option){.name = table[i].name,
 		                        .has_arg = table[i].value ? required_argument : no_argument,
 		                        .val = (int)table[i].id};
-	*ret_exit = EXIT_NACRE_FAILED;
 	argv[0] = (char[]){"nacre run"};
 	optind = 1;
 	while ((id = getopt_long(argc, argv, "+c:hq", long_options, NULL)) != -1) {
@@ -295,4 +298,9 @@ int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit
 			return -EINVAL;
 	}
 	return check_whole(o, argc, argv);
+}
+
+void run_options_done(struct run_options *o)
+{
+	o->arena = arena_free(o->arena);
 }

@@ -189,21 +189,29 @@ static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
 	return exit_code;
 }
 
+/* The signals that end a command; one that we were started to ignore (nohup) stays ignored. */
+static void ending_signals(sigset_t *ret_set)
+{
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction now;
+
+	sigemptyset(ret_set);
+	for (size_t i = 0; i < array_size(wanted); i++)
+		if (sigaction(wanted[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(ret_set, wanted[i]);
+}
+
 int cli_run(int argc, char **argv)
 {
 	scoped(fd_closep) int signal_fd = -1;
-	struct run_options o;
+	scoped(run_options_donep) struct run_options o;
 	struct engine engine;
 	sigset_t signals;
 	int exit_code;
 
 	if (run_options_read(argc, argv, &o, &exit_code) < 0)
 		return exit_code;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
+	ending_signals(&signals);
 	signal_fd = loop_signal_fd(&signals);
 	if (signal_fd < 0) {
 		cli_complain("signals: %s", strerrordesc_np(-signal_fd));

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "engine/environment.h"
@@ -131,14 +132,17 @@ static int fill_argv(struct arena *arena, const struct request *rq, struct keepe
 	return 0;
 }
 
-/* The words with blanks between: for people. */
+/* The words with blanks between: for people, so an end is enough of a very long one. */
 static const char *join(struct arena *arena, const char *const *argv)
 {
-	const char *text = "";
+	scoped(buffer_donep) struct buffer text = {.max = 4096};
 
-	for (size_t i = 0; argv[i] && i < 64 && text; i++)
-		text = arena_printf(arena, "%s%s%s", text, i ? " " : "", argv[i]);
-	return text;
+	for (size_t i = 0; argv[i]; i++) {
+		if (i)
+			buffer_putc(&text, ' ');
+		buffer_puts(&text, argv[i]);
+	}
+	return arena_strndup(arena, buffer_str(&text), text.len);
 }
 
 static int open_input(const struct request *rq, struct error *err)

@@ -25,7 +25,7 @@ void engine_done(struct engine *e);
 
 /* Starts the request. A request that cannot be run for reasons of its own (no such directory, a bad
  * variable) is no error: *ret_run is then already at its end, with a result that says why. */
-int engine_start(struct engine *e, const struct request *request, struct engine_run **ret_run,
+int engine_start(struct engine *e, const struct request *rq, struct engine_run **ret_run,
                  struct error *err);
 
 struct task *engine_run_task(struct engine_run *run); /* NULL: it never started */

@@ -78,7 +78,7 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 static int read_member(struct reader *r, const char *key, json_t *value)
 {
 	struct request *rq = r->request;
-	const char *mode;
+	const char *mode = NULL;
 	int code;
 
 	if (strcmp(key, "command") == 0)

@@ -14,7 +14,7 @@ struct arena;
 struct buffer;
 struct error;
 
-#define ORDER_BYTES_MAX ((size_t)4 << 20)
+#define ORDER_BYTES_MAX ((size_t)32 << 20) /* far above what execve takes, escapes included */
 
 struct keeper_order {
 	const char *task_id;

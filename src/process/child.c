@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "process/message.h"
 
@@ -25,12 +26,14 @@ static _Noreturn void child_fail(const struct child_plan *plan, enum child_step 
 /* Nobody's ignored or handled signals: a shell that ran us with nohup has no say in the command. */
 static int reset_signals(void)
 {
-	struct sigaction fallback = {.sa_handler = SIG_DFL};
+	/* The kernel's own struct sigaction: all zero is SIG_DFL. libc would keep two signals from
+	 * us. */
+	const unsigned long fallback[4] = {0};
 	sigset_t none;
 
 	for (int s = 1; s < 65; s++)
 		if (s != SIGKILL && s != SIGSTOP)
-			(void)sigaction(s, &fallback, NULL); /* EINVAL for the two of libc */
+			(void)syscall(SYS_rt_sigaction, s, fallback, NULL, sizeof(unsigned long));
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -43,12 +43,39 @@ static void census_done(struct census *c)
 	*c = (struct census){0};
 }
 
+/* The fields behind the name: state, parent, group, ... and as the 20th the start time. */
+static int stat_parse(const char *text, struct entry *e)
+{
+	const char *p = strrchr(text, ')'); /* the name may hold anything, also ") " */
+	char *end;
+
+	if (!p || p[1] != ' ' || !p[2])
+		return -EPROTO;
+	e->state = p[2];
+	p += 3;
+	for (int field = 2; field <= 20; field++) {
+		unsigned long long value = strtoull(p, &end, 10);
+
+		if (end == p)
+			return -EPROTO;
+		if (field == 2)
+			e->parent = (pid_t)value;
+		else if (field == 3)
+			e->group = (pid_t)value;
+		else if (field == 20)
+			e->start = value;
+		p = end;
+	}
+	return 0;
+}
+
 static int stat_read(int proc_fd, pid_t pid, struct entry *ret_entry)
 {
 	scoped(fd_closep) int fd = -1;
 	struct entry e = {.pid = pid};
-	char name[32], text[512], *after;
+	char name[32], text[512];
 	ssize_t n;
+	int r;
 
 	snprintf(name, sizeof(name), "%d/stat", (int)pid);
 	fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
@@ -58,15 +85,10 @@ static int stat_read(int proc_fd, pid_t pid, struct entry *ret_entry)
 	if (n <= 0)
 		return n < 0 ? -errno : -ESRCH;
 	text[n] = '\0';
-	/* The name in parentheses may hold anything, also ") ": the last one ends it. */
-	after = strrchr(text, ')');
-	if (!after || sscanf(after + 1,
-	                     " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-	                     "%*d %*d %llu",
-	                     &e.state, &e.parent, &e.group, &e.start) != 4)
-		return -EPROTO;
-	*ret_entry = e;
-	return 0;
+	r = stat_parse(text, &e);
+	if (r == 0)
+		*ret_entry = e;
+	return r;
 }
 
 static int census_add(struct census *c, const struct entry *e)
@@ -125,7 +147,7 @@ static int census_take(int proc_fd, pid_t root, struct census *ret_census)
 	DIR *dir;
 	struct dirent *d;
 	struct census c = {0};
-	struct entry e;
+	struct entry e = {0};
 	int fd, r = 0;
 
 	fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -138,7 +160,7 @@ static int census_take(int proc_fd, pid_t root, struct census *ret_census)
 	while (r == 0 && (d = readdir(dir))) {
 		if (d->d_name[0] < '1' || d->d_name[0] > '9')
 			continue;
-		if (stat_read(proc_fd, (pid_t)atoi(d->d_name), &e) == 0)
+		if (stat_read(proc_fd, (pid_t)strtol(d->d_name, NULL, 10), &e) == 0)
 			r = census_add(&c, &e);
 	}
 	closedir(dir);
@@ -146,8 +168,10 @@ static int census_take(int proc_fd, pid_t root, struct census *ret_census)
 		census_done(&c);
 		return r;
 	}
-	qsort(c.entries, c.count, sizeof(*c.entries), by_pid);
-	census_mark(&c, root);
+	if (c.count > 0) {
+		qsort(c.entries, c.count, sizeof(*c.entries), by_pid);
+		census_mark(&c, root);
+	}
 	*ret_census = c;
 	return 0;
 }

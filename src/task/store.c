@@ -274,7 +274,7 @@ int store_sweep(struct store *s, uint64_t max_bytes)
 	if (s->tasks_fd < 0)
 		return 0;
 	count = list_finished(s, &list, &total);
-	if (total <= max_bytes)
+	if (total <= max_bytes || count == 0)
 		return 0;
 	qsort(list, count, sizeof(*list), older_first);
 	for (size_t i = 0; i < count && total > max_bytes; i++) {

@@ -1,0 +1,103 @@
+# A thin front of meson: `make help` lists what there is to make.
+#
+# Paths are relative, so the tree may lie anywhere. V=1 shows what happens. WERROR=true makes warnings
+# errors, as .ci/run does; without it a compiler that knows new warnings still builds nacre.
+
+BUILD  = build
+WERROR = false
+PREFIX = $(or $(prefix),/usr/local)
+TIME   = 60
+NINJA  = ninja -C $(BUILD) $(if $(filter-out 0,$(V)),-v)
+TESTS  = $(if $(shell pkg-config --exists cmocka 2>/dev/null && echo yes),true,false)
+ASAN   = b_sanitize=address,undefined b_lundef=false tests=true werror=$(WERROR)
+
+# The text of CMD is the shell's business alone: make must not expand it, and the quotes in it must
+# survive, so it travels as it is, in the environment, under a name of its own.
+NACRE_MAKE_CMD := $(value CMD)
+export NACRE_MAKE_CMD
+unexport CMD
+override CMD :=
+MAKEOVERRIDES :=
+export V ?= 0
+
+.PHONY: all setup run test check-fast asan bench fuzz lint coverage fresh install clean help
+.SILENT:
+ifneq ($(filter-out 0,$(V)),)
+.SHELLFLAGS = -xc
+endif
+
+# ninja's "all" would build the tests, too; and it need not say that there is nothing to do.
+all: setup
+	$(NINJA) -n nacre | grep -q 'no work to do' || $(NINJA) nacre >&2
+
+# A fresh machine gets what the build needs, a new tree gets its build directory; later both are quick.
+setup:
+	tools/setup build
+	[ -e $(BUILD)/build.ninja ] || tools/configure $(BUILD) tests=$(TESTS) werror=$(WERROR)
+	[ "$$(cat $(BUILD)/.source 2>&1)" = "$$(pwd -P)" ] || tools/configure $(BUILD)
+
+# Standard output belongs to the command.
+run: all
+	[ -n "$$NACRE_MAKE_CMD" ] || { echo "usage: make run CMD='ls -la'" >&2; exit 2; }
+	line=$$NACRE_MAKE_CMD; unset NACRE_MAKE_CMD; exec $(BUILD)/nacre run -c "$$line"
+
+# Everything, plain and again with the address and undefined behaviour sanitizers.
+test:
+	tools/setup test
+	tools/configure $(BUILD) tests=true werror=$(WERROR)
+	tools/configure $(BUILD)-asan $(ASAN)
+	tools/run-tests $(BUILD) $(BUILD)-asan
+
+check-fast:
+	tools/setup test
+	tools/configure $(BUILD) tests=true werror=$(WERROR)
+	tools/run-tests --suite unit $(BUILD)
+
+asan:
+	tools/setup test
+	tools/configure $(BUILD)-asan $(ASAN)
+	tools/run-tests $(BUILD)-asan
+
+bench: all
+	tools/setup bench
+	[ -x bench/run ] || { echo "there is no bench/run" >&2; exit 1; }
+	NACRE=$(BUILD)/nacre bench/run
+
+fuzz:
+	tools/setup fuzz
+	tools/fuzz $(BUILD)-fuzz $(TIME)
+
+lint:
+	tools/setup test lint
+	tools/lint $(BUILD)
+
+coverage:
+	tools/setup coverage
+	tools/coverage $(BUILD)-coverage
+
+# The newcomer's two commands in a fresh Debian 12; needs root and a network.
+fresh:
+	tools/setup fresh
+	tests/fresh/run
+
+install: setup
+	tools/configure $(BUILD) prefix='$(PREFIX)'
+	$(NINJA) nacre >&2
+	DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy $(BUILD)-analyzer $(BUILD)-coverage
+
+help:
+	echo "make                    build $(BUILD)/nacre (and install the packages it needs)"
+	echo "make run CMD='ls -la'   build, then run a command line through nacre"
+	echo "make test               all tests, plain and with sanitizers"
+	echo "make check-fast         the unit tests only"
+	echo "make asan               all tests, with sanitizers only"
+	echo "make bench              measure against other ways to run a command"
+	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
+	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
+	echo "make coverage           which lines of src/ the tests reach"
+	echo "make fresh              'make run' and 'make test' in a fresh Debian 12 (root)"
+	echo "make install [PREFIX=/usr/local] [DESTDIR=]"
+	echo "make clean              remove the build directories; V=1 with any of these shows more"

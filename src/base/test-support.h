@@ -1,0 +1,74 @@
+#pragma once
+/*
+ * What the test programs share: cmocka behind the headers it wants, bytes that look random and are
+ * the same in every run, a directory that goes away, and waiting that ends.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TEST_PATIENCE_MS 20000
+
+/* xorshift64; *SEED must not be 0. */
+static inline uint64_t test_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+/* Fails the test when nothing comes. */
+static inline void test_wait_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	assert_int_equal(poll(&p, 1, TEST_PATIENCE_MS), 1);
+}
+
+static inline void test_directory_make(char path[64])
+{
+	snprintf(path, 64, "/tmp/nacre-test-XXXXXX");
+	assert_non_null(mkdtemp(path));
+}
+
+static inline int test_remove_entry(const char *path, const struct stat *st, int type,
+                                    struct FTW *at)
+{
+	return remove(path);
+}
+
+static inline void test_directory_remove(const char *path)
+{
+	assert_int_equal(nftw(path, test_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* How many files a directory holds, or, of /proc/<pid>/fd, how many descriptors are open. */
+static inline int test_count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	int count = 0;
+
+	assert_non_null(dir);
+	while ((d = readdir(dir)))
+		count += d->d_name[0] != '.' || (d->d_name[1] && d->d_name[1] != '.');
+	closedir(dir);
+	return count;
+}
+
+static inline int test_open_fds(void)
+{
+	return test_count_entries("/proc/self/fd");
+}
