@@ -82,7 +82,7 @@ fresh:
 
 install: setup
 	tools/configure $(BUILD) prefix='$(PREFIX)'
-	$(NINJA) nacre >&2
+	$(NINJA) nacre nacre.1 >&2
 	DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
 
 clean:
