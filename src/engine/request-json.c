@@ -67,6 +67,8 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 	json_object_foreach (value, name, v) {
 		if (!json_is_string(v))
 			return wrong(r, key, "an object of strings");
+		if (strchr(name, '=')) /* it would set another variable than it names */
+			return wrong(r, key, "an object whose names hold no '='");
 		env[n] = arena_printf(r->arena, "%s=%s", name, json_string_value(v));
 		if (!env[n++])
 			return no_memory(r);

@@ -1,6 +1,7 @@
 #include "keeper/control.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -44,6 +45,7 @@ int control_receive(int socket, enum control_kind *ret_kind, struct buffer *text
 	                   .msg_control = a.bytes,
 	                   .msg_controllen = sizeof(a.bytes)};
 	scoped(fd_closep) int fd = -1;
+	bool surplus = false;
 	struct cmsghdr *c;
 	ssize_t n;
 
@@ -53,9 +55,13 @@ int control_receive(int socket, enum control_kind *ret_kind, struct buffer *text
 	if (n <= 0)
 		return -EPIPE;
 	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	if ((size_t)n < sizeof(kind) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
+	/* The kernel closes what does not fit; alignment leaves room for a second one. */
+	for (size_t i = 0; c && c->cmsg_len >= CMSG_LEN((i + 1) * sizeof(int)); i++) {
+		fd_close(fd);
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+		surplus = i > 0;
+	}
+	if (surplus || (size_t)n < sizeof(kind) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
 	    kind > CONTROL_REPORT)
 		return -EBADMSG;
 	buffer_clear(text);

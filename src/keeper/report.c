@@ -67,6 +67,8 @@ static int read_stream(json_t *object, struct keeper_stream *ret_stream)
 	                   &bytes, "file_bytes", &file, "dropped_at", &dropped_at, "dropped_bytes",
 	                   &dropped, "lost_bytes", &lost, "lost_errno", &code) < 0)
 		return -EINVAL;
+	if (bytes < 0 || file < 0 || dropped_at < 0 || dropped < 0 || lost < 0 || code < 0)
+		return -EINVAL;
 	*ret_stream = (struct keeper_stream){
 		.bytes = (uint64_t)bytes,
 		.file_bytes = (uint64_t)file,
@@ -104,7 +106,8 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	for (int i = 0; i < KEEPER_END_MAX; i++)
 		if (strcmp(end, end_names[i]) == 0)
 			report.end = (enum keeper_end)i;
-	if (report.end == KEEPER_END_MAX || step < 0 || step > CHILD_FORK ||
+	if (report.end == KEEPER_END_MAX || report.killed < 0 || report.survivors < 0 ||
+	    report.sys < 0 || duration < 0 || cpu < 0 || rss < 0 || step < 0 || step > CHILD_FORK ||
 	    read_stream(streams[0], &report.streams[0]) < 0 ||
 	    read_stream(streams[1], &report.streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: a value is out of range");

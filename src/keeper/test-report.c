@@ -14,6 +14,7 @@ static struct keeper_report some_report(void)
 		.sys = 2,
 		.status = 256,
 		.killed = 3,
+		.processes_bounded = 1,
 		.survivors = 1,
 		.started_ms = 1700000000000,
 		.duration_ms = 1234,
@@ -42,6 +43,7 @@ static void expect_comes_back(const struct keeper_report *r)
 	assert_int_equal(again.status, r->status);
 	assert_int_equal(again.killed, r->killed);
 	assert_int_equal(again.survivors, r->survivors);
+	assert_int_equal(again.processes_bounded, r->processes_bounded);
 	assert_int_equal(again.started_ms, r->started_ms);
 	assert_int_equal(again.duration_ms, r->duration_ms);
 	assert_int_equal(again.cpu_ms, r->cpu_ms);
@@ -75,8 +77,8 @@ static void the_largest_report_fits_into_a_packet(void **state)
 {
 	struct keeper_report r = some_report();
 
-	r.sys = r.status = r.killed = r.survivors = INT32_MIN;
-	r.started_ms = r.duration_ms = r.cpu_ms = r.max_rss_kb = INT64_MIN;
+	r.sys = r.status = r.killed = r.survivors = INT32_MAX;
+	r.started_ms = r.duration_ms = r.cpu_ms = r.max_rss_kb = INT64_MAX;
 	for (int i = 0; i < 2; i++)
 		r.streams[i] = (struct keeper_stream){INT64_MAX, INT64_MAX, INT64_MAX,
 		                                      INT64_MAX, INT64_MAX, INT32_MAX};

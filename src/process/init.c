@@ -35,7 +35,7 @@ struct init {
 	bool command_ended;
 	bool killing;
 	int64_t kill_deadline;
-	int killed;
+	struct tree_toll toll;
 };
 
 static void tell(struct init *in, struct init_message *m)
@@ -48,7 +48,7 @@ static void tell(struct init *in, struct init_message *m)
 		m->max_rss_kb = usage.ru_maxrss;
 	}
 	m->pid = in->command;
-	m->killed = in->killed;
+	m->killed = in->toll.killed;
 	(void)send(in->socket, m, sizeof(*m), MSG_NOSIGNAL);
 }
 
@@ -60,21 +60,13 @@ static _Noreturn void leave(struct init *in, int survivors)
 	_exit(0);
 }
 
-static void kill_once(struct init *in)
-{
-	int n = tree_kill(getpid());
-
-	if (n > 0)
-		in->killed += n;
-}
-
 static void begin_killing(struct init *in)
 {
 	if (in->killing)
 		return;
 	in->killing = true;
 	in->kill_deadline = clock_now_ms() + KILL_PATIENCE_MS;
-	kill_once(in);
+	tree_kill_on(getpid(), &in->toll);
 }
 
 /* Reaps all that has ended. Leaves when nothing is left. */
@@ -158,7 +150,7 @@ static void wait_for_events(struct init *in)
 	if (!in->killing && fds[1].revents)
 		obey(in);
 	if (in->killing && n == 0) {
-		kill_once(in);
+		tree_kill_on(getpid(), &in->toll);
 		if (clock_now_ms() > in->kill_deadline)
 			leave(in, 1);
 	}

@@ -130,7 +130,7 @@ void process_order(struct process *p, enum init_order order)
 int process_take_over(struct process *p)
 {
 	int64_t deadline = clock_now_ms() + TAKE_OVER_PATIENCE_MS;
-	int n, killed = 0;
+	scoped(tree_toll_done) struct tree_toll toll = {0};
 	pid_t pid;
 
 	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
@@ -138,12 +138,11 @@ int process_take_over(struct process *p)
 	while (waitpid(p->init_pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	for (;;) {
-		n = tree_kill(getpid());
-		killed += n > 0 ? n : 0;
+		tree_kill_on(getpid(), &toll);
 		while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
 			;
 		if ((pid < 0 && errno == ECHILD) || clock_now_ms() > deadline)
-			return killed;
+			return toll.killed;
 		(void)poll(NULL, 0, 2); /* what is dying needs a moment to become reapable */
 	}
 }

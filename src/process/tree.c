@@ -24,6 +24,7 @@
 /* Each pass stops all it sees; what keeps forking runs out of process numbers long before this. */
 #define STOP_PASSES_MAX 1000
 #define CROWD           32
+#define PID_MAX         (1 << 22) /* the kernel's own limit */
 
 struct entry {
 	pid_t pid, parent, group;
@@ -274,11 +275,33 @@ static int stop_pass(int proc_fd, pid_t root)
 	return moving;
 }
 
-int tree_kill(pid_t root)
+/* Whether the toll has not yet seen this process. Without memory each one counts as new. */
+static bool is_new(struct tree_toll *toll, pid_t pid)
+{
+	unsigned char bit = (unsigned char)(1 << (pid % 8));
+	bool is;
+
+	if (!toll->seen)
+		toll->seen =
+			calloc(1, PID_MAX / 8); /* zero pages that are not touched cost nothing */
+	if (!toll->seen || pid < 0 || pid >= PID_MAX)
+		return true;
+	is = !(toll->seen[pid / 8] & bit);
+	toll->seen[pid / 8] |= bit;
+	return is;
+}
+
+void tree_toll_done(struct tree_toll *toll)
+{
+	free(toll->seen);
+	toll->seen = NULL;
+}
+
+static int kill_all(pid_t root, struct tree_toll *toll)
 {
 	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	scoped(census_done) struct census c = {0};
-	int r, count = 0, passes = 0, before = 0;
+	int r, passes = 0, before = 0;
 
 	if (proc_fd < 0)
 		return -errno;
@@ -295,7 +318,22 @@ int tree_kill(pid_t root)
 		return r;
 	for (size_t i = 0; i < c.count; i++)
 		if (c.entries[i].inside && !is_dead(&c.entries[i]) &&
-		    entry_signal(proc_fd, &c.entries[i], SIGKILL, false) == 0)
-			count++;
-	return count;
+		    entry_signal(proc_fd, &c.entries[i], SIGKILL, false) == 0 &&
+		    is_new(toll, c.entries[i].pid))
+			toll->killed++;
+	return 0;
+}
+
+void tree_kill_on(pid_t root, struct tree_toll *toll)
+{
+	(void)kill_all(root,
+	               toll); /* what could not be looked at is still there for the next call */
+}
+
+int tree_kill(pid_t root)
+{
+	scoped(tree_toll_done) struct tree_toll toll = {0};
+	int r = kill_all(root, &toll);
+
+	return r < 0 ? r : toll.killed;
 }

@@ -20,3 +20,11 @@ int tree_count(pid_t root);
  * The dead still have to be reaped; what was forked in the last instant needs another call, so
  * callers repeat until nothing is left to reap. */
 int tree_kill(pid_t root);
+
+/* For such callers: counts each process once, however long it takes to die. */
+struct tree_toll {
+	int killed;
+	unsigned char *seen; /* a bit for each process number */
+};
+void tree_kill_on(pid_t root, struct tree_toll *toll);
+void tree_toll_done(struct tree_toll *toll);
