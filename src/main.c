@@ -2,10 +2,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "engine/result.h"
+#include "output/clean.h"
 
 static const struct command {
 	const char *name;
@@ -15,15 +17,25 @@ static const struct command {
 	{"run", cli_run, "run a command, supervised and with bounded output"},
 };
 
+void cli_put_clean(const char *text, struct buffer *into)
+{
+	struct clean_options options = {.show_controls = true};
+	struct clean_facts facts;
+
+	(void)clean_text(text, strlen(text), &options, into, &facts);
+}
+
 void cli_complain(const char *format, ...)
 {
+	scoped(buffer_donep) struct buffer clean = {0};
+	char text[1024];
 	va_list args;
 
 	va_start(args, format);
-	fputs("nacre: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	cli_put_clean(text, &clean);
+	fprintf(stderr, "nacre: %s\n", buffer_str(&clean));
 }
 
 static int help(FILE *to)

@@ -44,10 +44,10 @@ struct batch {
 	struct buffer pending; /* read, not yet taken */
 	struct job *jobs;
 	int job_count, busy;
-	bool ended;    /* no more input */
-	bool skipping; /* inside of a line that is too long */
-	bool stopping;
-	bool taking; /* a request that ends at once must not start the next from inside */
+	bool ended;      /* no more input */
+	bool skipping;   /* inside of a line that is too long */
+	int stop_signal; /* 0: go on */
+	bool taking;     /* a request that ends at once must not start the next from inside */
 	int write_error;
 };
 
@@ -143,7 +143,8 @@ static void take_lines(struct batch *b)
 	size_t done = 0;
 	char *end;
 
-	while (b->busy < b->job_count && !b->stopping && !b->write_error && done < b->pending.len) {
+	while (b->busy < b->job_count && !b->stop_signal && !b->write_error &&
+	       done < b->pending.len) {
 		end = memchr(b->pending.data + done, '\n', b->pending.len - done);
 		if (!end && !b->ended)
 			break;
@@ -199,7 +200,7 @@ static int pump(struct batch *b)
 	b->taking = true;
 	take_lines(b);
 	b->taking = false;
-	want = !b->ended && !b->stopping && !b->write_error && b->busy < b->job_count;
+	want = !b->ended && !b->stop_signal && !b->write_error && b->busy < b->job_count;
 	if (want && b->input.fd < 0)
 		r = loop_add(b->loop, &b->input, STDIN_FILENO, EPOLLIN, on_input, NULL);
 	else if (!want)
@@ -218,8 +219,8 @@ static int on_signal(struct loop_source *s, uint32_t events)
 		return 0;
 	for (int i = 0; i < b->job_count; i++)
 		if (b->jobs[i].run && engine_run_task(b->jobs[i].run))
-			task_stop(engine_run_task(b->jobs[i].run), b->stopping);
-	b->stopping = true;
+			task_stop(engine_run_task(b->jobs[i].run), b->stop_signal != 0);
+	b->stop_signal = (int)info.ssi_signo;
 	return pump(b);
 }
 
@@ -258,5 +259,7 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 	loop_free(b.loop);
 	buffer_done(&b.pending);
 	free(b.jobs);
-	return r < 0 || b.write_error ? EXIT_NACRE_FAILED : 0;
+	if (r < 0 || b.write_error)
+		return EXIT_NACRE_FAILED;
+	return b.stop_signal ? 128 + b.stop_signal : 0;
 }

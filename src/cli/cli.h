@@ -6,5 +6,10 @@
 int cli_run(int argc, char **argv);
 int cli_analyse(int argc, char **argv);
 
-/* "nacre: FORMAT" on standard error. */
+struct buffer;
+
+/* Words of a command or of its author, made harmless for the terminal of a person. */
+void cli_put_clean(const char *text, struct buffer *into);
+
+/* "nacre: FORMAT" on standard error, clean. */
 void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

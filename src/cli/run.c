@@ -26,11 +26,29 @@
 struct run {
 	struct loop *loop;
 	struct loop_source control, signals;
-	struct loop_timer tick, watchdog;
+	struct loop_timer tick, more, watchdog;
 	struct terminal terminal;
 	struct engine_run *engine_run;
 	int stop_signal;
 };
+
+static int show_output(struct run *run);
+
+static int on_more(struct loop_timer *t)
+{
+	return show_output(container_of(t, struct run, more));
+}
+
+/* A step at a time, so that a flood does not keep us from signals and from the end. */
+static int show_output(struct run *run)
+{
+	struct task *task = engine_run_task(run->engine_run);
+	int64_t now = loop_now(run->loop);
+
+	if (terminal_follow(&run->terminal, task->dir_fd, false, now))
+		return loop_timer_set(run->loop, &run->more, now, on_more);
+	return 0;
+}
 
 static int on_packet(struct loop_source *s, uint32_t events)
 {
@@ -41,11 +59,10 @@ static int on_packet(struct loop_source *s, uint32_t events)
 	case TASK_NOTHING:
 		break;
 	case TASK_OUTPUT:
-		terminal_follow(&run->terminal, task->dir_fd, loop_now(run->loop));
-		break;
+		return show_output(run);
 	case TASK_ENDED:
 	case TASK_LOST:
-		terminal_follow(&run->terminal, task->dir_fd, loop_now(run->loop));
+		(void)terminal_follow(&run->terminal, task->dir_fd, true, loop_now(run->loop));
 		loop_stop(run->loop);
 		break;
 	}
@@ -105,6 +122,7 @@ static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, str
 	loop_remove(&run->signals);
 	loop_timer_clear(&run->watchdog);
 	loop_timer_clear(&run->tick);
+	loop_timer_clear(&run->more);
 	run->loop = loop_free(run->loop);
 	return r;
 }

@@ -24,7 +24,8 @@ void terminal_init(struct terminal *t, bool wanted, bool quiet);
 void terminal_done(struct terminal *t);
 
 void terminal_begin(struct terminal *t, const char *description, int64_t now_ms);
-/* Shows what has come into the files of the task's directory. */
-void terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms);
+/* Shows a part of what has come into the files of the task's directory; all of it at the LAST call,
+ * where a flood is left out up to its end. Whether there is more to show. */
+bool terminal_follow(struct terminal *t, int task_dir_fd, bool last, int64_t now_ms);
 void terminal_tick(struct terminal *t, int64_t now_ms); /* the spinner; call every 80 ms or so */
 void terminal_end(struct terminal *t, const struct result *r);

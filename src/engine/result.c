@@ -120,7 +120,7 @@ static void explain_end(struct result *r, const struct keeper_order *o)
 	}
 }
 
-/* After the death of a keeper the files hold all that was read of the output. */
+/* Where no captures came the files hold all that was read of the output. */
 static void load_capture(struct task *t, int stream, const struct keeper_order *o)
 {
 	scoped(capture_freep) struct capture *c = NULL;
@@ -134,7 +134,7 @@ static void load_capture(struct task *t, int stream, const struct keeper_order *
 		return;
 	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
 		capture_append(c, bytes, (size_t)n);
-	if (capture_copy(c, &t->captures[stream], NULL) == 0) {
+	if (capture_copy(c, &t->captures[stream], NULL) == 0 && t->lost) {
 		t->report.streams[stream].bytes = capture_counts(c)->bytes;
 		t->report.streams[stream].file_bytes = capture_counts(c)->bytes;
 	}
@@ -147,7 +147,7 @@ static void fill_view(struct result *r, const struct result_facts *f, int stream
 	struct view_file file = {.dropped_bytes = s->dropped_bytes, .lost_bytes = s->lost_bytes};
 	struct view *v = &r->views[stream];
 
-	if (s->file_bytes > 0 || (s->bytes > 0 && s->lost_bytes < s->bytes))
+	if (s->file_bytes > 0)
 		snprintf(r->output_files[stream], sizeof(r->output_files[stream]), "%s/%s/%s",
 		         f->store->path, f->task->id, stream_files[stream]);
 	if (r->output_files[stream][0])
@@ -200,13 +200,12 @@ void result_fill(struct result *r, const struct result_facts *f)
 		return;
 	}
 	memcpy(r->task_id, f->task->id, sizeof(r->task_id));
+	for (int i = 0; f->task->on_disk && i < 2; i++)
+		load_capture(f->task, i, f->order);
 	r->report = f->task->report;
 	if (f->task->lost) {
 		snprintf(r->reason, sizeof(r->reason),
 		         "the keeper of this command was killed; the command was ended with it");
-		load_capture(f->task, 0, f->order);
-		load_capture(f->task, 1, f->order);
-		r->report = f->task->report;
 		r->ran = true;
 		r->output_kept = true;
 	} else {

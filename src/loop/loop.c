@@ -195,7 +195,11 @@ static int run_timers(struct loop *l)
 	struct loop_timer *t;
 	int r = 0;
 
-	while (r >= 0 && !l->stopped && l->timer_count > 0 && l->heap[0]->at <= l->now) {
+	/* No more than there are now: a handler that arms itself for this instant gets the next
+	 * turn. */
+	for (size_t budget = l->timer_count; budget > 0 && r >= 0 && !l->stopped; budget--) {
+		if (l->timer_count == 0 || l->heap[0]->at > l->now)
+			break;
 		t = l->heap[0];
 		loop_timer_clear(t);
 		r = t->handler(t);

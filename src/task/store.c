@@ -183,7 +183,7 @@ void store_task_remove(struct store *s, const char *id)
 
 struct finished {
 	char id[STORE_ID_MAX];
-	int64_t ended;
+	int64_t ended; /* ns */
 	uint64_t bytes;
 };
 
@@ -256,7 +256,9 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 			list = more;
 			capacity = capacity ? capacity * 2 : 64;
 		}
-		list[count] = (struct finished){.ended = st.st_mtim.tv_sec, .bytes = bytes};
+		list[count] = (struct finished){.ended = (int64_t)st.st_mtim.tv_sec * 1000000000 +
+		                                         st.st_mtim.tv_nsec,
+		                                .bytes = bytes};
 		memcpy(list[count++].id, d->d_name, strlen(d->d_name) + 1);
 	}
 	closedir(dir);

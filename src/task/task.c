@@ -88,6 +88,19 @@ static bool take_report(struct task *t, const struct buffer *text, int captures_
 	return true;
 }
 
+/* A keeper whose starter did not read in time leaves its report on disk only. */
+static bool recover_report(struct task *t)
+{
+	scoped(buffer_donep) struct buffer text = {.max = REPORT_BYTES_MAX};
+	scoped(fd_closep) int fd = -1;
+
+	if (t->dir_fd >= 0)
+		fd = openat(t->dir_fd, "state.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fd_read_all(fd, &text) < 0)
+		return false;
+	return take_report(t, &text, -1);
+}
+
 enum task_event task_receive(struct task *t)
 {
 	scoped(buffer_donep) struct buffer text = {.max = REPORT_BYTES_MAX};
@@ -98,8 +111,9 @@ enum task_event task_receive(struct task *t)
 	if (r == 0)
 		return TASK_NOTHING;
 	if (r < 0) {
-		t->lost = true;
-		return TASK_LOST;
+		t->on_disk = true;
+		t->lost = !recover_report(t);
+		return t->lost ? TASK_LOST : TASK_ENDED;
 	}
 	if (kind == CONTROL_OUTPUT)
 		return TASK_OUTPUT;

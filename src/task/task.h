@@ -20,6 +20,7 @@ struct task {
 	pid_t keeper;  /* 0: a child of the launcher */
 	int keeper_fd; /* pidfd; -1 with a launcher */
 	bool lost;     /* the keeper was killed: there is no report */
+	bool on_disk;  /* the captures did not come: the output is in the files */
 	struct keeper_report report;
 	struct capture_snapshot captures[2];
 };
