@@ -15,6 +15,7 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{"run", cli_run, "run a command, supervised and with bounded output"},
+	{"analyse", cli_analyse, "tell what a bash line would run, without running it"},
 };
 
 void cli_put_clean(const char *text, struct buffer *into)

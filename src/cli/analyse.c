@@ -1,0 +1,213 @@
+/*
+ * nacre analyse: what a command line would do. Runs nothing, and reads no file but its input.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cli/analyse-text.h"
+#include "cli/cli.h"
+#include "engine/result.h"
+#include "json/write.h"
+#include "shell/analysis-json.h"
+
+#define INPUT_MAX ((size_t)1 << 20) /* far above what is analysed; more is refused unread */
+
+static const char usage[] =
+	"usage: nacre analyse [--json] [-c LINE]\n"
+	"       nacre analyse --batch\n"
+	"\n"
+	"Shows every command that a bash line would run, before it runs. Without -c the line is\n"
+	"read whole from standard input.\n"
+	"\n"
+	"  -c LINE   the line to analyse\n"
+	"  --json    one JSON object instead of text for people\n"
+	"  --batch   one JSON string per line in, one JSON answer per line out\n"
+	"  --help    this text\n";
+
+/* Lines are shown as bash would read them: a control character is a fact, not an error. */
+static const struct shell_parse_options as_bash_reads = {.allow_control = true};
+
+static void write_failure(struct buffer *out, const char *message)
+{
+	struct json_writer w = {.out = out};
+
+	json_object_begin(&w);
+	json_put_key(&w, "status");
+	json_put_string(&w, "error");
+	json_put_key(&w, "error");
+	json_object_begin(&w);
+	json_put_key(&w, "message");
+	json_put_string(&w, message);
+	json_object_end(&w);
+	json_object_end(&w);
+}
+
+/* One answer as JSON; what cannot be analysed for want of memory is answered as opaque. */
+static void analyse_json(struct arena *arena, const char *text, size_t n, struct buffer *out)
+{
+	struct json_writer w = {.out = out};
+	struct shell_facts *facts;
+
+	if (shell_facts_read(arena, text, n, &as_bash_reads, &facts) < 0)
+		buffer_puts(out, "{\"status\":\"opaque\",\"commands\":[],\"effects\":[\"limit\"]}");
+	else
+		shell_facts_write_json(facts, &w);
+	arena_reset(arena);
+}
+
+static int flush_line(struct buffer *out)
+{
+	buffer_putc(out, '\n');
+	if (buffer_error(out)) {
+		buffer_clear(out);
+		write_failure(out, "the answer is too large");
+		buffer_putc(out, '\n');
+	}
+	if (fwrite(buffer_str(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0)
+		return -EPIPE;
+	buffer_clear(out);
+	return 0;
+}
+
+/* One line without its newline; 0: end of the input, -E2BIG: too long, and skipped. */
+static int read_line(FILE *in, struct buffer *line)
+{
+	int c;
+
+	buffer_clear(line);
+	while ((c = getc_unlocked(in)) != EOF && c != '\n')
+		buffer_putc(line, (char)c);
+	if (c == EOF && !line->len && !buffer_error(line))
+		return 0;
+	return buffer_error(line) ? -E2BIG : 1;
+}
+
+static void answer_line(struct arena *arena, const struct buffer *line, struct buffer *out)
+{
+	json_error_t e;
+	json_t *value =
+		json_loadb(buffer_str(line), line->len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+
+	if (!value)
+		write_failure(out, e.text);
+	else if (!json_is_string(value))
+		write_failure(out, "a JSON string is wanted");
+	else
+		analyse_json(arena, json_string_value(value), json_string_length(value), out);
+	json_decref(value);
+}
+
+static int batch(struct arena *arena)
+{
+	scoped(buffer_donep) struct buffer line = {.max = INPUT_MAX}, out = {0};
+	int r;
+
+	while ((r = read_line(stdin, &line)) != 0) {
+		if (r < 0)
+			write_failure(&out, "the line is too long");
+		else
+			answer_line(arena, &line, &out);
+		if (flush_line(&out) < 0)
+			return EXIT_NACRE_FAILED;
+	}
+	return ferror(stdin) ? EXIT_NACRE_FAILED : 0;
+}
+
+static int read_all(FILE *in, struct buffer *text)
+{
+	char chunk[16384];
+	size_t n;
+
+	while ((n = fread(chunk, 1, sizeof(chunk), in)) > 0)
+		buffer_append(text, chunk, n);
+	if (ferror(in))
+		return -EIO;
+	return buffer_error(text);
+}
+
+static int one(struct arena *arena, const char *text, size_t n, bool json)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	struct shell_facts *facts;
+
+	if (json) {
+		analyse_json(arena, text, n, &out);
+		return flush_line(&out) < 0 ? EXIT_NACRE_FAILED : 0;
+	}
+	if (shell_facts_read(arena, text, n, &as_bash_reads, &facts) < 0) {
+		cli_complain("not enough memory to analyse the line");
+		return EXIT_NACRE_FAILED;
+	}
+	analyse_print(facts, &out);
+	if (buffer_error(&out) || fwrite(buffer_str(&out), 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0)
+		return EXIT_NACRE_FAILED;
+	return 0;
+}
+
+struct arguments {
+	const char *line;
+	bool json, batch, help;
+};
+
+static int read_arguments(int argc, char **argv, struct arguments *a)
+{
+	enum { JSON = 256, BATCH };
+	static const struct option options[] = {
+		{"json", no_argument, NULL, JSON},
+		{"batch", no_argument, NULL, BATCH},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+c:h", options, NULL)) != -1) {
+		if (c == 'c')
+			a->line = optarg;
+		else if (c == JSON)
+			a->json = true;
+		else if (c == BATCH)
+			a->batch = true;
+		else if (c == 'h')
+			a->help = true;
+		else
+			return -EINVAL;
+	}
+	if (optind < argc || (a->batch && a->line)) {
+		cli_complain("analyse: the line goes with -c or on standard input");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int cli_analyse(int argc, char **argv)
+{
+	scoped(arena_freep) struct arena *arena = NULL;
+	scoped(buffer_donep) struct buffer text = {.max = INPUT_MAX};
+	struct arguments a = {0};
+
+	if (read_arguments(argc, argv, &a) < 0) {
+		fputs(usage, stderr);
+		return EXIT_NACRE_FAILED;
+	}
+	if (a.help)
+		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	if (!arena)
+		return EXIT_NACRE_FAILED;
+	if (a.batch)
+		return batch(arena);
+	if (a.line)
+		return one(arena, a.line, strlen(a.line), a.json);
+	if (read_all(stdin, &text) < 0) {
+		cli_complain("analyse: the input cannot be read, or is too long");
+		return EXIT_NACRE_FAILED;
+	}
+	return one(arena, buffer_str(&text), text.len, a.json);
+}

@@ -1,0 +1,10 @@
+#pragma once
+/*
+ * The facts about one text as a JSON object: status, commands, effects, the canonical text, and
+ * for a text that bash refuses what is wrong and where.
+ */
+#include "shell/facts.h"
+
+struct json_writer;
+
+void shell_facts_write_json(const struct shell_facts *facts, struct json_writer *w);

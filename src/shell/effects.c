@@ -1,0 +1,577 @@
+/*
+ * Effects of one command: its words compared with the rows of the knowledge table.
+ *
+ * The table lists options that matter, not all there are. So a cluster with letters that are not
+ * listed (-uo) can be read in more than one way, and what is found behind such a letter is marked
+ * as possible. Nothing here proves that a command is harmless: rules that allow must say which
+ * words they allow.
+ */
+#include "shell/knowledge.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "shell/script.h"
+
+#define FOUND_MAX   96
+#define OPERAND_MAX 256
+
+struct found {
+	const struct knowledge_item *item;
+	bool maybe;
+	bool has_value;
+	struct shell_fact_word value;
+};
+
+struct reading {
+	struct shell_fact_command *command;
+	const struct knowledge_command *known;
+	struct found found[FOUND_MAX];
+	size_t found_count;
+	const struct shell_fact_word *operands[OPERAND_MAX];
+	size_t operand_count;
+	bool equals; /* a word -X=Y */
+	bool many;   /* an unknown number of words */
+};
+
+static bool text_is(struct shell_text t, const char *s)
+{
+	return strlen(s) == t.len && memcmp(t.bytes, s, t.len) == 0;
+}
+
+static bool known(const struct shell_fact_word *w)
+{
+	return w->kind == SHELL_VALUE_KNOWN;
+}
+
+static struct shell_fact_word tail(const struct shell_fact_word *w, size_t from)
+{
+	struct shell_fact_word t = *w;
+
+	t.text.bytes += from;
+	t.text.len -= from;
+	return t;
+}
+
+static void record(struct reading *r, const struct knowledge_item *item, bool maybe,
+                   const struct shell_fact_word *value)
+{
+	struct found *f;
+
+	if (r->found_count == FOUND_MAX)
+		return;
+	f = &r->found[r->found_count++];
+	*f = (struct found){.item = item, .maybe = maybe, .has_value = value != NULL};
+	if (value)
+		f->value = *value;
+}
+
+/* Calls for each option item whose name is the N bytes; *ret_value is the most greedy of them. */
+static size_t record_all(struct reading *r, const char *name, size_t n, bool maybe,
+                         const struct shell_fact_word *glued, const struct shell_fact_word *next,
+                         bool *ret_takes_next)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->known->count; i++) {
+		const struct knowledge_row *row = &r->known->rows[i];
+
+		for (size_t k = 0; k < row->count; k++) {
+			const struct knowledge_item *item = &row->items[k];
+			bool whole = item->kind == KNOWLEDGE_OPTION && strlen(item->name) == n &&
+			             memcmp(item->name, name, n) == 0;
+
+			/* A beginning of a long option may mean another one that is not listed. */
+			bool part = item->kind == KNOWLEDGE_OPTION && n > 2 && !whole &&
+			            item->name[1] == '-' && strncmp(item->name, name, n) == 0;
+
+			if (!whole && !part)
+				continue;
+			count++;
+			if (item->value == SHELL_OPTION_VALUE && !glued && next) {
+				record(r, item, maybe || part, next);
+				*ret_takes_next = true;
+			} else {
+				record(r, item, maybe || part,
+				       item->value == SHELL_OPTION_FLAG ? NULL : glued);
+			}
+		}
+	}
+	return count;
+}
+
+/* Whether the letter takes the rest of the cluster. */
+static bool takes_value(const struct reading *r, const char *name)
+{
+	for (size_t i = 0; i < r->known->count; i++)
+		for (size_t k = 0; k < r->known->rows[i].count; k++) {
+			const struct knowledge_item *item = &r->known->rows[i].items[k];
+
+			if (item->kind == KNOWLEDGE_OPTION && strcmp(item->name, name) == 0 &&
+			    item->value != SHELL_OPTION_FLAG)
+				return true;
+		}
+	return false;
+}
+
+/* -abc; returns how many words behind it are values. OLD: tar's way, values follow in order. */
+static size_t read_cluster(struct reading *r, size_t at, size_t from, bool old)
+{
+	const struct shell_fact_command *c = r->command;
+	const struct shell_fact_word *w = &c->words[at];
+	bool sure = true;
+	size_t taken = 0;
+
+	for (size_t i = from; i < w->text.len; i++) {
+		char name[3] = {'-', w->text.bytes[i], '\0'};
+		bool more = !old && (i + 1 < w->text.len || !known(w));
+		struct shell_fact_word glued = tail(w, i + 1 < w->text.len ? i + 1 : w->text.len);
+		const struct shell_fact_word *next =
+			at + 1 + taken < c->word_count ? &c->words[at + 1 + taken] : NULL;
+		bool takes_next = false;
+
+		if (!record_all(r, name, 2, !sure, more ? &glued : NULL, next, &takes_next))
+			sure = false;
+		taken += takes_next;
+		if (takes_value(r, name) && !old)
+			break;
+	}
+	return taken;
+}
+
+/* --long, --long=value, and -long where the command has such options. */
+static size_t read_long(struct reading *r, size_t at)
+{
+	const struct shell_fact_command *c = r->command;
+	const struct shell_fact_word *w = &c->words[at];
+	const char *equals = memchr(w->text.bytes, '=', w->text.len);
+	size_t n = equals ? (size_t)(equals - w->text.bytes) : w->text.len;
+	struct shell_fact_word glued = tail(w, equals ? n + 1 : w->text.len);
+	const struct shell_fact_word *next = at + 1 < c->word_count ? &c->words[at + 1] : NULL;
+	bool takes_next = false;
+
+	r->equals |= equals != NULL && w->text.bytes[1] != '-';
+	if (!record_all(r, w->text.bytes, n, !known(w) && !equals, equals ? &glued : NULL, next,
+	                &takes_next) &&
+	    w->text.bytes[1] != '-' && n > 2) {
+		/* -oFILE where clusters are not known */
+		struct shell_fact_word rest = tail(w, 2);
+
+		record_all(r, w->text.bytes, 2, true, &rest, NULL, &takes_next);
+	}
+	return takes_next ? 1 : 0;
+}
+
+static bool is_option(const struct shell_fact_word *w)
+{
+	return w->text.len > 1 &&
+	       (w->text.bytes[0] == '-' || (w->text.bytes[0] == '+' && w->text.bytes[1] == 'O'));
+}
+
+static void read_words(struct reading *r)
+{
+	const struct shell_fact_command *c = r->command;
+	bool old = strcmp(r->known->name, "tar") == 0 || strcmp(r->known->name, "ar") == 0;
+	bool ended = false;
+
+	for (size_t i = 1; i < c->word_count; i++) {
+		const struct shell_fact_word *w = &c->words[i];
+
+		if (!known(w) && !ended && (!w->text.len || w->text.bytes[0] == '-'))
+			r->command->open = true;
+		if (w->kind == SHELL_VALUE_MANY)
+			r->many = true;
+		if (known(w) && text_is(w->text, "--") && !ended)
+			ended = true;
+		else if (!ended && is_option(w))
+			i += r->known->single_dash || w->text.bytes[1] == '-'
+			             ? read_long(r, i)
+			             : read_cluster(r, i, 1, false);
+		else if (i == 1 && old && known(w))
+			i += read_cluster(r, i, 0, true);
+		else if (r->operand_count < OPERAND_MAX)
+			r->operands[r->operand_count++] = w;
+	}
+}
+
+/* Matching */
+
+enum match { MATCH_NO, MATCH_MAYBE, MATCH_YES };
+
+static enum match value_matches(const struct found *f, const char *filter)
+{
+	size_t n;
+
+	if (!filter)
+		return f->maybe ? MATCH_MAYBE : MATCH_YES;
+	if (!f->has_value)
+		return MATCH_MAYBE;
+	n = strlen(filter);
+	if (f->value.text.len >= n)
+		return memcmp(f->value.text.bytes, filter, n) != 0 ? MATCH_NO
+		       : f->maybe                                  ? MATCH_MAYBE
+		                                                   : MATCH_YES;
+	if (known(&f->value) || memcmp(f->value.text.bytes, filter, f->value.text.len) != 0)
+		return MATCH_NO;
+	return MATCH_MAYBE;
+}
+
+static enum match sub_matches(const struct reading *r, const char *sub)
+{
+	if (!r->operand_count)
+		return MATCH_NO;
+	if (!known(r->operands[0]))
+		return MATCH_MAYBE;
+	return text_is(r->operands[0]->text, sub) ? MATCH_YES : MATCH_NO;
+}
+
+static enum match option_matches(const struct reading *r, const struct knowledge_item *item)
+{
+	enum match best = MATCH_NO, m, sub = MATCH_YES;
+
+	for (size_t i = 0; i < r->found_count; i++) {
+		if (r->found[i].item != item)
+			continue;
+		m = value_matches(&r->found[i], item->filter);
+		best = m > best ? m : best;
+	}
+	if (item->sub)
+		sub = sub_matches(r, item->sub);
+	return sub < best ? sub : best;
+}
+
+static enum match text_matches(const struct shell_fact_word *w, const char *name, bool prefix)
+{
+	size_t n = strlen(name);
+
+	if (!prefix && memmem(w->text.bytes, w->text.len, name, n))
+		return MATCH_YES;
+	if (prefix && w->text.len >= n)
+		return memcmp(w->text.bytes, name, n) == 0 ? MATCH_YES : MATCH_NO;
+	if (known(w))
+		return MATCH_NO;
+	return !prefix || memcmp(w->text.bytes, name, w->text.len) == 0 ? MATCH_MAYBE : MATCH_NO;
+}
+
+static enum match operand_matches(const struct reading *r, const struct knowledge_item *item,
+                                  bool prefix, size_t from)
+{
+	enum match best = MATCH_NO, m;
+
+	for (size_t i = from; i < r->operand_count; i++) {
+		m = text_matches(r->operands[i], item->name, prefix);
+		best = m > best ? m : best;
+	}
+	return best;
+}
+
+/* Commands whose first operand is a program or pattern, not a file. */
+static bool first_is_script(const struct reading *r)
+{
+	static const char *const names[] = {"grep", "sed", "awk", "jq", "rg", "ag", "ack"};
+
+	for (size_t i = 0; i < r->found_count; i++)
+		if (strcmp(r->found[i].item->name, "-f") == 0 ||
+		    strcmp(r->found[i].item->name, "--file") == 0)
+			return false;
+	for (size_t i = 0; i < array_size(names); i++)
+		if (strcmp(r->known->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static enum match no_operand(const struct reading *r)
+{
+	size_t needed = first_is_script(r) ? 1 : 0;
+
+	for (size_t i = 0; i < r->command->redirect_count; i++)
+		if (r->command->redirects[i].fd == 0)
+			return MATCH_NO;
+	if (strstr(r->command->via, "pipe"))
+		return MATCH_NO;
+	if (r->operand_count > needed)
+		return r->many ? MATCH_MAYBE : MATCH_NO;
+	return MATCH_YES;
+}
+
+static unsigned script_flag(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned can;
+	} flags[] = {
+		{"e", SHELL_SCRIPT_RUN},         {"w", SHELL_SCRIPT_WRITE},
+		{"r", SHELL_SCRIPT_READ},        {"system(", SHELL_SCRIPT_RUN},
+		{"|\"", SHELL_SCRIPT_RUN},       {"\"|getline", SHELL_SCRIPT_RUN},
+		{"|&", SHELL_SCRIPT_RUN},        {"@load", SHELL_SCRIPT_LOAD},
+		{"@include", SHELL_SCRIPT_LOAD}, {">", SHELL_SCRIPT_WRITE},
+		{"/inet/", SHELL_SCRIPT_NET},    {"getline<", SHELL_SCRIPT_READ},
+		{"ARGV[", SHELL_SCRIPT_FILES},
+	};
+
+	for (size_t i = 0; i < array_size(flags); i++)
+		if (strcmp(flags[i].name, name) == 0)
+			return flags[i].can;
+	return 0;
+}
+
+static enum match script_in(const struct reading *r, const struct shell_fact_word *w,
+                            const char *name)
+{
+	if (!known(w))
+		return MATCH_MAYBE;
+	if (strcmp(r->known->name, "sed") == 0)
+		return shell_script_sed(w->text) & script_flag(name) ? MATCH_YES : MATCH_NO;
+	if (strcmp(r->known->name, "awk") == 0)
+		return shell_script_awk(w->text) & script_flag(name) ? MATCH_MAYBE : MATCH_NO;
+	return strstr(w->text.bytes, name) ? MATCH_YES : MATCH_NO;
+}
+
+/* The program text: the values of -e and --expression, else the first operand; for others, any. */
+static enum match script_matches(const struct reading *r, const char *name)
+{
+	bool sed = strcmp(r->known->name, "sed") == 0, given = false;
+	const struct shell_fact_command *c = r->command;
+	enum match best = MATCH_NO, m;
+
+	for (size_t i = 1; sed && i < c->word_count; i++) {
+		const struct shell_fact_word *w = &c->words[i];
+		struct shell_fact_word text;
+
+		if (w->text.len < 2 || w->text.bytes[0] != '-')
+			continue;
+		if (strncmp(w->text.bytes, "--e", 3) == 0 && strchr(w->text.bytes, '='))
+			text = tail(w, (size_t)(strchr(w->text.bytes, '=') - w->text.bytes) + 1);
+		else if (w->text.bytes[1] != '-' && strchr(w->text.bytes, 'e') &&
+		         strchr(w->text.bytes, 'e')[1])
+			text = tail(w, (size_t)(strchr(w->text.bytes, 'e') - w->text.bytes) + 1);
+		else if ((strncmp(w->text.bytes, "--e", 3) == 0 ||
+		          (w->text.bytes[1] != '-' && strchr(w->text.bytes, 'e'))) &&
+		         i + 1 < c->word_count)
+			text = c->words[i + 1];
+		else
+			continue;
+		given = true;
+		m = script_in(r, &text, name);
+		best = m > best ? m : best;
+	}
+	for (size_t i = 0; i < r->operand_count && !(given && sed); i++) {
+		m = script_in(r, r->operands[i], name);
+		best = m > best ? m : best;
+		if (first_is_script(r))
+			break;
+	}
+	return best;
+}
+
+static enum match env_matches(const struct reading *r, const char *name)
+{
+	for (size_t i = 0; i < r->command->assign_count; i++)
+		if (fnmatch(name, r->command->assigns[i].name.bytes, 0) == 0)
+			return MATCH_YES;
+	return MATCH_NO;
+}
+
+/* git -c KEY=VALUE, git config KEY VALUE. */
+static enum match config_matches(const struct reading *r, const char *name)
+{
+	enum match best = MATCH_NO;
+	char key[128];
+
+	for (size_t i = 0; i < r->found_count + r->operand_count; i++) {
+		const struct shell_fact_word *w =
+			i < r->found_count ? &r->found[i].value : r->operands[i - r->found_count];
+		size_t n;
+
+		if (i < r->found_count ? !r->found[i].has_value
+		                       : sub_matches(r, "config") == MATCH_NO)
+			continue;
+		n = strcspn(w->text.bytes, "=");
+		if (n > w->text.len)
+			n = w->text.len;
+		if (!known(w) && n == w->text.len)
+			best = best ? best : MATCH_MAYBE;
+		if (n >= sizeof(key))
+			continue;
+		memcpy(key, w->text.bytes, n);
+		key[n] = '\0';
+		if (fnmatch(name, key, FNM_CASEFOLD) == 0)
+			return MATCH_YES;
+	}
+	return best;
+}
+
+static enum match digits_match(const struct reading *r)
+{
+	for (size_t i = 0; i < r->operand_count; i++)
+		if (r->operands[i]->text.len &&
+		    strspn(r->operands[i]->text.bytes, "0123456789.") == r->operands[i]->text.len)
+			return MATCH_YES;
+	return MATCH_NO;
+}
+
+static enum match operand_number(const struct reading *r, const char *number)
+{
+	if (r->operand_count >= (size_t)(number[0] - '0'))
+		return MATCH_YES;
+	return r->many ? MATCH_MAYBE : MATCH_NO;
+}
+
+static enum match no_option(const struct reading *r, const char *name)
+{
+	const struct shell_fact_command *c = r->command;
+
+	for (size_t i = 1; i < c->word_count; i++)
+		if (c->words[i].text.len > 1 && c->words[i].text.bytes[0] == '-' &&
+		    c->words[i].text.bytes[1] != '-' && strchr(c->words[i].text.bytes, name[1]))
+			return MATCH_NO;
+	return MATCH_YES;
+}
+
+static enum match item_matches(const struct reading *r, const struct knowledge_item *item)
+{
+	enum match m;
+
+	switch ((enum knowledge_kind)item->kind) {
+	case KNOWLEDGE_ALWAYS:
+		return MATCH_YES;
+	case KNOWLEDGE_OPTION:
+		return option_matches(r, item);
+	case KNOWLEDGE_NO_OPTION:
+		return no_option(r, item->name);
+	case KNOWLEDGE_OPTION_EQUALS:
+		return r->equals ? MATCH_YES : MATCH_NO;
+	case KNOWLEDGE_OPERAND:
+		return r->operand_count ? MATCH_YES : MATCH_NO;
+	case KNOWLEDGE_OPERAND_NUMBER:
+		return operand_number(r, item->name);
+	case KNOWLEDGE_OPERAND_PREFIX:
+		return operand_matches(r, item, true, 0);
+	case KNOWLEDGE_OPERAND_CONTAINS:
+		return operand_matches(r, item, false, 0);
+	case KNOWLEDGE_OPERAND_DIGITS:
+		return digits_match(r);
+	case KNOWLEDGE_NO_OPERAND:
+		return no_operand(r);
+	case KNOWLEDGE_SUB:
+		return sub_matches(r, item->name);
+	case KNOWLEDGE_SUB_OPERAND:
+	case KNOWLEDGE_SUB_OPERAND_PREFIX:
+		m = operand_matches(r, item, true, 1);
+		return m < sub_matches(r, item->sub) ? m : sub_matches(r, item->sub);
+	case KNOWLEDGE_SCRIPT:
+		return script_matches(r, item->name);
+	case KNOWLEDGE_ENV:
+		return env_matches(r, item->name);
+	case KNOWLEDGE_CONFIG:
+		return config_matches(r, item->name);
+	case KNOWLEDGE_TERMINAL:
+		return MATCH_NO; /* there is none unless a request asks for it */
+	}
+	return MATCH_NO;
+}
+
+static const char *describe(const struct knowledge_item *item)
+{
+	switch ((enum knowledge_kind)item->kind) {
+	case KNOWLEDGE_ALWAYS:
+		return "always";
+	case KNOWLEDGE_NO_OPERAND:
+		return "no operand";
+	case KNOWLEDGE_OPERAND:
+	case KNOWLEDGE_OPERAND_NUMBER:
+	case KNOWLEDGE_OPERAND_DIGITS:
+		return "operand";
+	case KNOWLEDGE_OPTION_EQUALS:
+		return "-X=Y";
+	case KNOWLEDGE_SUB_OPERAND:
+	case KNOWLEDGE_SUB_OPERAND_PREFIX:
+		return item->sub;
+	case KNOWLEDGE_OPTION:
+	case KNOWLEDGE_NO_OPTION:
+	case KNOWLEDGE_OPERAND_PREFIX:
+	case KNOWLEDGE_OPERAND_CONTAINS:
+	case KNOWLEDGE_SUB:
+	case KNOWLEDGE_SCRIPT:
+	case KNOWLEDGE_ENV:
+	case KNOWLEDGE_CONFIG:
+	case KNOWLEDGE_TERMINAL:
+		break;
+	}
+	return item->name;
+}
+
+static bool row_matches(const struct reading *r, const struct knowledge_row *row,
+                        struct shell_fact_does *ret)
+{
+	enum match best = MATCH_NO, m;
+
+	for (size_t i = 0; i < row->count; i++) {
+		m = item_matches(r, &row->items[i]);
+		if (m <= best)
+			continue;
+		best = m;
+		*ret = (struct shell_fact_does){knowledge_class_name(row->effect),
+		                                describe(&row->items[i]), row->note,
+		                                m == MATCH_MAYBE};
+	}
+	return best != MATCH_NO;
+}
+
+static int apply(struct arena *arena, struct shell_fact_command *command,
+                 const struct knowledge_command *rows)
+{
+	struct reading r = {.command = command, .known = rows};
+	struct shell_fact_does one, *list;
+
+	read_words(&r);
+	for (size_t i = 0; i < rows->count; i++) {
+		if (!row_matches(&r, &rows->rows[i], &one))
+			continue;
+		list = arena_new_array(arena, struct shell_fact_does, command->does_count + 1);
+		if (!list)
+			return -ENOMEM;
+		if (command->does_count)
+			memcpy(list, command->does, command->does_count * sizeof(*list));
+		list[command->does_count++] = one;
+		command->does = list;
+	}
+	return 0;
+}
+
+/* Programs that are others by another name. */
+static const char *other_name(const char *name)
+{
+	static const char *const names[][2] = {
+		{"gawk", "awk"},   {"mawk", "awk"},    {"nawk", "awk"},      {"egrep", "grep"},
+		{"fgrep", "grep"}, {"rgrep", "grep"},  {"g++", "gcc"},       {"c++", "gcc"},
+		{"bsdtar", "tar"}, {"gtar", "tar"},    {"gsed", "sed"},      {"clang++", "clang"},
+		{"pip3", "pip"},   {"vimdiff", "vim"}, {"ripgrep", "rg"},    {"nodejs", "node"},
+		{"ash", "dash"},   {"unxz", "xz"},     {"bunzip2", "bzip2"},
+	};
+
+	for (size_t i = 0; i < array_size(names); i++)
+		if (strcmp(names[i][0], name) == 0)
+			return names[i][1];
+	return NULL;
+}
+
+int knowledge_apply(struct arena *arena, struct shell_fact_command *command)
+{
+	const struct knowledge_command *rows, *more = NULL;
+	const char *name, *slash, *other;
+
+	if (!command->word_count || !known(&command->words[0]))
+		return 0;
+	name = command->words[0].text.bytes;
+	slash = strrchr(name, '/');
+	rows = knowledge_find(name);
+	other = other_name(slash ? slash + 1 : name);
+	if (other)
+		more = knowledge_find(other);
+	if (rows && apply(arena, command, rows) < 0)
+		return -ENOMEM;
+	return more ? apply(arena, command, more) : 0;
+}

@@ -1,0 +1,450 @@
+/*
+ * Command, process and arithmetic substitution.
+ *
+ * $( is read with the whole grammar, as bash 5.2 does: only that finds the right closing
+ * parenthesis.
+ * $(( is first measured by counting parentheses; if what is inside is balanced and ends with )) it
+ * is arithmetic, else it is a command substitution that begins with a subshell. Measuring meets
+ * command substitutions that are read again later; their trees are remembered, so that nesting does
+ * not multiply the cost.
+ */
+#include "shell/reader.h"
+
+static bool remember(struct shell_reader *r, uint32_t start, struct shell_list *list)
+{
+	struct remembered *m;
+
+	if (!r->remembered) {
+		r->remembered = shell_alloc(r, (r->end + 1) * sizeof(*r->remembered));
+		if (!r->remembered)
+			return false;
+	}
+	m = shell_alloc(r, sizeof(*m));
+	if (!m)
+		return false;
+	m->end = r->pos;
+	m->list = list;
+	r->remembered[start] = m;
+	return true;
+}
+
+/* What a substitution must not see of its surroundings, and must not leave behind. */
+struct outside {
+	bool in_substitution, after_compound, in_pipe;
+	struct heredoc *heredocs, **heredocs_tail;
+};
+
+static void go_inside(struct shell_reader *r, struct outside *o)
+{
+	*o = (struct outside){r->in_substitution, r->after_compound, r->in_pipe, r->heredocs,
+	                      r->heredocs_tail};
+	r->in_substitution = true;
+	r->after_compound = r->in_pipe = false;
+	r->heredocs = NULL;
+	r->heredocs_tail = &r->heredocs;
+}
+
+static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t start)
+{
+	if (r->heredocs)
+		shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+		           "here-document whose body is outside its substitution");
+	r->in_substitution = o->in_substitution;
+	r->after_compound = o->after_compound;
+	r->in_pipe = o->in_pipe;
+	r->heredocs = o->heredocs;
+	r->heredocs_tail = r->heredocs ? o->heredocs_tail : &r->heredocs;
+	return shell_ok(r);
+}
+
+struct shell_list *shell_read_substitution(struct shell_reader *r)
+{
+	struct remembered *m = r->remembered ? r->remembered[r->pos] : NULL;
+	uint32_t start = r->pos;
+	struct shell_list *list;
+	struct outside outside;
+
+	if (m) {
+		r->pos = m->end;
+		return m->list;
+	}
+	if (!shell_enter(r))
+		return NULL;
+	go_inside(r, &outside);
+	r->pos++;
+	list = shell_read_list(r);
+	if (list && !shell_take(r, ")"))
+		shell_unexpected(r);
+	if (!go_outside(r, &outside, start))
+		return NULL;
+	shell_leave(r);
+	if (r->measuring && !remember(r, start, list))
+		return NULL;
+	return list;
+}
+
+/* $( ( ...: a substitution whose end was found by counting; bash reads it only when it runs. */
+static struct shell_list *read_counted(struct shell_reader *r, uint32_t close)
+{
+	uint32_t end = r->end, start = r->pos;
+	struct shell_list *list;
+	struct outside outside;
+
+	if (!shell_enter(r))
+		return NULL;
+	go_inside(r, &outside);
+	r->pos++;
+	r->end = close;
+	list = shell_read_list(r);
+	if (list && r->pos != close)
+		shell_unexpected(r);
+	r->end = end;
+	if (r->tree->status == SHELL_ERROR)
+		r->tree->status = SHELL_UNSUPPORTED;
+	if (!go_outside(r, &outside, start))
+		return NULL;
+	shell_leave(r);
+	r->pos = close + 1;
+	return list;
+}
+
+static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, bool in_double);
+
+/* At an expansion or a quote at *p: moves behind it; a single character otherwise. */
+static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double)
+{
+	char c = r->s[*p], next;
+	uint32_t q, pos = r->pos;
+
+	if (c == '\\') {
+		*p += *p + 1 < r->end ? 2 : 1;
+		return true;
+	}
+	if (c == '\'' && !in_double) {
+		const char *quote = memchr(r->s + *p + 1, '\'', r->end - *p - 1);
+
+		if (!quote)
+			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched '");
+		*p = (uint32_t)(quote - r->s) + 1;
+		return true;
+	}
+	if (c == '"' && !in_double) {
+		(*p)++;
+		return measure(r, p, 0, '"', true);
+	}
+	if (c == '`') {
+		for ((*p)++; shell_at(r, *p) && r->s[*p] != '`';)
+			*p += r->s[*p] == '\\' && *p + 1 < r->end ? 2 : 1;
+		if (*p >= r->end)
+			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched `");
+		(*p)++;
+		return true;
+	}
+	if (c != '$') {
+		(*p)++;
+		return true;
+	}
+	q = shell_after(r, *p);
+	next = shell_at(r, q);
+	*p = q;
+	if (next == '\'' && !in_double) {
+		for (q++; shell_at(r, q) && r->s[q] != '\'';)
+			q += r->s[q] == '\\' && q + 1 < r->end ? 2 : 1;
+		if (q >= r->end)
+			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched '");
+		*p = q + 1;
+		return true;
+	}
+	if (next == '(' && shell_at(r, shell_after(r, q)) == '(') {
+		(*p)++;
+		return measure(r, p, '(', ')', false);
+	}
+	if (next == '(') {
+		r->pos = q;
+		if (!shell_read_substitution(r))
+			return false;
+		*p = r->pos;
+		r->pos = pos;
+		return true;
+	}
+	if (next == '{' || next == '[') {
+		(*p)++;
+		return measure(r, p, next == '[' ? '[' : 0, next == '[' ? ']' : '}', false);
+	}
+	return true;
+}
+
+static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, bool in_double)
+{
+	uint32_t start = *p, count = 1;
+
+	if (!shell_enter(r))
+		return false;
+	for (;;) {
+		char c = shell_at(r, *p);
+
+		if (!c)
+			return shell_fail(r, SHELL_ERROR, start - 1, r->end,
+			                  close == '}'   ? "unmatched {"
+			                  : close == ']' ? "unmatched ["
+			                  : close == '"' ? "unmatched \""
+			                                 : "unmatched (");
+		if (c == close && --count == 0)
+			break;
+		if (c == close || (open && c == open)) {
+			count += c == open;
+			(*p)++;
+		} else if (!measure_one(r, p, in_double)) {
+			return false;
+		}
+	}
+	(*p)++;
+	shell_leave(r);
+	return true;
+}
+
+bool shell_measure(struct shell_reader *r, char open, char close, uint32_t *ret_end)
+{
+	uint32_t p = r->pos;
+
+	r->measuring++;
+	if (!measure(r, &p, open, close, false))
+		return false;
+	r->measuring--;
+	*ret_end = p - 1;
+	return true;
+}
+
+struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
+{
+	uint32_t old_end = r->end, start = r->pos;
+	struct shell_word *word = shell_alloc(r, sizeof(*word));
+	struct part_list parts;
+
+	if (!word || !shell_enter(r))
+		return NULL;
+	shell_parts_init(&parts);
+	r->end = end;
+	if (!shell_read_quoted(r, &parts, QUOTED_ARITH)) {
+		/* The end is known to be right, so an inner construct that runs past it is not read
+		 * as bash reads it. */
+		if (r->tree->status == SHELL_ERROR)
+			r->tree->status = SHELL_UNSUPPORTED;
+		return NULL;
+	}
+	r->end = old_end;
+	shell_leave(r);
+	word->range = shell_span(r, start, end);
+	word->parts = parts.first;
+	return word;
+}
+
+/* Whether the text between the inner parentheses of (( and )) is balanced for bash. */
+static bool balanced(const char *s, uint32_t p, uint32_t end)
+{
+	uint32_t open = 0;
+
+	for (; p < end; p++) {
+		char c = s[p];
+
+		if (c == '(') {
+			open++;
+		} else if (c == ')') {
+			if (!open--)
+				return false;
+		} else if (c == '\\') {
+			p++;
+		} else if (c == '\'' || c == '"') {
+			for (p++; p < end && s[p] != c; p++)
+				if (c == '"' && s[p] == '\\')
+					p++;
+		}
+	}
+	return open == 0;
+}
+
+/* At the first ( of $((. */
+static bool read_double_paren(struct shell_reader *r, struct part_list *list, uint32_t start)
+{
+	uint32_t first = r->pos, inner = shell_after(r, first) + 1, close, last;
+	struct shell_part *part;
+
+	r->pos = first + 1;
+	if (!shell_measure(r, '(', ')', &close))
+		return false;
+	for (last = close; last >= 2 && r->s[last - 1] == '\n' && r->s[last - 2] == '\\';)
+		last -= 2;
+	last--;
+	if (last >= inner && r->s[last] == ')' && balanced(r->s, inner, last)) {
+		struct shell_word *word;
+
+		r->pos = inner;
+		word = shell_read_arith(r, last);
+		r->pos = close + 1;
+		part = word ? shell_part_add(r, list, SHELL_PART_ARITH, start) : NULL;
+		if (part)
+			part->word = word;
+	} else {
+		struct shell_list *commands;
+
+		r->pos = first;
+		commands = read_counted(r, close);
+		part = commands ? shell_part_add(r, list, SHELL_PART_COMMAND, start) : NULL;
+		if (part)
+			part->list = commands;
+	}
+	return part != NULL;
+}
+
+/* At the [ of $[. */
+static bool read_bracket_arith(struct shell_reader *r, struct part_list *list, uint32_t start)
+{
+	struct shell_part *part;
+	struct shell_word *word;
+	uint32_t close;
+
+	r->pos++;
+	if (!shell_measure(r, '[', ']', &close))
+		return false;
+	if (!balanced(r->s, r->pos, close))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, close, "parentheses in $[ ]");
+	word = shell_read_arith(r, close);
+	r->pos = close + 1;
+	part = word ? shell_part_add(r, list, SHELL_PART_ARITH, start) : NULL;
+	if (part)
+		part->word = word;
+	return part != NULL;
+}
+
+/* At a backtick. bash takes one level of backslashes away, then reads what is left. */
+static bool read_backtick(struct shell_reader *r, struct part_list *list, bool in_double)
+{
+	uint32_t start = r->pos, p = start + 1, close = p;
+	struct shell_reader sub;
+	struct shell_part *part;
+	struct shell_list *commands;
+	char *text;
+	size_t n = 0;
+
+	while (shell_at(r, close) && r->s[close] != '`')
+		close += r->s[close] == '\\' && close + 1 < r->end ? 2 : 1;
+	if (close >= r->end)
+		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched `");
+	text = shell_alloc(r, close - p + 1);
+	if (!text || !shell_enter(r))
+		return false;
+	for (; p < close; p++) {
+		if (r->s[p] == '\\' && p + 1 < close) {
+			char c = r->s[p + 1];
+
+			if (c == '\n') {
+				p++;
+				continue;
+			}
+			if (c == '"' && in_double)
+				return shell_fail(r, SHELL_UNSUPPORTED, p, p + 2,
+				                  "\\\" in a quoted backtick");
+			if (c != '$' && c != '`' && c != '\\')
+				text[n++] = '\\';
+			p++;
+		}
+		text[n++] = r->s[p];
+	}
+	r->pos = close + 1;
+	if (!shell_sub_reader(r, &sub, (struct shell_text){text, n}, start, r->pos))
+		return false;
+	commands = shell_read_list(&sub);
+	if (commands && sub.pos != sub.end)
+		shell_unexpected(&sub);
+	if (r->tree->status == SHELL_ERROR) /* bash finds out only when it runs */
+		r->tree->status = SHELL_UNSUPPORTED;
+	if (!shell_ok(r))
+		return false;
+	shell_leave(r);
+	part = shell_part_add(r, list, SHELL_PART_COMMAND, start);
+	if (part) {
+		part->list = commands;
+		part->backtick = true;
+	}
+	return part != NULL;
+}
+
+/* $x $1 $@: at the first character of the name. */
+static bool read_bare_param(struct shell_reader *r, struct part_list *list, uint32_t start)
+{
+	struct shell_param *param = shell_alloc(r, sizeof(*param));
+	struct shell_part *part;
+	uint32_t p = r->pos;
+
+	if (!param)
+		return false;
+	if (shell_is_name_start(r->s[p])) {
+		while (shell_is(shell_at(r, p), CLASS_NAME)) {
+			p++;
+		}
+		/* A continuation can stand inside the name. */
+		param->name = shell_copy(r, r->s + r->pos, p - r->pos);
+		while (shell_past(r, p) != p &&
+		       shell_is(shell_at(r, shell_past(r, p)), CLASS_NAME)) {
+			uint32_t from = shell_past(r, p);
+
+			for (p = from; shell_is(shell_at(r, p), CLASS_NAME);)
+				p++;
+			param->name.bytes = arena_printf(r->arena, "%s%.*s", param->name.bytes,
+			                                 (int)(p - from), r->s + from);
+			if (!param->name.bytes)
+				return shell_fail(r, SHELL_LIMIT, start, p, "out of memory");
+			param->name.len += p - from;
+		}
+	} else {
+		p++;
+		param->name = shell_copy(r, r->s + r->pos, 1);
+	}
+	param->bare = true;
+	r->pos = p;
+	part = shell_part_add(r, list, SHELL_PART_PARAM, start);
+	if (part)
+		part->param = param;
+	return part != NULL;
+}
+
+bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool in_double,
+                          enum shell_quote quote)
+{
+	uint32_t start = r->pos, next;
+	struct shell_part *part;
+	char c;
+
+	if (r->s[start] == '`') {
+		shell_literal_flush(r, list);
+		return read_backtick(r, list, in_double);
+	}
+	next = shell_after(r, start);
+	c = shell_at(r, next);
+	if (!in_double && (c == '\'' || c == '"')) {
+		r->pos = next;
+		return c == '"' ? shell_read_double(r, list) : shell_read_ansi(r, list);
+	}
+	if (c && (shell_is(c, CLASS_NAME) || strchr("@*#?-$!({[", c))) {
+		shell_literal_flush(r, list);
+		r->pos = next;
+		if (c == '(' && shell_at(r, shell_after(r, next)) == '(')
+			return read_double_paren(r, list, start);
+		if (c == '(') {
+			struct shell_list *commands = shell_read_substitution(r);
+
+			part = commands ? shell_part_add(r, list, SHELL_PART_COMMAND, start) : NULL;
+			if (part)
+				part->list = commands;
+			return part != NULL;
+		}
+		if (c == '{')
+			return shell_read_param(r, list, in_double, start);
+		if (c == '[')
+			return read_bracket_arith(r, list, start);
+		return read_bare_param(r, list, start);
+	}
+	r->pos++;
+	shell_literal_put(r, list, quote, start, "$", 1);
+	return true;
+}

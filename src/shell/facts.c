@@ -1,0 +1,299 @@
+#include "shell/facts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "shell/knowledge.h"
+#include "shell/pass.h"
+
+bool pass_ok(const struct shell_pass *p)
+{
+	return !p->error && !p->full;
+}
+
+struct shell_range pass_range(const struct shell_pass *p, struct shell_range range)
+{
+	return p->nested ? p->nested_at : range;
+}
+
+void *pass_alloc(struct shell_pass *p, size_t size, size_t n)
+{
+	void *memory = arena_alloc_array(p->arena, size, n ? n : 1);
+
+	if (!memory)
+		p->error = -ENOMEM;
+	return memory;
+}
+
+void *pass_grow(struct shell_pass *p, void *items, size_t size, size_t count, size_t *capacity,
+                size_t max)
+{
+	size_t wanted;
+	void *moved;
+
+	if (count < *capacity)
+		return items;
+	if (count >= max) {
+		p->full = true;
+		return NULL;
+	}
+	wanted = *capacity ? *capacity * 2 : 8;
+	moved = pass_alloc(p, size, wanted);
+	if (!moved)
+		return NULL;
+	if (count)
+		memcpy(moved, items, size * count);
+	*capacity = wanted;
+	return moved;
+}
+
+struct shell_text pass_text(struct shell_pass *p, const char *bytes, size_t n)
+{
+	char *copy = arena_strndup(p->arena, bytes, n);
+
+	if (!copy) {
+		p->error = -ENOMEM;
+		return (struct shell_text){"", 0};
+	}
+	return (struct shell_text){copy, n};
+}
+
+/* The same effect is told once, with the first place it was seen at. */
+static void add_effect(struct shell_pass *p, struct shell_range range, const char *why, bool opaque,
+                       const char *format, va_list args)
+{
+	struct shell_facts *f = p->facts;
+	struct shell_fact_effect *grown;
+	char text[512];
+
+	vsnprintf(text, sizeof(text), format, args);
+	for (size_t i = 0; i < f->effect_count; i++) {
+		if (strcmp(f->effects[i].text, text) == 0) {
+			f->effects[i].opaque |= opaque;
+			return;
+		}
+	}
+	grown = pass_grow(p, f->effects, sizeof(*grown), f->effect_count, &p->effect_capacity,
+	                  SHELL_COMMAND_MAX);
+	if (!grown)
+		return;
+	f->effects = grown;
+	f->effects[f->effect_count++] = (struct shell_fact_effect){
+		pass_text(p, text, strlen(text)).bytes, why, opaque, pass_range(p, range)};
+}
+
+void pass_opaque(struct shell_pass *p, struct shell_range range, const char *why,
+                 const char *format, ...)
+{
+	va_list args;
+
+	p->opaque = true;
+	va_start(args, format);
+	add_effect(p, range, why, true, format, args);
+	va_end(args);
+}
+
+void pass_effect(struct shell_pass *p, struct shell_range range, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_effect(p, range, NULL, false, format, args);
+	va_end(args);
+}
+
+bool pass_enter(struct shell_pass *p, const char *step)
+{
+	if (!pass_ok(p))
+		return false;
+	if (p->depth >= PASS_DEPTH_MAX) {
+		p->full = true;
+		return false;
+	}
+	p->depth++;
+	if (step && *step) {
+		const char *via = *p->via ? arena_printf(p->arena, "%s/%s", p->via, step)
+		                          : arena_strndup(p->arena, step, strlen(step));
+
+		if (!via) {
+			p->error = -ENOMEM;
+			return false;
+		}
+		p->via = via;
+	}
+	return true;
+}
+
+static void note_word(struct shell_pass *p, const struct shell_fact_word *w)
+{
+	if (w->kind != SHELL_VALUE_KNOWN)
+		p->dynamic = true;
+}
+
+static void note_unknown(struct shell_pass *p, const struct shell_fact_command *c)
+{
+	for (size_t i = 0; i < c->word_count; i++)
+		note_word(p, &c->words[i]);
+	for (size_t i = 0; i < c->assign_count; i++)
+		note_word(p, &c->assigns[i].value);
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_fact_redirect *r = &c->redirects[i];
+
+		/* What is read from a pipe of the shell's own is data, as a here-document is. */
+		if (!r->heredoc && !(r->target.pipe && r->op[0] == '<'))
+			note_word(p, &r->target);
+	}
+}
+
+struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct pass_call *call,
+                                             enum shell_kind kind)
+{
+	struct shell_facts *f = p->facts;
+	struct shell_fact_command *c;
+
+	if (!pass_ok(p))
+		return NULL;
+	c = pass_grow(p, f->commands, sizeof(*c), f->command_count, &p->command_capacity,
+	              SHELL_COMMAND_MAX);
+	if (!c)
+		return NULL;
+	f->commands = c;
+	c = &f->commands[f->command_count++];
+	*c = (struct shell_fact_command){
+		.words = call->words,
+		.word_count = call->word_count,
+		.via = p->via,
+		.kind = kind,
+		.redirects = call->listed,
+		.redirect_count = call->listed_count,
+		.assigns = call->assigns,
+		.assign_count = call->assign_count,
+		.range = pass_range(p, call->range),
+	};
+	note_unknown(p, c);
+	if (kind != SHELL_KIND_FUNCTION && knowledge_apply(p->arena, c) < 0)
+		p->error = -ENOMEM;
+	return c;
+}
+
+/* Control characters are word characters to bash and invisible to people. */
+static void note_characters(struct shell_pass *p, const struct shell_tree *tree)
+{
+	struct shell_range nowhere = {0, 0};
+
+	for (size_t i = 0; i < tree->text.len; i++) {
+		unsigned char c = (unsigned char)tree->text.bytes[i];
+
+		if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
+			pass_effect(p, (struct shell_range){(uint32_t)i, (uint32_t)i + 1},
+			            "control:U+%04X", c);
+		else if (c == 0xc2 && i + 1 < tree->text.len &&
+		         (unsigned char)tree->text.bytes[i + 1] < 0xa0)
+			pass_effect(p, nowhere, "control:U+%04X",
+			            (unsigned char)tree->text.bytes[i + 1]);
+	}
+	if (tree->hidden)
+		pass_effect(p, tree->hidden_at, "hidden-character");
+}
+
+static void combine(struct shell_pass *p)
+{
+	struct shell_range all = {0, (uint32_t)p->tree->text.len};
+
+	if (p->alias && p->alias_on)
+		pass_opaque(p, all, "aliases are made and expanded", "alias-expansion");
+	if (p->prompt && p->trace)
+		pass_opaque(p, all, "PS4 holds an expansion, and commands are traced",
+		            "prompt-expansion");
+	if (p->startup && p->bash_starts)
+		pass_opaque(p, all, "a variable tells the shell that starts to run other code",
+		            "startup-code");
+	if (p->function_stands_in && (p->function_unset || p->posix_mode))
+		pass_opaque(p, all, "a function may be gone when its name is used",
+		            "function-unset");
+	if (p->full)
+		pass_opaque(p, all, "the text is larger than what is analysed", "limit");
+}
+
+static enum shell_facts_status status_of(const struct shell_pass *p)
+{
+	if (p->opaque)
+		return SHELL_FACTS_OPAQUE;
+	return p->dynamic ? SHELL_FACTS_DYNAMIC : SHELL_FACTS_STATIC;
+}
+
+static void read_tree(struct shell_pass *p)
+{
+	struct shell_facts *f = p->facts;
+
+	note_characters(p, f->tree);
+	switch (f->tree->status) {
+	case SHELL_OK:
+		pass_list(p, f->tree->list);
+		pass_settle(p);
+		combine(p);
+		f->status = status_of(p);
+		break;
+	case SHELL_ERROR:
+		f->status = SHELL_FACTS_ERROR;
+		break;
+	case SHELL_UNSUPPORTED:
+		f->status = SHELL_FACTS_UNSUPPORTED;
+		break;
+	case SHELL_LIMIT:
+		pass_opaque(p, f->tree->at, f->tree->message, "limit");
+		f->status = SHELL_FACTS_OPAQUE;
+		break;
+	}
+}
+
+int shell_facts_read(struct arena *arena, const char *text, size_t n,
+                     const struct shell_parse_options *options, struct shell_facts **ret_facts)
+{
+	struct shell_pass *p = arena_new_object(arena, struct shell_pass);
+	struct shell_facts *f = arena_new_object(arena, struct shell_facts);
+	struct shell_tree *tree;
+	int r;
+
+	if (!p || !f)
+		return -ENOMEM;
+	r = shell_parse(arena, text, n, options, &tree);
+	if (r < 0)
+		return r;
+	p->arena = arena;
+	p->facts = f;
+	p->options = options;
+	p->via = "";
+	p->tree = tree;
+	f->tree = tree;
+	read_tree(p);
+	if (p->error)
+		return p->error;
+	*ret_facts = f;
+	return 0;
+}
+
+const char *shell_facts_status_name(enum shell_facts_status status)
+{
+	static const char *const names[] = {
+		[SHELL_FACTS_STATIC] = "static",           [SHELL_FACTS_DYNAMIC] = "dynamic",
+		[SHELL_FACTS_OPAQUE] = "opaque",           [SHELL_FACTS_ERROR] = "error",
+		[SHELL_FACTS_UNSUPPORTED] = "unsupported",
+	};
+
+	return names[status];
+}
+
+const char *shell_kind_name(enum shell_kind kind)
+{
+	static const char *const names[] = {
+		[SHELL_KIND_EXTERNAL] = "external", [SHELL_KIND_BUILTIN] = "builtin",
+		[SHELL_KIND_FUNCTION] = "function", [SHELL_KIND_DYNAMIC] = "dynamic",
+		[SHELL_KIND_NONE] = "none",
+	};
+
+	return names[kind];
+}

@@ -1,0 +1,326 @@
+/*
+ * ${...}: the parameter, its subscript, the operator and the operands.
+ *
+ * What is none of bash's forms ("bad substitution" when it runs) is unsupported here.
+ */
+#include "shell/reader.h"
+
+static bool bad(struct shell_reader *r, uint32_t start)
+{
+	return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "bad substitution");
+}
+
+static bool is_special_param(char c)
+{
+	return c && strchr("@*#?-$!", c);
+}
+
+/* A name, a number or a special parameter at pos. */
+static bool read_name(struct shell_reader *r, struct shell_param *param)
+{
+	char c = shell_peek(r);
+	size_t n = 0, capacity = 16;
+	char *name;
+	bool digits = c >= '0' && c <= '9';
+
+	if (is_special_param(c)) {
+		param->name = shell_copy(r, &c, 1);
+		r->pos++;
+		return shell_ok(r);
+	}
+	if (!shell_is(c, CLASS_NAME))
+		return false;
+	name = shell_alloc(r, capacity);
+	while (name && (c = shell_peek(r)) && shell_is(c, CLASS_NAME)) {
+		if (digits && !(c >= '0' && c <= '9'))
+			return false;
+		if (n + 1 == capacity) {
+			char *larger = shell_alloc(r, capacity * 2);
+
+			if (larger)
+				memcpy(larger, name, n);
+			name = larger;
+			capacity *= 2;
+			if (!name)
+				return false;
+		}
+		name[n++] = c;
+		r->pos++;
+	}
+	param->name = (struct shell_text){name, n};
+	return name != NULL;
+}
+
+static bool read_subscript(struct shell_reader *r, struct shell_param *param)
+{
+	uint32_t close;
+
+	r->pos++;
+	if (!shell_measure(r, '[', ']', &close)) {
+		if (r->tree->status == SHELL_ERROR) /* bash finds out only when it runs */
+			r->tree->status = SHELL_UNSUPPORTED;
+		return false;
+	}
+	if (close == r->pos + 1 && (r->s[r->pos] == '@' || r->s[r->pos] == '*')) {
+		param->subscript = r->s[r->pos] == '@' ? SHELL_SUBSCRIPT_AT : SHELL_SUBSCRIPT_STAR;
+	} else {
+		param->subscript = SHELL_SUBSCRIPT_WORD;
+		param->index = shell_read_arith(r, close);
+		if (!param->index)
+			return false;
+	}
+	r->pos = close + 1;
+	return true;
+}
+
+/* The operand of - = ? +, which is quoted as its surroundings are. */
+static bool read_default(struct shell_reader *r, struct shell_param *param, bool in_double)
+{
+	struct part_list parts;
+
+	if (!in_double) {
+		param->word = shell_read_operand(r, WORD_OPERAND, "}", false);
+		return param->word != NULL;
+	}
+	shell_parts_init(&parts);
+	param->word = shell_alloc(r, sizeof(*param->word));
+	if (!param->word)
+		return false;
+	param->word->range.start = r->pos;
+	if (!shell_read_quoted(r, &parts, QUOTED_OPERAND))
+		return false;
+	param->word->range = shell_span(r, param->word->range.start, r->pos);
+	param->word->parts = parts.first;
+	return true;
+}
+
+static bool read_replace(struct shell_reader *r, struct shell_param *param)
+{
+	char c = shell_peek(r);
+
+	if (c == '/') {
+		param->twice = true;
+		r->pos++;
+	} else if (c == '#' || c == '%') {
+		param->letter = c;
+		r->pos++;
+	}
+	/* A slash right behind // belongs to the pattern. */
+	param->word = shell_read_operand(r, WORD_OPERAND_PATTERN, "/}",
+	                                 param->twice && shell_peek(r) == '/');
+	if (!param->word)
+		return false;
+	if (shell_peek(r) == '/') {
+		r->pos++;
+		param->word2 = shell_read_operand(r, WORD_OPERAND_REPLACE, "}", false);
+		if (!param->word2)
+			return false;
+	}
+	return true;
+}
+
+/* Where the offset of ${x:offset:length} ends: a colon that is not one of a ?: inside. */
+static uint32_t offset_end(struct shell_reader *r, uint32_t close)
+{
+	uint32_t parens = 0, questions = 0;
+
+	for (uint32_t p = r->pos; p < close; p++) {
+		switch (r->s[p]) {
+		case '(':
+			parens++;
+			break;
+		case ')':
+			parens -= parens > 0;
+			break;
+		case '?':
+			questions++;
+			break;
+		case ':':
+			if (parens)
+				break;
+			if (!questions)
+				return p;
+			questions--;
+			break;
+		case '$':
+		case '`':
+		case '\'':
+		case '"':
+		case '\\': {
+			/* An expansion here can have colons of its own. */
+			uint32_t pos = r->pos, end = r->end, q = p;
+			struct part_list skipped;
+
+			shell_parts_init(&skipped);
+			if (r->s[p] != '$' && r->s[p] != '`')
+				break;
+			r->pos = p;
+			r->end = close;
+			r->measuring++;
+			if (shell_read_expansion(r, &skipped, true, SHELL_QUOTE_NONE))
+				q = r->pos;
+			shell_literal_flush(r, &skipped);
+			r->measuring--;
+			r->pos = pos;
+			r->end = end;
+			if (q > p)
+				p = q - 1;
+			break;
+		}
+		default:
+			break;
+		}
+	}
+	return close;
+}
+
+static bool read_substring(struct shell_reader *r, struct shell_param *param)
+{
+	uint32_t close, middle;
+
+	param->op = SHELL_PARAM_SUBSTRING;
+	if (!shell_measure(r, 0, '}', &close))
+		return false;
+	middle = offset_end(r, close);
+	if (!shell_ok(r))
+		return false;
+	param->word = shell_read_arith(r, middle);
+	if (!param->word)
+		return false;
+	r->pos = middle;
+	if (middle < close) {
+		r->pos++;
+		param->word2 = shell_read_arith(r, close);
+		if (!param->word2)
+			return false;
+	}
+	r->pos = close;
+	return true;
+}
+
+static bool read_pattern_op(struct shell_reader *r, struct shell_param *param,
+                            enum shell_param_op op, char c)
+{
+	param->op = op;
+	if (shell_peek(r) == c) {
+		param->twice = true;
+		r->pos++;
+	}
+	param->word = shell_read_operand(r, WORD_OPERAND_PATTERN, "}", false);
+	return param->word != NULL;
+}
+
+static bool read_operator(struct shell_reader *r, struct shell_param *param, bool in_double,
+                          uint32_t start)
+{
+	char c = shell_peek(r);
+
+	r->pos++;
+	if (c == ':') {
+		c = shell_peek(r);
+		if (!c || !strchr("-=?+", c))
+			return read_substring(r, param);
+		param->colon = true;
+		r->pos++;
+	}
+	switch (c) {
+	case '-':
+		param->op = SHELL_PARAM_DEFAULT;
+		return read_default(r, param, in_double);
+	case '=':
+		param->op = SHELL_PARAM_ASSIGN;
+		return read_default(r, param, in_double);
+	case '?':
+		param->op = SHELL_PARAM_ERROR;
+		return read_default(r, param, in_double);
+	case '+':
+		param->op = SHELL_PARAM_ALTERNATE;
+		return read_default(r, param, in_double);
+	case '#':
+		return read_pattern_op(r, param, SHELL_PARAM_REMOVE_PREFIX, c);
+	case '%':
+		return read_pattern_op(r, param, SHELL_PARAM_REMOVE_SUFFIX, c);
+	case '^':
+		return read_pattern_op(r, param, SHELL_PARAM_UPPER, c);
+	case ',':
+		return read_pattern_op(r, param, SHELL_PARAM_LOWER, c);
+	case '~':
+		return read_pattern_op(r, param, SHELL_PARAM_TOGGLE, c);
+	case '/':
+		param->op = SHELL_PARAM_REPLACE;
+		return read_replace(r, param);
+	case '@':
+		c = shell_peek(r);
+		if (!c || !strchr("QEPAKakUuL", c))
+			return bad(r, start);
+		param->op = SHELL_PARAM_TRANSFORM;
+		param->letter = c;
+		r->pos++;
+		return true;
+	default:
+		return bad(r, start);
+	}
+}
+
+/* # and ! in front: an operator of their own, or the parameter $# or $!. */
+static void read_prefix(struct shell_reader *r, struct shell_param *param)
+{
+	char c = shell_peek(r);
+	uint32_t next = shell_after(r, r->pos);
+	char first = shell_at(r, next);
+	char second = first ? shell_at(r, shell_after(r, next)) : 0;
+
+	if (c != '#' && c != '!')
+		return;
+	if (!shell_is(first, CLASS_NAME) && !(is_special_param(first) && second == '}'))
+		return;
+	if (c == '#')
+		param->op = SHELL_PARAM_LENGTH;
+	else
+		param->indirect = true;
+	r->pos = next;
+}
+
+bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_double,
+                      uint32_t start)
+{
+	struct shell_param *param = shell_alloc(r, sizeof(*param));
+	struct shell_part *part;
+	char c;
+
+	if (!param || !shell_enter(r))
+		return false;
+	r->pos++;
+	read_prefix(r, param);
+	if (!read_name(r, param))
+		return shell_peek(r) ? bad(r, start) : shell_unexpected(r);
+	if (shell_peek(r) == '[') {
+		if (!shell_is_name_start(param->name.bytes[0]))
+			return bad(r, start);
+		if (!read_subscript(r, param))
+			return false;
+	}
+	c = shell_peek(r);
+	if (!c)
+		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched {");
+	if (param->indirect && (c == '@' || c == '*') && shell_peek2(r) == '}' &&
+	    !param->subscript && shell_is_name_start(param->name.bytes[0])) {
+		param->op = SHELL_PARAM_NAMES;
+		param->indirect = false;
+		param->letter = c;
+		r->pos++;
+	} else if (c != '}') {
+		if (param->op == SHELL_PARAM_LENGTH)
+			return bad(r, start);
+		if (!read_operator(r, param, in_double, start))
+			return false;
+	}
+	if (!shell_take(r, "}"))
+		return shell_peek(r) ? bad(r, start)
+		                     : shell_fail(r, SHELL_ERROR, start, r->end, "unmatched {");
+	shell_leave(r);
+	part = shell_part_add(r, list, SHELL_PART_PARAM, start);
+	if (part)
+		part->param = param;
+	return part != NULL;
+}

@@ -1,0 +1,264 @@
+/*
+ * Redirections.
+ */
+#include "shell/reader.h"
+
+#include <limits.h>
+
+/* Digits at P that < or > follows, as the number of a descriptor; the end of them, or 0. */
+static uint32_t number_prefix(const struct shell_reader *r, uint32_t p, int *ret_fd)
+{
+	long long value = 0;
+	uint32_t start = p;
+	char c;
+
+	for (; (c = shell_at(r, p)) >= '0' && c <= '9'; p = shell_after(r, p)) {
+		value = value * 10 + (c - '0');
+		if (value > INT_MAX)
+			return 0;
+	}
+	if (p == start || (c != '<' && c != '>') || shell_at(r, shell_after(r, p)) == '(')
+		return 0;
+	*ret_fd = (int)value;
+	return p;
+}
+
+/* {name} at P that < or > follows; the end of it, or 0. */
+static uint32_t variable_prefix(struct shell_reader *r, uint32_t p, struct shell_text *ret_name)
+{
+	uint32_t start;
+	char c;
+
+	if (shell_at(r, p) != '{')
+		return 0;
+	start = p = shell_after(r, p);
+	if (!shell_is_name_start(shell_at(r, p)))
+		return 0;
+	while (shell_is(shell_at(r, p), CLASS_NAME))
+		p++;
+	if (shell_at(r, p) != '}')
+		return 0;
+	*ret_name = (struct shell_text){r->s + start, p - start};
+	p = shell_after(r, p);
+	c = shell_at(r, p);
+	return (c == '<' || c == '>') && shell_at(r, shell_after(r, p)) != '(' ? p : 0;
+}
+
+static bool read_operator(struct shell_reader *r, struct shell_redirect *d)
+{
+	static const struct {
+		const char *text;
+		enum shell_redirect_op op;
+	} operators[] = {
+		{"<<<", SHELL_REDIRECT_STRING},      {"<<-", SHELL_REDIRECT_HEREDOC},
+		{"<<", SHELL_REDIRECT_HEREDOC},      {"<&", SHELL_REDIRECT_DUP_IN},
+		{"<>", SHELL_REDIRECT_IN_OUT},       {"<", SHELL_REDIRECT_IN},
+		{">>", SHELL_REDIRECT_APPEND},       {">&", SHELL_REDIRECT_DUP_OUT},
+		{">|", SHELL_REDIRECT_CLOBBER},      {">", SHELL_REDIRECT_OUT},
+		{"&>>", SHELL_REDIRECT_BOTH_APPEND}, {"&>", SHELL_REDIRECT_BOTH},
+	};
+
+	for (size_t i = 0; i < array_size(operators); i++)
+		if (shell_take(r, operators[i].text)) {
+			d->op = operators[i].op;
+			d->strip_tabs = !strcmp(operators[i].text, "<<-");
+			return true;
+		}
+	return false;
+}
+
+/* Quote removal for a delimiter; an expansion in it would be taken by its letters. */
+static bool read_delimiter(struct shell_reader *r, struct shell_redirect *d,
+                           const struct shell_word *word)
+{
+	size_t n = 0;
+	char *text;
+
+	d->expand = true;
+	for (const struct shell_part *p = word->parts; p; p = p->next) {
+		if (p->kind != SHELL_PART_LITERAL && p->kind != SHELL_PART_TILDE)
+			return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+			                  "expansion in a here-document delimiter");
+		n += p->text.len;
+		if (p->kind == SHELL_PART_LITERAL && p->quote != SHELL_QUOTE_NONE)
+			d->expand = false;
+	}
+	text = shell_alloc(r, n + 1);
+	if (!text)
+		return false;
+	d->delimiter = (struct shell_text){text, n};
+	for (const struct shell_part *p = word->parts; p; p = p->next) {
+		memcpy(text, p->text.bytes, p->text.len);
+		text += p->text.len;
+	}
+	if (strchr(d->delimiter.bytes, '\n'))
+		return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+		                  "newline in a here-document delimiter");
+	return true;
+}
+
+/* Whether a known target of >& is a descriptor: a number, "number-" or "-". */
+static bool is_descriptor(const struct shell_word *word)
+{
+	char last = 0;
+
+	for (const struct shell_part *p = word->parts; p; p = p->next) {
+		if (p->kind != SHELL_PART_LITERAL)
+			return true; /* unknown: stays as it is */
+		for (size_t i = 0; i < p->text.len; i++) {
+			if (last == '-' ||
+			    (!shell_is(p->text.bytes[i], CLASS_DIGIT) && p->text.bytes[i] != '-'))
+				return false;
+			last = p->text.bytes[i];
+		}
+	}
+	return last != 0;
+}
+
+static bool read_target(struct shell_reader *r, struct shell_redirect *d)
+{
+	bool dup = d->op == SHELL_REDIRECT_DUP_IN || d->op == SHELL_REDIRECT_DUP_OUT;
+	enum word_mode mode = WORD_TARGET;
+	struct shell_text name;
+	uint32_t start;
+	int fd;
+
+	shell_skip_blanks(r);
+	start = r->pos;
+	/* "-" behind >& is a token of its own: >&-x is >&- and x. */
+	if (dup && shell_peek(r) == '-') {
+		struct part_list parts;
+
+		d->target = shell_alloc(r, sizeof(*d->target));
+		if (!d->target || !shell_count_word(r))
+			return false;
+		shell_parts_init(&parts);
+		r->pos++;
+		shell_literal_put(r, &parts, SHELL_QUOTE_NONE, start, "-", 1);
+		shell_literal_flush(r, &parts);
+		d->target->parts = parts.first;
+		d->target->range = shell_span(r, start, r->pos);
+		d->target->plain = true;
+		return shell_ok(r);
+	}
+	if (!dup && number_prefix(r, start, &fd))
+		return shell_unexpected(r);
+	if (variable_prefix(r, start, &name))
+		return shell_unexpected(r);
+	if (d->op == SHELL_REDIRECT_STRING)
+		mode = WORD_STRING;
+	else if (d->op == SHELL_REDIRECT_HEREDOC)
+		mode = WORD_SUBJECT;
+	d->target = shell_read_word(r, mode);
+	if (!d->target)
+		return false;
+	if (r->pos == start)
+		return shell_unexpected(r);
+	return true;
+}
+
+bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)
+{
+	struct shell_text name = {0};
+	struct shell_redirect *d;
+	uint32_t start, op;
+	int fd = -1;
+	char c = shell_peek(r);
+
+	*ret = NULL;
+	start = r->pos;
+	op = c >= '0' && c <= '9' ? number_prefix(r, start, &fd)
+	     : c == '{'           ? variable_prefix(r, start, &name)
+	                          : start;
+	if ((c >= '0' && c <= '9') || c == '{') {
+		if (!op)
+			return true;
+	} else if (c == '&') {
+		if (shell_peek2(r) != '>')
+			return true;
+	} else if ((c != '<' && c != '>') || shell_peek2(r) == '(') {
+		return true;
+	}
+	d = shell_alloc(r, sizeof(*d));
+	if (!d)
+		return false;
+	d->fd = fd;
+	r->pos = op;
+	if (name.bytes)
+		d->fd_variable = shell_copy(r, name.bytes, name.len);
+	if (!read_operator(r, d) || !read_target(r, d))
+		return false;
+	d->range = shell_span(r, start, r->pos);
+	if (d->op == SHELL_REDIRECT_HEREDOC) {
+		if (!read_delimiter(r, d, d->target) || !shell_heredoc_add(r, d))
+			return false;
+		d->target = NULL;
+	}
+	if (d->op == SHELL_REDIRECT_DUP_OUT && (d->fd == -1 || d->fd == 1) &&
+	    !d->fd_variable.bytes && !is_descriptor(d->target)) {
+		d->op = SHELL_REDIRECT_BOTH;
+		d->fd = -1;
+	}
+	*ret = d;
+	return shell_ok(r);
+}
+
+bool shell_read_redirects(struct shell_reader *r, struct shell_redirect ***tail)
+{
+	for (;;) {
+		struct shell_redirect *d;
+
+		shell_skip_blanks(r);
+		if (!shell_read_redirect(r, &d))
+			return false;
+		if (!d)
+			return true;
+		**tail = d;
+		*tail = &d->next;
+		r->after_compound = false;
+	}
+}
+
+int shell_redirect_fd(const struct shell_redirect *r)
+{
+	if (r->fd_variable.bytes)
+		return -1;
+	if (r->fd >= 0)
+		return r->fd;
+	switch (r->op) {
+	case SHELL_REDIRECT_OUT:
+	case SHELL_REDIRECT_APPEND:
+	case SHELL_REDIRECT_CLOBBER:
+	case SHELL_REDIRECT_DUP_OUT:
+		return 1;
+	case SHELL_REDIRECT_BOTH:
+	case SHELL_REDIRECT_BOTH_APPEND:
+		return -1;
+	case SHELL_REDIRECT_IN:
+	case SHELL_REDIRECT_IN_OUT:
+	case SHELL_REDIRECT_DUP_IN:
+	case SHELL_REDIRECT_STRING:
+	case SHELL_REDIRECT_HEREDOC:
+	default:
+		return 0;
+	}
+}
+
+const char *shell_redirect_name(const struct shell_redirect *r)
+{
+	static const char *const names[] = {
+		[SHELL_REDIRECT_IN] = "<",
+		[SHELL_REDIRECT_OUT] = ">",
+		[SHELL_REDIRECT_APPEND] = ">>",
+		[SHELL_REDIRECT_CLOBBER] = ">|",
+		[SHELL_REDIRECT_IN_OUT] = "<>",
+		[SHELL_REDIRECT_DUP_IN] = "<&",
+		[SHELL_REDIRECT_DUP_OUT] = ">&",
+		[SHELL_REDIRECT_BOTH] = "&>",
+		[SHELL_REDIRECT_BOTH_APPEND] = "&>>",
+		[SHELL_REDIRECT_STRING] = "<<<",
+		[SHELL_REDIRECT_HEREDOC] = "<<",
+	};
+
+	return r->strip_tabs ? "<<-" : names[r->op];
+}

@@ -1,0 +1,641 @@
+#include "base/test-support.h"
+
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "shell/facts.h"
+
+static const struct shell_parse_options as_bash = {.allow_control = true};
+
+static struct arena *arena;
+
+static struct shell_facts *read_facts(const char *line)
+{
+	struct shell_facts *facts = NULL;
+
+	arena_reset(arena);
+	assert_int_equal(shell_facts_read(arena, line, strlen(line), &as_bash, &facts), 0);
+	return facts;
+}
+
+static void put_word(struct buffer *out, const struct shell_fact_word *w)
+{
+	static const char *const marks[] = {"", "?", "*", "glob:"};
+
+	buffer_puts(out, marks[w->kind]);
+	buffer_puts(out, w->kind == SHELL_VALUE_GLOB ? w->pattern.bytes : w->text.bytes);
+}
+
+/* "status: word word; word": ? is one unknown word, * any number, with what they begin with. */
+static void render(const struct shell_facts *f, struct buffer *out)
+{
+	buffer_puts(out, shell_facts_status_name(f->status));
+	for (size_t i = 0; i < f->command_count; i++) {
+		const struct shell_fact_command *c = &f->commands[i];
+
+		buffer_puts(out, i ? ";" : ":");
+		for (size_t k = 0; k < c->assign_count; k++) {
+			buffer_printf(out, " [%s=", c->assigns[k].name.bytes);
+			put_word(out, &c->assigns[k].value);
+			buffer_putc(out, ']');
+		}
+		for (size_t k = 0; k < c->word_count; k++) {
+			buffer_putc(out, ' ');
+			put_word(out, &c->words[k]);
+		}
+		for (size_t k = 0; k < c->redirect_count; k++)
+			buffer_printf(out, " {%s}", c->redirects[k].op);
+	}
+}
+
+static void expect(const char *line, const char *wanted)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+
+	render(read_facts(line), &out);
+	if (strcmp(buffer_str(&out), wanted) != 0)
+		print_error("line: %s\n", line);
+	assert_string_equal(buffer_str(&out), wanted);
+}
+
+static bool has_effect(const struct shell_facts *f, const char *effect)
+{
+	for (size_t i = 0; i < f->effect_count; i++)
+		if (strcmp(f->effects[i].text, effect) == 0)
+			return true;
+	return false;
+}
+
+static void expect_opaque(const char *line, const char *effect)
+{
+	struct shell_facts *f = read_facts(line);
+
+	if (f->status != SHELL_FACTS_OPAQUE || !has_effect(f, effect))
+		print_error("line: %s (%s)\n", line, shell_facts_status_name(f->status));
+	assert_int_equal(f->status, SHELL_FACTS_OPAQUE);
+	assert_true(has_effect(f, effect));
+}
+
+static void expect_known(const char *line) /* static or dynamic */
+{
+	struct shell_facts *f = read_facts(line);
+
+	if (f->status != SHELL_FACTS_STATIC && f->status != SHELL_FACTS_DYNAMIC)
+		print_error("line: %s (%s)\n", line, shell_facts_status_name(f->status));
+	assert_true(f->status == SHELL_FACTS_STATIC || f->status == SHELL_FACTS_DYNAMIC);
+}
+
+static void expect_all(const char *const *lines, const char *effect)
+{
+	for (; *lines; lines++)
+		if (effect)
+			expect_opaque(*lines, effect);
+		else
+			expect_known(*lines);
+}
+
+static void expect_via(const char *line, const char *name, const char *via)
+{
+	struct shell_facts *f = read_facts(line);
+
+	for (size_t i = 0; i < f->command_count; i++) {
+		const struct shell_fact_command *c = &f->commands[i];
+
+		if (c->word_count ? strcmp(c->words[0].text.bytes, name) == 0 : !*name) {
+			assert_string_equal(c->via, via);
+			return;
+		}
+	}
+	fail_msg("%s: %s is not listed", line, name);
+}
+
+/* What runs */
+
+static void every_branch_is_listed(void **state)
+{
+	expect("a; b && c || d | e & f", "static: a; b; c; d; e; f");
+	expect("if a; then b; elif c; then d; else e; fi", "static: a; b; c; d; e");
+	expect("while a; do b; done; until c; do d; done", "static: a; b; c; d");
+	expect("for x in 1 2; do a; done; for ((;;)); do b; done", "static: a; b");
+	expect("case x in a) a;; b|c) b;& *) c;; esac", "static: a; b; c");
+	expect("{ a; (b; c); }; ! d; time e; coproc f; select x in 1; do g; done",
+	       "static: a; b; c; d; e; f; g");
+	expect("", "static");
+	expect("# only a comment", "static");
+}
+
+static void substitutions_are_listed_wherever_they_stand(void **state)
+{
+	expect("echo $(a) `b` \"$(c)\"", "dynamic: echo * * ?; a; b; c");
+	expect("x=$(a) y[1]=$(b) z=($(c))", "dynamic: [x=?] [y[1]=?] [z=?]; a; b; c");
+	expect("echo ${x:-$(a)} ${x/$(b)/$(c)}", "dynamic: echo * *; a; b; c");
+	expect("[[ -n $(a) && $(b) == c* ]]", "static: a; b");
+	expect("case $(a) in $(b)) c;; esac", "static: a; b; c");
+	expect("for x in $(a); do b; done", "static: a; b");
+	expect("cat <(a) >(b)", "dynamic: cat ? ?; a; b");
+	expect("cat <<E\n$(a) ${x:-`b`}\nE\n", "static: cat {<<}; a; b");
+	expect("cat <<'E'\n$(a)\nE\n", "static: cat {<<}");
+	expect("cat <<< \"$(a)\" > \"$(b)\"", "dynamic: cat {<<<} {>}; a; b");
+	expect("export X=$(a) Y=`b`", "dynamic: export ?X= ?Y=; a; b");
+	expect("alias x=$(a)", "dynamic: alias ?x=; a");
+	expect("export() { :; }; export X=$(a)", "dynamic: :; export ?X=; a");
+	expect("declare -a q=($(a) [1]=$(b))", "dynamic: declare -a ?q=; a; b");
+}
+
+static void places_are_told_from_the_outside_in(void **state)
+{
+	expect_via("a", "a", "");
+	expect_via("x | (a)", "a", "pipe/subshell");
+	expect_via("{ a & }", "a", "group/bg");
+	expect_via("f() { if a; then :; fi; }", "a", "func:f/if");
+	expect_via("echo $(a)", "a", "cmdsub");
+	expect_via("cat <<E\n$(a)\nE\n", "a", "heredoc/cmdsub");
+	expect_via("env nice a", "a", "wrapper:env/wrapper:nice");
+	expect_via("find . -exec a {} \\;", "a", "find:-exec");
+	expect_via("sh -c 'eval a'", "a", "shell-c/eval");
+	expect_via("trap a EXIT", "a", "trap");
+	expect_via("for x in 1; do :; done > f", "", "compound");
+	expect_via("bash <<< a", "a", "stdin-script");
+}
+
+static void redirections_and_assignments_belong_to_their_command(void **state)
+{
+	expect("A=1 B=$x c >f 2>&1", "dynamic: [A=1] [B=?] c {>} {>&}");
+	expect("a |& b", "static: a {>&}; b");
+	expect("{ a; } >f", "static: a; {>}");
+	expect(">f", "static: {>}");
+	expect("a >& f", "static: a {&>}");
+	expect("a < <(b)", "static: a {<}; b"); /* data of a pipe of the shell's own */
+	expect("a > >(b)", "dynamic: a {>}; b");
+}
+
+/* Wrappers */
+
+static void wrappers_show_the_command_inside(void **state)
+{
+	expect("timeout -k 1 5 nice -n5 env A=1 a b",
+	       "static: timeout -k 1 5 nice -n5 env A=1 a b; nice -n5 env A=1 a b; env A=1 a b; [A=1] a b");
+	expect("env -u X --chdir=/ a", "static: env -u X --chdir=/ a; a");
+	expect("env -", "static: env -");
+	expect("env - a", "static: env - a; a");
+	expect("command -v a", "static: command -v a");
+	expect("sudo -u x A=1 a", "static: sudo -u x A=1 a; [A=1] a");
+	expect("su x -c 'a; b'", "static: su x -c a; b; a; b");
+	expect("flock f -c a", "static: flock f -c a; /bin/sh -c a; a");
+	expect("flock 9", "static: flock 9");
+	expect("chrt -p 1", "static: chrt -p 1");
+	expect("setarch x86_64 -R a", "static: setarch x86_64 -R a; a");
+	expect("watch -n 1 a b", "static: watch -n 1 a b; sh -c a b; a b");
+	expect("watch -x a b", "static: watch -x a b; a b");
+	expect("/usr/bin/time -f %e a", "static: /usr/bin/time -f %e a; a");
+	expect("/lib64/ld-linux-x86-64.so.2 /bin/a b",
+	       "static: /lib64/ld-linux-x86-64.so.2 /bin/a b; /bin/a b");
+	expect("nice -n \"$N\" a", "dynamic: nice -n ? a; a");
+	expect("jobs -x a b", "static: jobs -x a b; a b");
+	expect("busybox sh -c a", "static: busybox sh -c a; sh -c a; a");
+	expect("valgrind --leak-check=full a", "static: valgrind --leak-check=full a; a");
+	expect("runuser -u x -- a -b", "static: runuser -u x -- a -b; a -b");
+	expect("gdb --args a b", "static: gdb --args a b; a b");
+}
+
+static void env_splits_a_string_into_words(void **state)
+{
+	expect("env -S 'A=1 a \"b c\" d\\_e'", "static: env -SA=1 a \"b c\" d\\_e; [A=1] a b c d e");
+	expect("env -S'-i a' b", "static: env -S-i a b; a b");
+	expect("env --split-string='a # b'", "static: env --split-string=a # b; a");
+	expect_opaque("env -S 'a ${X}'", "wrapper-dynamic");
+	expect_opaque("env -S \"$x\"", "wrapper-dynamic");
+	expect_opaque("env -S 'a \"b'", "wrapper-dynamic");
+}
+
+static void an_unlisted_option_hides_the_command(void **state)
+{
+	expect_opaque("nice --unknown a", "wrapper-option:nice");
+	expect_opaque("env --argv0=x a", "wrapper-option:env");
+	expect_opaque("rlwrap -a b c", "wrapper-option:rlwrap");
+	expect_opaque("xargs --what a", "wrapper-option:xargs");
+	expect_opaque("bash -Z -c a", "wrapper-option:bash");
+	expect("rlwrap b c", "static: rlwrap b c; b c");
+}
+
+static void an_unknown_word_before_the_command_hides_it(void **state)
+{
+	static const char *const lines[] = {
+	        "env $x",       "env \"$x\" a", "nice -n$N a",     "timeout $t a", "timeout \"$t\" a",
+	        "sudo $x",      "nice $x a",    "xargs \"$x\"",    "xargs -I \"$x\" a", "command \"$x\"",
+	        "env -u $x a",  "find $x -name a", "find . \"$x\" a \\;", "find . -exec a $x \\;",
+	        "strace -o \"$x\" a | b; find * -exec", "parallel a ::: b", NULL,
+	};
+
+	for (size_t i = 0; lines[i]; i++)
+		assert_int_equal(read_facts(lines[i])->status, SHELL_FACTS_OPAQUE);
+	expect_opaque("env A=$x a", "dynamic-command");
+	expect_known("find \"$x\" -name '*.c' -delete");
+	expect_known("find src/*.c -newer b");
+	expect_known("env A=\"$x\" a");
+	expect_known("d=src; find $d -name b");
+}
+
+static void xargs_and_find_build_words(void **state)
+{
+	expect("xargs", "dynamic: xargs; echo *");
+	expect("xargs -n1 a b", "dynamic: xargs -n1 a b; a b *");
+	expect("xargs -I{} a x{}y", "dynamic: xargs -I{} a x{}y; a ?x");
+	expect("xargs -i a {}", "dynamic: xargs -i a {}; a ?");
+	expect("find . -exec a {} \\; -okdir b x{} +", "dynamic: find . -exec a {} ; -okdir b x{} +; a ?");
+	expect("find . -exec a {} +", "dynamic: find . -exec a {} +; a *");
+	expect("find . -exec a", "static: find . -exec a");
+	expect_opaque("find . -exec sh -c 'a {}' \\;", "shell-c-dynamic");
+	expect_opaque("find . -exec {} \\;", "dynamic-command");
+	expect_opaque("xargs sh -c", "shell-c-dynamic");
+	expect_opaque("xargs bash", "script-dynamic");
+	expect_opaque("xargs env", "wrapper-dynamic");
+	expect_opaque("xargs -I% %", "dynamic-command");
+}
+
+/* Nested code */
+
+static void code_in_words_is_read(void **state)
+{
+	expect("bash -ec 'a; b'", "static: bash -ec a; b; a; b");
+	expect("bash -c -e 'a'", "static: bash -c -e a; a");
+	expect("bash -o pipefail -c 'a | b'", "static: bash -o pipefail -c a | b; a; b");
+	expect("eval a b", "static: eval a b; a b");
+	expect("eval -- 'a; b' c", "static: eval -- a; b c; a; b c");
+	expect("trap 'a' INT", "static: trap a INT; a");
+	expect("trap - INT; trap '' INT; trap INT; trap 2 3; trap -p",
+	       "static: trap - INT; trap  INT; trap INT; trap 2 3; trap -p");
+	expect("bash -c", "static: bash -c");
+	expect("bash --version", "static: bash --version");
+	expect("bash <<'E'\na\nE\n", "static: bash {<<}; a");
+	expect("sh -s x <<< 'a'", "static: sh -s x {<<<}; a");
+}
+
+static void code_that_is_not_known_is_opaque(void **state)
+{
+	expect_opaque("bash -c \"$x\"", "shell-c-dynamic");
+	expect_opaque("bash -c \"a $x\"", "shell-c-dynamic");
+	expect_opaque("eval \"$x\"", "eval-dynamic");
+	expect_opaque("eval a $x", "eval-dynamic");
+	expect_opaque("trap \"$x\" EXIT", "trap-dynamic");
+	expect_opaque("source f", "source:f");
+	expect_opaque(". <(a)", "source-dynamic");
+	expect_opaque("bash", "stdin-script:bash");
+	expect_opaque("bash -s < f", "stdin-script:bash");
+	expect_opaque("bash f", "script:f");
+	expect_opaque("bash <(a)", "script-dynamic");
+	expect_opaque("bash <<E\n$x\nE\n", "stdin-script:bash");
+	expect_opaque("bash -c 'if'", "code-unreadable");
+	expect_opaque("bash -ic a", "interactive-shell");
+	expect_opaque("fish -c a", "shell-other:fish");
+	expect_opaque("su", "stdin-script:su");
+	expect_opaque("chroot /x", "stdin-script:chroot");
+	expect_opaque("zsh -c 'noglob a'", "shell-c-dynamic");
+	expect_opaque("sudo -s", "stdin-script:sudo");
+}
+
+static void a_download_into_a_shell_is_named(void **state)
+{
+	static const char *const lines[] = {
+	        "curl -s x | bash",      "curl x | sudo sh -s", "bash <(curl x)", "sh -c \"$(curl x)\"",
+	        "eval \"$(curl -fsSL x)\"", "source <(curl x)", "curl x | tee f | bash",
+	        "bash < <(curl x)", NULL,
+	};
+
+	expect_all(lines, "download:curl");
+	expect_opaque("/usr/bin/wget -qO- x | sh", "download:wget");
+}
+
+static void a_script_whose_commands_read_it_is_opaque(void **state)
+{
+	expect_opaque("bash <<'E'\nread x\n: '\na\n'\nE\n", "stdin-script:bash");
+	expect_opaque("bash <<'E'\nhead -c 1\nxa\nE\n", "stdin-script:bash");
+	expect("bash <<'E'\nls\ncat f\nhead -c 1\nE\n", "static: bash {<<}; ls; cat f; head -c 1");
+}
+
+static void other_shells_are_trusted_only_where_all_agree(void **state)
+{
+	static const char *const lines[] = {
+	        "sh -c '((a))'", "sh -c 'a &>f'", "sh -c 'echo {a,b}'", "sh -c 'a <<< b'",
+	        "sh -c '[[ a ]]'", "sh -c \"echo \\$'a'\"", "sh -c 'function f { a; }'", "sh -c 'time a'",
+	        "sh -c 'a |& b'", "sh -c 'cat <(a)'", "sh -c 'x=(a)'", "sh -c 'x+=a'", NULL,
+	};
+
+	expect_all(lines, "shell-dialect");
+	expect_known("sh -c 'for x in a b; do echo \"$x\" > f 2>&1 || exit 1; done'");
+}
+
+/* Names */
+
+static void an_unknown_name_is_opaque(void **state)
+{
+	static const char *const lines[] = {"$x", "\"$x\" a", "$(a) b", "/bin/l?", "~/a", "a$x",
+	                                    "f() { \"$@\"; }; f a", "x=a; $x", NULL};
+
+	expect_all(lines, "dynamic-command");
+}
+
+static enum shell_kind kind_of(const char *line, size_t at)
+{
+	struct shell_facts *f = read_facts(line);
+
+	assert_true(at < f->command_count);
+	return f->commands[at].kind;
+}
+
+static void kinds_follow_the_order_of_lookup(void **state)
+{
+	assert_int_equal(kind_of("ls", 0), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("cd x", 0), SHELL_KIND_BUILTIN);
+	assert_int_equal(kind_of("f() { :; }; f", 1), SHELL_KIND_FUNCTION);
+	assert_int_equal(kind_of("f; f() { :; }", 0), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("(f() { :; }); f", 1), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("false && f() { :; }; f", 2), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("f() { :; }; command f", 2), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("f() { :; }; bash -c f", 2), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("env echo", 1), SHELL_KIND_EXTERNAL);
+	assert_int_equal(kind_of("command echo", 1), SHELL_KIND_BUILTIN);
+	assert_int_equal(kind_of("$x", 0), SHELL_KIND_DYNAMIC);
+	assert_int_equal(kind_of("x=1", 0), SHELL_KIND_NONE);
+}
+
+static void functions_stand_in_for_builtins_only_while_they_surely_exist(void **state)
+{
+	expect("eval() { a; }; eval x", "static: a; eval x");
+	expect_opaque("eval() { :; }; eval a; unset -f eval", "function-unset");
+	expect_opaque("exec() { :; }; exec a; set -o posix", "function-unset");
+	expect("(eval() { :; }); eval a", "static: :; eval a; a");
+}
+
+/* What executes data */
+
+static void arithmetic_over_unknown_values_is_opaque(void **state)
+{
+	static const char *const lines[] = {
+	        "echo $((x))", "((x++))", "let x++", "let \"$x\"", "[[ $x -eq 0 ]]", "[[ 1 -lt x ]]",
+	        "echo ${a[x]}", "echo ${a[$x]}", "a[x]=1", "a=([x]=1)", "echo ${y:x}", "echo ${y:0:$x}",
+	        "for ((;x<1;)); do :; done", "echo $[x]", "echo $((a[0]))", "echo $(( $(a) ))",
+	        "x=$y; echo $((x))", "x=1; x=$y; echo $((x))", "(x=1); ((x))", "false && x=1; ((x))",
+	        "a || x=1 && ((x))", "x=1 | :; ((x))", "x=1; unset x; ((x))", "x=1; read x; ((x))",
+	        "x=1; sh -c 'echo $((x))'", "for x in a b; do ((x)); done", "for x in; do :; done; ((x))",
+	        "declare -i x=$y", "declare -i x; x=$y", "RANDOM=$x", "OPTIND=$x",
+	        "id() { :; }; echo $(( $(id -u) ))", "PATH=x; echo $(( $(id -u) ))",
+	        "declare -A m; echo ${m[$x]}; unset m", "x=1; x+=$y; ((x))", "f() { x=1; }; ((x))",
+	        "case a in b) x=1;; esac; ((x))", "x=1; f() { x=$1; }; ((x))", "((1 || (x=1))); ((x))",
+	        "echo $((x$y))", "x=1 y=2; echo $((x$y))", NULL,
+	};
+
+	expect_all(lines, "eval-arith");
+}
+
+static void arithmetic_over_numbers_is_known(void **state)
+{
+	static const char *const lines[] = {
+	        "echo $((1+2*0x1f+16#ff))", "((x=1))", "x=1; echo $((x+1))", "i=0; while ((i<3)); do ((i++)); done",
+	        "for ((i=0;i<3;i++)); do echo $i; done", "for i in 1 2 3; do echo $((i*2)); done",
+	        "for i in {1..3}; do echo $((i*2)); done", "n=$(ls | wc -l); echo $((n+1))",
+	        "echo $(( $# + $? + ${#x} ))", "[[ $(id -u) -eq 0 ]]", "a=(1 2); echo ${a[0]} ${a[@]} ${a[-1]}",
+	        "i=1; a=(1 2); echo ${a[i]} ${a[$i]}", "declare -A m=([k]=v); echo ${m[k]} ${m[$x]}",
+	        "declare -i n=3; echo $((n))", "let x=1+2", "echo ${x:1:2} ${x: -1}", "echo $((RANDOM % 6))",
+	        "f() { local i=0; ((i++)); }", "x=$((1+2)); echo $((x))", "i=0; f() { ((i++)); }; f",
+	        "for i in 1 2; do :; done; ((i++))", "for i in $(seq 3); do ((i++)); done",
+	        "if x=1; then :; fi; ((x))", NULL,
+	};
+
+	expect_all(lines, NULL);
+}
+
+static void names_that_are_not_written_out_are_opaque(void **state)
+{
+	static const char *const lines[] = {
+	        "read \"$x\"", "read 'a[$(id)]'", "unset \"$x\"", "unset 'a[$(id)]'", "printf -v \"$x\" a",
+	        "printf \"$x\"", "printf $x", "printf '-va[$(id)]'", "test -v \"$x\"", "[ -v 'a[$(id)]' ]",
+	        "[ $x ]", "[ $x = y ]", "[ \"$x\" \"$y\" ]", "[ * ]", "[[ -v $x ]]", "mapfile \"$x\"",
+	        "getopts a \"$x\"", "wait -p \"$x\"", "wait $x", "declare 'a[$(id)]=1'",
+	        "declare -a 'q=($(id))'", "declare -a q=\"$x\"", "q=(1); declare q=\"$x\"",
+	        "read -a 'x[$(id)]'", "exec {a['$(id)0']}<f", NULL,
+	};
+
+	expect_all(lines, "eval-subscript");
+}
+
+static void names_that_are_written_out_are_known(void **state)
+{
+	static const char *const lines[] = {
+	        "read -r a b", "read -p \"$x\" a", "read 'a[0]'", "unset a", "unset -f \"$x\"",
+	        "printf -v a %s \"$x\"", "printf '%s' \"$x\"", "printf -- \"$x\"", "printf \"a$x\"",
+	        "test -v a", "[ -n \"$x\" ]", "[ \"$x\" = \"$y\" ]", "[ -f *.c ]", "[[ -v a ]]",
+	        "[ $? -eq 0 ]", "[ $# -gt 1 ]", "x=a; [ $x = b ]", "for i in 1 2; do [ $i = 2 ]; done",
+	        "[ $(id -u) -eq 0 ]", "mapfile -t a < f", "getopts ab: o", "sleep 1 & wait $!",
+	        "sleep 1 & p=$!; wait $p", "declare a=\"$x\"", "local a=$1", "export A=$x",
+	        "[ \"$a\" = x -o \"$b\" = y ]", NULL,
+	};
+
+	expect_all(lines, NULL);
+}
+
+static void other_ways_to_run_data_are_opaque(void **state)
+{
+	expect_opaque("echo ${x@P}", "prompt-expansion");
+	expect_opaque("cat <<E\n${x@P}\nE\n", "prompt-expansion");
+	expect_opaque("PS4='$(a)'; set -x; b", "prompt-expansion");
+	expect_known("PS4='+ '; set -x; b");
+	expect_known("set -x; b");
+	expect_opaque("echo ${!x}", "indirect");
+	expect_known("echo ${!x*} ${!x[@]}");
+	expect_opaque("mapfile -C a -c 1 x", "eval-callback");
+	expect_opaque("compgen -C a", "eval-callback");
+	expect_opaque("compgen -W '$(a)'", "eval-wordlist");
+	expect_known("compgen -W 'a b'");
+	expect_opaque("declare -n r=x", "nameref");
+	expect_opaque("hash -p /x a", "hash");
+	expect_opaque("BASH_CMDS[a]=/x", "hash");
+	expect_opaque("enable -f ./x y", "enable-file");
+	expect_opaque("shopt -s expand_aliases; alias a=b\na", "alias-expansion");
+	expect_opaque("set -o posix; alias a=b\na", "alias-expansion");
+	expect_opaque("sh -c 'alias a=b\na'", "alias-expansion");
+	expect_known("alias a=b; a");
+	expect_opaque("fc -s", "history");
+	expect_opaque("set -k", "set:keyword");
+	expect_opaque("set +B", "set:braceexpand");
+	expect_opaque("set $x", "set-dynamic");
+	expect_known("set -- $x");
+	expect_opaque("export \"$x\"", "set-dynamic");
+	expect_opaque("a >&$x", "redirect-expansion");
+	expect_opaque("a >&'$(b)'", "redirect-expansion");
+	expect_opaque("a 1>&'$(b)'", "redirect-expansion");
+	expect_known("exec {f}>o; a >&$f");
+	expect_opaque("BASH_ENV=x bash -c a", "startup-code");
+	expect_opaque("env 'BASH_FUNC_a%%=() { b; }' bash -c a", "env-function:a");
+	expect_opaque("TEXTDOMAIN=x; echo $\"a\"", "translation");
+	expect_opaque("strace -o '|a' b", "wrapper-code");
+	expect_opaque("gdb -ex 'shell a' b", "wrapper-code");
+}
+
+static void dangerous_names_are_effects(void **state)
+{
+	static const char *const lines[] = {"PATH=x a", "export PATH=x", "env PATH=x a", "for PATH in x; do :; done",
+	                                    "read PATH", "printf -v PATH x", ": ${PATH:=x}", NULL};
+
+	for (size_t i = 0; lines[i]; i++)
+		assert_true(has_effect(read_facts(lines[i]), "set:PATH"));
+	assert_true(has_effect(read_facts("LD_PRELOAD=x a"), "set:LD_PRELOAD"));
+	assert_true(has_effect(read_facts("IFS=, read a"), "set:IFS"));
+	assert_true(has_effect(read_facts("f() { :; }"), "func:f"));
+	assert_true(has_effect(read_facts("trap a INT EXIT"), "trap:INT,EXIT"));
+	assert_true(has_effect(read_facts("enable -n echo"), "enable:echo"));
+	assert_true(has_effect(read_facts("ls\r"), "control:U+000D"));
+	assert_false(has_effect(read_facts("FOO=x a"), "set:FOO"));
+}
+
+/* Limits */
+
+static struct shell_facts *repeated(const char *before, const char *what, const char *after, size_t n)
+{
+	scoped(buffer_donep) struct buffer b = {0};
+	struct shell_facts *facts = NULL;
+
+	buffer_puts(&b, before);
+	for (size_t i = 0; i < n; i++)
+		buffer_puts(&b, what);
+	buffer_puts(&b, after);
+	arena_reset(arena);
+	assert_int_equal(shell_facts_read(arena, buffer_str(&b), b.len, &as_bash, &facts), 0);
+	return facts;
+}
+
+static void beyond_the_limits_the_answer_is_opaque(void **state)
+{
+	assert_int_equal(repeated("", "env ", "ls", 50)->status, SHELL_FACTS_STATIC);
+	assert_int_equal(repeated("", "env ", "ls", 5000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("", "eval ", "ls", 5000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("", "a;", "", 5000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("find . ", "-exec a \\; ", "", 5000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("", "x", "", 70000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("env -S '", "-S ", "ls'", 2000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("((a", "[a", "))", 5000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("xargs ", "xargs ", "ls", 3000)->status, SHELL_FACTS_OPAQUE);
+}
+
+static void a_small_arena_is_an_error_and_not_a_wrong_answer(void **state)
+{
+	struct shell_facts *facts = NULL;
+	scoped(arena_freep) struct arena *small = arena_new(16384);
+	char line[8192];
+
+	memset(line, 'a', sizeof(line));
+	for (size_t i = 1; i < sizeof(line); i += 2)
+		line[i] = ';';
+	assert_int_equal(shell_facts_read(small, line, sizeof(line), NULL, &facts), -12);
+	assert_null(facts);
+}
+
+/* What a command does */
+
+static bool does(const char *line, const char *effect, const char *by)
+{
+	struct shell_facts *f = read_facts(line);
+
+	assert_true(f->command_count > 0);
+	for (size_t i = 0; i < f->commands[0].does_count; i++)
+		if (strcmp(f->commands[0].does[i].effect, effect) == 0 &&
+		    strcmp(f->commands[0].does[i].by, by) == 0)
+			return true;
+	return false;
+}
+
+static void options_are_compared_with_what_is_known_of_them(void **state)
+{
+	assert_true(does("sed -i s/a/b/ f", "write", "-i"));
+	assert_true(does("sed -ni.bak p f", "write", "-i"));
+	assert_true(does("sed --in-pl=x p f", "write", "--in-place"));
+	assert_false(does("sed -n p f", "write", "-i"));
+	assert_false(does("sed -- -i f", "write", "-i"));
+	assert_true(does("sed 's/a/b/e' f", "exec", "e"));
+	assert_true(does("sed -n -e p -e 'w out' f", "write", "w"));
+	assert_false(does("sed s/e/w/ f", "exec", "e"));
+	assert_true(does("sort -uo f g", "write", "-o"));
+	assert_true(does("sort --output=f g", "write", "--output"));
+	assert_true(does("find . -delete", "write", "-delete"));
+	assert_true(does("tar xzf a.tgz", "write", "-x"));
+	assert_true(does("tar -xzf a.tgz", "write", "-x"));
+	assert_true(does("tar -I cmd -tf a", "exec", "-I"));
+	assert_true(does("awk 'BEGIN{system(\"a\")}'", "exec", "system("));
+	assert_true(does("gawk '{print > \"f\"}'", "write", ">"));
+	assert_true(does("curl -o f x", "write", "-o"));
+	assert_true(does("curl x", "network", "always"));
+	assert_true(does("curl -d @f x", "read-outside", "-d"));
+	assert_false(does("curl -d f x", "read-outside", "-d"));
+	assert_true(does("ssh -oProxyCommand=a h", "exec", "-o"));
+	assert_false(does("ssh -o Port=1 h", "exec", "-o"));
+	assert_true(does("git -c core.pager=a log", "exec", "core.pager"));
+	assert_true(does("git -C d push", "network", "push"));
+	assert_true(does("git log --output=f", "write", "--output"));
+	assert_false(does("git log", "write", "--output"));
+	assert_true(does("GIT_PAGER=a git log", "exec", "GIT_PAGER"));
+	assert_true(does("dd if=a of=b", "write", "of="));
+	assert_true(does("cat", "hang", "no operand"));
+	assert_false(does("cat f", "hang", "no operand"));
+	assert_true(does("uniq a b", "write", "operand"));
+	assert_false(does("uniq a", "write", "operand"));
+	assert_true(does("date -s x", "priv", "-s"));
+	assert_true(does("rg --pre a b", "exec", "--pre"));
+	assert_true(does("awk -S '{print}' f", "safe", "-S"));
+	assert_true(does("/usr/bin/find . -fprint f", "write", "-fprint"));
+}
+
+static void an_unknown_word_leaves_a_command_open(void **state)
+{
+	assert_true(read_facts("sort \"$x\"")->commands[0].open);
+	assert_false(read_facts("sort -- \"$x\"")->commands[0].open);
+	assert_false(read_facts("sort a\"$x\"")->commands[0].open);
+	assert_false(read_facts("sort a")->commands[0].open);
+}
+
+static int make_arena(void **state)
+{
+	arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	return arena ? 0 : -1;
+}
+
+static int free_arena(void **state)
+{
+	arena = arena_free(arena);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(every_branch_is_listed),
+	        cmocka_unit_test(substitutions_are_listed_wherever_they_stand),
+	        cmocka_unit_test(places_are_told_from_the_outside_in),
+	        cmocka_unit_test(redirections_and_assignments_belong_to_their_command),
+	        cmocka_unit_test(wrappers_show_the_command_inside),
+	        cmocka_unit_test(env_splits_a_string_into_words),
+	        cmocka_unit_test(an_unlisted_option_hides_the_command),
+	        cmocka_unit_test(an_unknown_word_before_the_command_hides_it),
+	        cmocka_unit_test(xargs_and_find_build_words),
+	        cmocka_unit_test(code_in_words_is_read),
+	        cmocka_unit_test(code_that_is_not_known_is_opaque),
+	        cmocka_unit_test(a_download_into_a_shell_is_named),
+	        cmocka_unit_test(a_script_whose_commands_read_it_is_opaque),
+	        cmocka_unit_test(other_shells_are_trusted_only_where_all_agree),
+	        cmocka_unit_test(an_unknown_name_is_opaque),
+	        cmocka_unit_test(kinds_follow_the_order_of_lookup),
+	        cmocka_unit_test(functions_stand_in_for_builtins_only_while_they_surely_exist),
+	        cmocka_unit_test(arithmetic_over_unknown_values_is_opaque),
+	        cmocka_unit_test(arithmetic_over_numbers_is_known),
+	        cmocka_unit_test(names_that_are_not_written_out_are_opaque),
+	        cmocka_unit_test(names_that_are_written_out_are_known),
+	        cmocka_unit_test(other_ways_to_run_data_are_opaque),
+	        cmocka_unit_test(dangerous_names_are_effects),
+	        cmocka_unit_test(beyond_the_limits_the_answer_is_opaque),
+	        cmocka_unit_test(a_small_arena_is_an_error_and_not_a_wrong_answer),
+	        cmocka_unit_test(options_are_compared_with_what_is_known_of_them),
+	        cmocka_unit_test(an_unknown_word_leaves_a_command_open),
+	};
+
+	return cmocka_run_group_tests(tests, make_arena, free_arena);
+}

@@ -1,0 +1,419 @@
+/*
+ * Unquoted text: words and operands.
+ *
+ * First the parts are collected with every unquoted character as text, because brace expansion
+ * works on that; then shell_word_finish() finds the tildes and globs that are left.
+ */
+#include "shell/reader.h"
+
+static bool is_operand(enum word_mode mode)
+{
+	return mode >= WORD_OPERAND;
+}
+
+static bool read_process(struct shell_reader *r, struct part_list *list)
+{
+	uint32_t start = r->pos;
+	bool in = r->s[start] == '<';
+	struct shell_list *commands;
+	struct shell_part *part;
+
+	shell_literal_flush(r, list);
+	r->pos = shell_after(r, start);
+	commands = shell_read_substitution(r);
+	if (!commands)
+		return false;
+	part = shell_part_add(r, list, in ? SHELL_PART_PROCESS_IN : SHELL_PART_PROCESS_OUT, start);
+	if (part)
+		part->list = commands;
+	return part != NULL;
+}
+
+/* At the letter of an extended glob. */
+static bool read_extglob(struct shell_reader *r, struct part_list *list)
+{
+	struct shell_extglob *glob = shell_alloc(r, sizeof(*glob));
+	struct shell_word **tail;
+	struct shell_part *part;
+	uint32_t start = r->pos;
+
+	shell_literal_flush(r, list);
+	if (!glob || !shell_enter(r))
+		return false;
+	glob->letter = r->s[start];
+	tail = &glob->alternatives;
+	r->pos = shell_after(r, start);
+	do {
+		struct shell_word *word;
+
+		r->pos++;
+		word = shell_read_operand(r, WORD_ALTERNATIVE, "|)", false);
+		if (!word)
+			return false;
+		*tail = word;
+		tail = &word->next;
+	} while (shell_peek(r) == '|');
+	if (!shell_take(r, ")"))
+		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched (");
+	shell_leave(r);
+	part = shell_part_add(r, list, SHELL_PART_EXTGLOB, start);
+	if (part)
+		part->extglob = glob;
+	return part != NULL;
+}
+
+/* A character that ends words where they stand alone; false: it ends this one. */
+static bool read_meta(struct shell_reader *r, struct part_list *list, enum word_mode mode,
+                      uint32_t *parens)
+{
+	char c = r->s[r->pos];
+	uint32_t start = r->pos;
+
+	if ((c == '<' || c == '>') && shell_peek2(r) == '(' && mode != WORD_ALTERNATIVE)
+		return read_process(r, list);
+	if (mode == WORD_REGEX && (c == '(' || *parens || c == '|')) {
+		*parens += c == '(';
+		*parens -= c == ')';
+	} else if (mode == WORD_ALTERNATIVE && c == '(') {
+		return shell_fail(r, SHELL_UNSUPPORTED, start, start + 1,
+		                  "parenthesis in an extended glob");
+	} else if (!is_operand(mode)) {
+		return false;
+	}
+	r->pos++;
+	shell_literal_put(r, list, SHELL_QUOTE_NONE, start, &c, 1);
+	return true;
+}
+
+/* A backslash outside quotes; continuations are gone already. */
+static void read_backslash(struct shell_reader *r, struct part_list *list)
+{
+	uint32_t start = r->pos;
+
+	if (start + 1 >= r->end) { /* at the very end it stays */
+		r->pos++;
+		shell_literal_put(r, list, SHELL_QUOTE_BACKSLASH, start, "\\", 1);
+		return;
+	}
+	r->pos += 2;
+	shell_literal_put(r, list, SHELL_QUOTE_BACKSLASH, start, r->s + start + 1, 1);
+}
+
+static bool extglob_here(struct shell_reader *r, enum word_mode mode, char c)
+{
+	return (mode == WORD_EXTENDED || mode == WORD_ALTERNATIVE) && c && strchr("?*+@!", c) &&
+	       shell_peek2(r) == '(';
+}
+
+static bool read_parts(struct shell_reader *r, struct part_list *list, enum word_mode mode,
+                       const char *stops)
+{
+	uint32_t parens = 0, from;
+	bool ok = true;
+	char c;
+
+	while (ok && (c = shell_peek(r))) {
+		if (stops && strchr(stops, c))
+			break;
+		if (extglob_here(r, mode, c)) {
+			ok = read_extglob(r, list);
+		} else if (shell_is(c, CLASS_META)) {
+			uint32_t before = r->pos;
+
+			ok = read_meta(r, list, mode, &parens);
+			if (!ok && shell_ok(r) && r->pos == before)
+				break;
+		} else if (c == '\\') {
+			read_backslash(r, list);
+		} else if (c == '\'') {
+			ok = shell_read_single(r, list);
+		} else if (c == '"') {
+			ok = shell_read_double(r, list);
+		} else if (c == '$' || c == '`') {
+			ok = shell_read_expansion(r, list, false, SHELL_QUOTE_NONE);
+		} else {
+			/* A run of characters that mean nothing here. */
+			from = r->pos++;
+			if (mode != WORD_EXTENDED)
+				while (r->pos < r->end &&
+				       !shell_is(r->s[r->pos], CLASS_META | CLASS_SPECIAL) &&
+				       !(stops && strchr(stops, r->s[r->pos])) &&
+				       mode != WORD_ALTERNATIVE)
+					r->pos++;
+			shell_literal_put(r, list, SHELL_QUOTE_NONE, from, r->s + from,
+			                  r->pos - from);
+		}
+	}
+	if (parens)
+		shell_fail(r, SHELL_ERROR, r->pos, r->end, "unmatched (");
+	shell_literal_flush(r, list);
+	return shell_ok(r);
+}
+
+bool shell_count_word(struct shell_reader *r)
+{
+	if (++r->tree->word_count > SHELL_WORD_MAX)
+		return shell_fail(r, SHELL_LIMIT, r->pos, r->pos, "too many words");
+	return true;
+}
+
+/* The word at pos; empty if none stands there. Its braces are not expanded. */
+struct shell_word *shell_read_word(struct shell_reader *r, enum word_mode mode)
+{
+	struct shell_word *word = shell_alloc(r, sizeof(*word));
+	struct part_list parts;
+	uint32_t start;
+
+	if (!word || !shell_count_word(r))
+		return NULL;
+	shell_peek(r);
+	start = r->pos;
+	shell_parts_init(&parts);
+	if (!read_parts(r, &parts, mode, NULL))
+		return NULL;
+	word->range = shell_span(r, start, r->pos);
+	word->parts = parts.first;
+	word->split = mode == WORD_ARGUMENT || mode == WORD_TARGET || mode == WORD_ELEMENT;
+	if (mode == WORD_ARGUMENT || mode == WORD_ELEMENT)
+		return word; /* finished behind brace expansion */
+	shell_word_finish(r, word, mode);
+	return shell_ok(r) ? word : NULL;
+}
+
+struct shell_word *shell_read_operand(struct shell_reader *r, enum word_mode mode,
+                                      const char *stops, bool first_is_text)
+{
+	struct shell_word *word = shell_alloc(r, sizeof(*word));
+	struct part_list parts;
+	uint32_t start = r->pos;
+
+	if (!word || !shell_count_word(r))
+		return NULL;
+	shell_parts_init(&parts);
+	if (first_is_text) {
+		shell_literal_put(r, &parts, SHELL_QUOTE_NONE, start, r->s + start, 1);
+		r->pos++;
+	}
+	if (!read_parts(r, &parts, mode, stops))
+		return NULL;
+	word->range = shell_span(r, start, r->pos);
+	word->parts = parts.first;
+	word->split = mode == WORD_OPERAND;
+	shell_word_finish(r, word, mode);
+	return shell_ok(r) ? word : NULL;
+}
+
+/* Finishing */
+
+static bool has_globs(enum word_mode mode)
+{
+	switch (mode) {
+	case WORD_ARGUMENT:
+	case WORD_ELEMENT:
+	case WORD_TARGET:
+	case WORD_PATTERN:
+	case WORD_EXTENDED:
+	case WORD_OPERAND:
+	case WORD_OPERAND_PATTERN:
+	case WORD_ALTERNATIVE:
+		return true;
+	case WORD_VALUE:
+	case WORD_STRING:
+	case WORD_SUBJECT:
+	case WORD_REGEX:
+	case WORD_OPERAND_REPLACE:
+	default:
+		return false;
+	}
+}
+
+static bool is_unquoted(const struct shell_part *part)
+{
+	return part->kind == SHELL_PART_LITERAL && part->quote == SHELL_QUOTE_NONE;
+}
+
+/* Cuts a literal in two; the second half, from the offset on, is returned. */
+static struct shell_part *split(struct shell_reader *r, struct shell_part *part, size_t offset)
+{
+	struct shell_part *rest = shell_alloc(r, sizeof(*rest));
+
+	if (!rest)
+		return NULL;
+	*rest = *part;
+	rest->text = shell_copy(r, part->text.bytes + offset, part->text.len - offset);
+	part->text = shell_copy(r, part->text.bytes, offset);
+	part->next = rest;
+	/* Where the literal was written without escapes, its halves can be told apart. */
+	if (!r->derived && part->range.end - part->range.start == offset + rest->text.len) {
+		part->range.end = part->range.start + (uint32_t)offset;
+		rest->range.start = part->range.end;
+	}
+	return rest;
+}
+
+/* Turns LEN characters at OFFSET into a part of their own; returns it. */
+static struct shell_part *carve(struct shell_reader *r, struct shell_part *part, size_t offset,
+                                size_t len, enum shell_part_kind kind)
+{
+	if (offset)
+		part = split(r, part, offset);
+	if (!part)
+		return NULL;
+	if (part->text.len > len && !split(r, part, len))
+		return NULL;
+	part->kind = kind;
+	return part;
+}
+
+/* How long the tilde prefix at OFFSET is; 0: bash does not expand it. */
+static size_t tilde_len(const struct shell_part *part, size_t offset)
+{
+	size_t n = 0;
+
+	while (offset + n < part->text.len) {
+		char c = part->text.bytes[offset + n];
+
+		if (c == '/' || c == ':')
+			return n;
+		n++;
+	}
+	/* Quoting inside the prefix makes it text; an expansion behind it is left to bash. */
+	if (part->next && part->next->kind == SHELL_PART_LITERAL)
+		return 0;
+	if (part->next && part->next->kind == SHELL_PART_DOUBLE)
+		return 0;
+	return n;
+}
+
+/* The offset behind name=, name+= or name[...]= in a literal; 0: it has not that form. */
+static size_t assignment_prefix(const struct shell_part *part)
+{
+	const char *s = part->text.bytes;
+	size_t i = 0, n = part->text.len;
+
+	if (!n || !shell_is_name_start(s[0]))
+		return 0;
+	while (i < n && shell_is(s[i], CLASS_NAME))
+		i++;
+	if (i < n && s[i] == '[') {
+		while (i < n && s[i] != ']')
+			i++;
+		i++;
+	}
+	if (i < n && s[i] == '+')
+		i++;
+	return i < n && s[i] == '=' ? i + 1 : 0;
+}
+
+static void find_tildes(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
+{
+	struct shell_part *part = word->parts;
+	bool colons = mode == WORD_VALUE || mode == WORD_STRING;
+	size_t from = 0, n;
+
+	if (!part)
+		return;
+	if (!is_unquoted(part)) {
+		/* Only what stands behind a colon can be left. */
+	} else if (part->text.bytes[0] == '~' && (n = tilde_len(part, 0))) {
+		part = carve(r, part, 0, n, SHELL_PART_TILDE);
+		if (!part || !part->next)
+			return;
+		part = part->next;
+	} else if (!colons && mode != WORD_ELEMENT && !is_operand(mode) && !word->from_braces) {
+		from = assignment_prefix(part);
+		colons = from > 0;
+		if (from && from < part->text.len && part->text.bytes[from] == '~' &&
+		    (n = tilde_len(part, from))) {
+			part = carve(r, part, from, n, SHELL_PART_TILDE);
+			if (!part || !part->next)
+				return;
+			part = part->next;
+			from = 0;
+		}
+	}
+	if (!colons)
+		return;
+	for (; part; part = part->next, from = 0) {
+		for (; is_unquoted(part) && from + 1 < part->text.len; from++) {
+			if (part->text.bytes[from] != ':' || part->text.bytes[from + 1] != '~')
+				continue;
+			n = tilde_len(part, from + 1);
+			if (!n)
+				continue;
+			part = carve(r, part, from + 1, n, SHELL_PART_TILDE);
+			if (!part || !part->next)
+				return;
+			part = part->next;
+			from = (size_t)-1;
+		}
+	}
+}
+
+static bool is_unquoted_expansion(const struct shell_part *part)
+{
+	return part->kind == SHELL_PART_PARAM || part->kind == SHELL_PART_COMMAND;
+}
+
+/* * and ? always are patterns; [ only if something behind it can close it. */
+static void find_globs(struct shell_reader *r, struct shell_word *word)
+{
+	size_t closers = 0;
+	struct shell_part *part;
+
+	for (part = word->parts; part; part = part->next) {
+		closers += is_unquoted_expansion(part);
+		for (size_t i = 0; is_unquoted(part) && i < part->text.len; i++)
+			closers += part->text.bytes[i] == ']';
+	}
+	for (part = word->parts; part; part = part->next) {
+		closers -= is_unquoted_expansion(part);
+		for (size_t i = 0; is_unquoted(part) && i < part->text.len; i++) {
+			char c = part->text.bytes[i];
+
+			closers -= c == ']';
+			if (c != '*' && c != '?' && (c != '[' || !closers))
+				continue;
+			part = carve(r, part, i, 1, SHELL_PART_GLOB);
+			if (!part)
+				return;
+		}
+	}
+}
+
+void shell_word_finish(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
+{
+	bool tilde = false, glob = false;
+
+	for (struct shell_part *p = word->parts; p; p = p->next) {
+		if (!is_unquoted(p))
+			continue;
+		tilde = tilde || memchr(p->text.bytes, '~', p->text.len);
+		glob = glob || strpbrk(p->text.bytes, "*?[");
+	}
+	if (tilde)
+		find_tildes(r, word, mode);
+	if (glob && has_globs(mode))
+		find_globs(r, word);
+	word->plain =
+		word->parts && is_unquoted(word->parts) && !word->parts->next && !word->from_braces;
+}
+
+bool shell_word_has_brace(const struct shell_word *word)
+{
+	for (const struct shell_part *p = word->parts; p; p = p->next)
+		if (is_unquoted(p) && memchr(p->text.bytes, '{', p->text.len))
+			return true;
+	return false;
+}
+
+bool shell_is_declaration(const struct shell_word *word)
+{
+	static const char *const names[] = {"alias", "declare",  "export",
+	                                    "local", "readonly", "typeset"};
+
+	for (size_t i = 0; word && word->plain && i < array_size(names); i++)
+		if (!strcmp(word->parts->text.bytes, names[i]))
+			return true;
+	return false;
+}
