@@ -150,7 +150,7 @@ static enum state on_crowd(struct keeper *k)
 	return kill_tree(k);
 }
 
-static enum state on_gone(struct keeper *k)
+static enum state drain(struct keeper *k)
 {
 	set_deadline(k, DRAIN_MS);
 	return DRAIN;
@@ -158,8 +158,14 @@ static enum state on_gone(struct keeper *k)
 
 static enum state take_over(struct keeper *k)
 {
-	k->report.killed += process_take_over(k->process);
-	return on_gone(k);
+	k->report.killed += process_take_over(k->process, &k->report.survivors);
+	return drain(k);
+}
+
+/* What init could not end is now below us. */
+static enum state on_gone(struct keeper *k)
+{
+	return k->report.survivors > 0 ? take_over(k) : drain(k);
 }
 
 /* The status of the command went with init, unless it had ended before. */
@@ -459,9 +465,10 @@ static void record_order(struct keeper *k, const char *order, size_t n)
 		return;
 	fd = openat(k->fds.task, "spec.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	            0600);
-	if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || fd_write_all(fd, order, n) < 0))
-		(void)unlinkat(k->fds.task, "spec.json", 0);
-	/* Left open on purpose: the lock is held until the process ends. */
+	/* Left open on purpose: the lock is held until the process ends. A disk that is full leaves
+	 * a part of the order, and the lock still says that the task lives. */
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)fd_write_all(fd, order, n);
 }
 
 static void detach(const struct keeper_fds *fds)
@@ -471,7 +478,10 @@ static void detach(const struct keeper_fds *fds)
 	int null;
 
 	(void)prctl(PR_SET_NAME, "nacre-keeper", 0, 0, 0);
-	(void)setsid(); /* the terminal's Ctrl-C is nacre's to see, not ours */
+	/* The terminal's Ctrl-C is nacre's to see, not ours. A group is enough for that; a session
+	 * of its own would be a scheduling group of its own, and wait behind all others on a busy
+	 * machine. */
+	(void)setpgid(0, 0);
 	for (int s = 1; s < 32; s++)
 		(void)sigaction(s, &fallback, NULL);
 	(void)sigaction(SIGPIPE, &ignore, NULL);
@@ -515,7 +525,7 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size
 		k.report.step = CHILD_FORK;
 		k.report.sys = -r;
 		if (k.process) /* init already runs, its streams could not be opened */
-			process_take_over(k.process);
+			process_take_over(k.process, &k.report.survivors);
 	} else {
 		while (k.state != DONE)
 			turn(&k);

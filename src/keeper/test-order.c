@@ -139,16 +139,19 @@ static void a_command_for_people_is_repaired(void **state)
 
 static void an_order_that_is_too_long_is_refused_by_the_writer(void **state)
 {
-	scoped(freep) char *word = malloc(ORDER_BYTES_MAX);
-	const char *argv[] = {word, NULL};
-	struct keeper_order o = some_order();
+	static const struct {
+		size_t bytes, max;
+		int fill;
+	} cases[] = {{ORDER_BYTES_MAX, ORDER_BYTES_MAX, 'x'}, {2000, 3000, 0xff}};
 
-	o.argv = argv;
-	for (int kind = 0; kind < 2; kind++) {
-		scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+	for (size_t i = 0; i < array_size(cases); i++) {
+		scoped(buffer_donep) struct buffer text = {.max = cases[i].max};
+		scoped(freep) char *word = calloc(1, cases[i].bytes);
+		const char *argv[] = {word, NULL};
+		struct keeper_order o = some_order();
 
-		memset(word, kind ? 0xff : 'x', ORDER_BYTES_MAX - 1);
-		word[ORDER_BYTES_MAX - 1] = '\0';
+		o.argv = argv;
+		memset(word, cases[i].fill, cases[i].bytes - 1);
 		assert_int_equal(keeper_order_write(&o, &text), -E2BIG);
 	}
 }

@@ -27,6 +27,7 @@
 
 /* How long killed processes may take to be gone; a process stuck in the kernel is then reported. */
 #define KILL_PATIENCE_MS 5000
+#define KILL_AGAIN_MS    5 /* look again for what was forked in the last instant */
 
 struct init {
 	int socket;
@@ -34,7 +35,7 @@ struct init {
 	pid_t command;
 	bool command_ended;
 	bool killing;
-	int64_t kill_deadline;
+	int64_t kill_deadline, kill_next;
 	struct tree_toll toll;
 };
 
@@ -66,7 +67,6 @@ static void begin_killing(struct init *in)
 		return;
 	in->killing = true;
 	in->kill_deadline = clock_now_ms() + KILL_PATIENCE_MS;
-	tree_kill_on(getpid(), &in->toll);
 }
 
 /* Reaps all that has ended. Leaves when nothing is left. */
@@ -132,16 +132,26 @@ static void obey(struct init *in)
 			in); /* INIT_KILL; and an end of file or a broken packet says the same */
 }
 
+/* By the clock, not by what happens: a flood of ending children must not put it off. */
+static void kill_again(struct init *in)
+{
+	int64_t now = clock_now_ms();
+
+	if (!in->killing || now < in->kill_next)
+		return;
+	in->kill_next = now + KILL_AGAIN_MS;
+	tree_kill_on(getpid(), &in->toll);
+	if (now > in->kill_deadline)
+		leave(in, 1);
+}
+
 static void wait_for_events(struct init *in)
 {
 	struct pollfd fds[2] = {{.fd = in->signals, .events = POLLIN},
 	                        {.fd = in->socket, .events = POLLIN}};
 	struct signalfd_siginfo info;
-	/* While killing, look again every few milliseconds for what was forked in the last instant.
-	 */
-	int n = poll(fds, in->killing ? 1 : 2, in->killing ? 5 : -1);
 
-	if (n < 0)
+	if (poll(fds, in->killing ? 1 : 2, in->killing ? KILL_AGAIN_MS : -1) < 0)
 		return;
 	/* What is read does not matter: SIGCHLD is merged, so every child is asked in any case. */
 	if (fds[0].revents && read(in->signals, &info, sizeof(info)) < 0)
@@ -149,11 +159,7 @@ static void wait_for_events(struct init *in)
 	reap(in);
 	if (!in->killing && fds[1].revents)
 		obey(in);
-	if (in->killing && n == 0) {
-		tree_kill_on(getpid(), &in->toll);
-		if (clock_now_ms() > in->kill_deadline)
-			leave(in, 1);
-	}
+	kill_again(in);
 }
 
 _Noreturn void init_main(int socket, const struct child_plan *plan)

@@ -127,11 +127,12 @@ void process_order(struct process *p, enum init_order order)
 	(void)send(p->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-int process_take_over(struct process *p)
+int process_take_over(struct process *p, int *ret_survivors)
 {
 	int64_t deadline = clock_now_ms() + TAKE_OVER_PATIENCE_MS;
 	scoped(tree_toll_done) struct tree_toll toll = {0};
 	pid_t pid;
+	int left;
 
 	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
 	/* Not before init is dead: until then the tree is not ours to reap. */
@@ -142,9 +143,12 @@ int process_take_over(struct process *p)
 		while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
 			;
 		if ((pid < 0 && errno == ECHILD) || clock_now_ms() > deadline)
-			return toll.killed;
+			break;
 		(void)poll(NULL, 0, 2); /* what is dying needs a moment to become reapable */
 	}
+	left = tree_count(getpid());
+	*ret_survivors = left > 0 ? left : 0;
+	return toll.killed;
 }
 
 const char *process_step_text(enum child_step step)

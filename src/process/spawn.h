@@ -40,9 +40,9 @@ DEFINE_CLEANUP(struct process *, process_free);
 int process_receive(struct process *p, struct init_message *ret_message);
 void process_order(struct process *p, enum init_order order);
 
-/* Ends init itself and then, as its heir, the tree. Used when init does not answer. Returns how
- * many processes were killed. */
-int process_take_over(struct process *p);
+/* Ends init itself and then, as its heir, the tree. Used when init does not answer, or gave up.
+ * Returns how many processes were killed; *ret_survivors is how many even that did not end. */
+int process_take_over(struct process *p, int *ret_survivors);
 
 /* Words for a failed start, such as "no such directory". */
 const char *process_step_text(enum child_step step);

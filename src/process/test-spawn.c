@@ -208,7 +208,7 @@ static void limits_hold_for_the_command(void **state)
 
 static void expect_failure(struct process_command *c, enum child_step step, int sys)
 {
-	const char *const argv[] = {"x", NULL};
+	static const char *const argv[] = {"x", NULL};
 	scoped(process_freep) struct process *p = NULL;
 	struct init_message m;
 
@@ -317,7 +317,7 @@ static void what_takes_long_to_die_is_counted_once(void **state)
 	assert_int_equal(expect_gone(p).killed, 1);
 	second = start_shell(script);
 	test_wait_readable(second->output[0]);
-	assert_int_equal(process_take_over(second), 1);
+	assert_int_equal(process_take_over(second, &(int){0}), 1);
 }
 
 static void the_tree_ends_when_its_keeper_is_gone(void **state)
@@ -347,7 +347,8 @@ static void the_tree_is_taken_over_from_a_dead_init(void **state)
 	kill(p->init_pid, SIGKILL);
 	test_wait_readable(p->socket);
 	assert_int_equal(process_receive(p, &m), -EPIPE);
-	assert_in_range(process_take_over(p), 2, 3); /* setsid may fork once more, or not */
+	assert_in_range(process_take_over(p, &(int){0}), 2,
+	                3); /* setsid may fork once more, or not */
 	expect_output(p, 0, "");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
@@ -359,7 +360,7 @@ static void an_init_that_does_not_answer_is_ended_too(void **state)
 
 	expect_line(p, "ready");
 	kill(p->init_pid, SIGSTOP);
-	assert_int_equal(process_take_over(p), 1);
+	assert_int_equal(process_take_over(p, &(int){0}), 1);
 	expect_output(p, 0, "");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }

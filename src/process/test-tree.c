@@ -22,6 +22,7 @@ static struct family family_begin(void)
 
 static _Noreturn void live(struct family *f)
 {
+	alarm(2 * TEST_PATIENCE_MS / 1000); /* a failed test leaves nobody for long */
 	if (write(f->write, "x", 1) != 1)
 		_exit(1);
 	for (;;)
@@ -163,6 +164,7 @@ static _Noreturn void answer_signals(struct family *f)
 	sigset_t set;
 	int signal;
 
+	alarm(2 * TEST_PATIENCE_MS / 1000);
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -260,6 +262,7 @@ int main(void)
 		cmocka_unit_test(a_ring_of_parents_ends_and_is_outside),
 	};
 
+	alarm(2 * TEST_PATIENCE_MS / 1000);
 	/* What the tests fork must stay below this process. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return 1;

@@ -24,7 +24,10 @@
 /* Each pass stops all it sees; what keeps forking runs out of process numbers long before this. */
 #define STOP_PASSES_MAX 1000
 #define CROWD           32
-#define PID_MAX         (1 << 22) /* the kernel's own limit */
+/* Something that replaces itself by a child again and again is gone before it is signalled; its
+ * group is not. */
+#define CHASE_PASSES 3
+#define PID_MAX      (1 << 22) /* the kernel's own limit */
 
 struct entry {
 	pid_t pid, parent, group;
@@ -181,7 +184,7 @@ static int census_take(int proc_fd, pid_t root, struct census *ret_census)
 static int entry_signal(int proc_fd, const struct entry *e, int signal, bool then_continue)
 {
 	scoped(fd_closep) int pidfd = -1;
-	struct entry now;
+	struct entry now = {0};
 
 	pidfd = pidfd_open(e->pid, 0);
 	if (pidfd < 0)
@@ -236,7 +239,7 @@ int tree_count(pid_t root)
  * process group, and a signal to a group reaches all members at once. Groups are left out while
  * they are small: the number of a group that ends could come to name another one, that of a crowd
  * cannot. */
-static void stop_crowds(const struct census *c, pid_t root)
+static void stop_crowds(const struct census *c, pid_t root, size_t crowd)
 {
 	pid_t group = 0;
 	size_t members = 0;
@@ -250,13 +253,13 @@ static void stop_crowds(const struct census *c, pid_t root)
 			group = e->group;
 			members = 0;
 		}
-		if (++members == CROWD)
+		if (++members == crowd)
 			(void)killpg(group, SIGSTOP);
 	}
 }
 
 /* One pass: stops all that still move. Returns how many those were. */
-static int stop_pass(int proc_fd, pid_t root)
+static int stop_pass(int proc_fd, pid_t root, size_t crowd)
 {
 	scoped(census_done) struct census c = {0};
 	int r, moving = 0;
@@ -264,7 +267,7 @@ static int stop_pass(int proc_fd, pid_t root)
 	r = census_take(proc_fd, root, &c);
 	if (r < 0)
 		return r;
-	stop_crowds(&c, root);
+	stop_crowds(&c, root, crowd);
 	for (size_t i = 0; i < c.count; i++) {
 		const struct entry *e = &c.entries[i];
 
@@ -308,7 +311,7 @@ static int kill_all(pid_t root, struct tree_toll *toll)
 	do {
 		/* A process in the kernel (state D) takes its stop later: two passes with the same
 		 * number of movers mean that only such are left, and they cannot fork meanwhile. */
-		r = stop_pass(proc_fd, root);
+		r = stop_pass(proc_fd, root, passes < CHASE_PASSES ? CROWD : 1);
 		if (r > 0 && r == before)
 			break;
 		before = r;
