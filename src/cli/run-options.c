@@ -62,7 +62,7 @@ static const struct {
          "bytes per stream in the output file (default 256M)"},
 	{"state-cap", OPT_STATE_CAP, "SIZE", "bytes of all kept output together (default 2G)"},
 	{"max-processes", OPT_MAX_PROCESSES, "N",
-         "how many processes the command may have (default 1024)"},
+         "how many processes the command may add (default 1024)"},
 	{"batch", OPT_BATCH, NULL, "read one JSON request per line, answer one result per line"},
 	{"jobs", OPT_JOBS, "N", "with --batch: how many run at the same time (default 4)"},
 	{"quiet", OPT_QUIET, NULL, "on a terminal: only the command's output"},
@@ -118,11 +118,12 @@ static int read_truncate(const char *value, struct view_limits *v)
 	              "halves, tail, edges, bytes or all, and a limit of 1 to 1M");
 }
 
-static int read_duration(const char *option, const char *value, int64_t max_ms, int64_t *ret_ms)
+static int read_duration(const char *option, const char *value, int64_t min_ms, int64_t max_ms,
+                         int64_t *ret_ms)
 {
 	int64_t ms;
 
-	if (number_parse_duration_ms(value, &ms) < 0 || ms > max_ms)
+	if (number_parse_duration_ms(value, &ms) < 0 || ms < min_ms || ms > max_ms)
 		return refuse(option, value, "a duration such as 500ms, 5s or 2m");
 	*ret_ms = ms;
 	return 0;
@@ -195,9 +196,9 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 		rq->cwd = value;
 		return 0;
 	case OPT_TIMEOUT:
-		return read_duration("timeout", value, INT64_MAX / 2, &rq->timeout_ms);
+		return read_duration("timeout", value, 1, INT64_MAX / 2, &rq->timeout_ms);
 	case OPT_GRACE:
-		return read_duration("grace", value, 60000, &o->settings.grace_ms);
+		return read_duration("grace", value, 0, 60000, &o->settings.grace_ms);
 	case OPT_ENV:
 		return read_env(o, value);
 	case OPT_INPUT:

@@ -95,6 +95,9 @@ int result_write_json(const struct result *r, struct buffer *into)
 	json_array_begin(&w);
 	for (int i = 0; i < r->notice_count; i++)
 		json_put_string(&w, r->notices[i]);
+	for (int i = 0; i < 2; i++)
+		if (result_shows(r, i) && result_notice(r, i))
+			json_put_string(&w, result_notice(r, i));
 	json_array_end(&w);
 	put_sandbox(&w, r);
 	json_put_key(&w, "usage");

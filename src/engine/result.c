@@ -216,6 +216,13 @@ void result_fill(struct result *r, const struct result_facts *f)
 	note_circumstances(r, f);
 }
 
+const char *result_notice(const struct result *r, int stream)
+{
+	const struct view *v = &r->views[stream];
+
+	return v->notice && !(v->text && strstr(v->text, v->notice)) ? v->notice : NULL;
+}
+
 void result_done(struct result *r)
 {
 	view_done(&r->views[0]);

@@ -63,5 +63,8 @@ static inline void result_donep(struct result *r)
 /* Whether this stream is part of the answer, by the output mode. */
 bool result_shows(const struct result *r, int stream);
 
+/* What is to be said about this stream beside its text, or NULL: some views say it inside. */
+const char *result_notice(const struct result *r, int stream);
+
 /* One JSON object, without a newline. */
 int result_write_json(const struct result *r, struct buffer *into);
