@@ -151,9 +151,8 @@ static int print_text(const struct result *r, const struct terminal *t)
 		/* What was shown live is not repeated. */
 		if (!t->live || t->shown[i] == 0)
 			code = fd_write_all(to, v->text ? v->text : "", v->len);
-		if (code == 0 && !t->live && v->notice &&
-		    !strstr(v->text ? v->text : "", v->notice))
-			cli_complain("%s", v->notice);
+		if (code == 0 && !t->live && result_notice(r, i))
+			cli_complain("%s", result_notice(r, i));
 	}
 	if (r->reason[0])
 		cli_complain("%s", r->reason);
