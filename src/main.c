@@ -54,7 +54,9 @@ int main(int argc, char **argv)
 
 	if (fd_fill_standard() < 0)
 		return EXIT_NACRE_FAILED;
-	(void)sigaction(SIGPIPE, &ignore, NULL); /* a closed pipe is an error that we look at */
+	/* A closed pipe and a file that may not grow are errors that we look at. */
+	(void)sigaction(SIGPIPE, &ignore, NULL);
+	(void)sigaction(SIGXFSZ, &ignore, NULL);
 	if (argc < 2)
 		return help(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/buffer.h"
 
@@ -24,6 +26,12 @@ int fd_write_all(int fd, const void *bytes, size_t n)
 		done = write(fd, p, n);
 		if (done < 0 && errno == EINTR)
 			continue;
+		if (done < 0 && errno == EAGAIN) { /* somebody shares it and made it non-blocking */
+			struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+			if (poll(&ready, 1, -1) >= 0 || errno == EINTR)
+				continue;
+		}
 		if (done < 0)
 			return -errno;
 		p += done;
@@ -80,6 +88,14 @@ int fd_fill_standard(void)
 	return 0;
 }
 
+void fd_null_standard(void)
+{
+	scoped(fd_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		(void)dup2(null, fd);
+}
+
 void fd_close_except(const int *keep, size_t count)
 {
 	unsigned from = 3, next;
@@ -97,6 +113,19 @@ void fd_close_except(const int *keep, size_t count)
 	}
 }
 
+int fd_open_regular(int dir_fd, const char *name)
+{
+	scoped(fd_closep) int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? take_fd(&fd) : -EINVAL;
+}
+
 int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n)
 {
 	scoped(fd_closep) int fd = -1;
@@ -106,7 +135,9 @@ int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n)
 	r = snprintf(temporary, sizeof(temporary), ".%s.new", name);
 	if (r < 0 || (size_t)r >= sizeof(temporary))
 		return -ENAMETOOLONG;
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Whatever bears the name is not ours, a FIFO perhaps, which would keep us waiting. */
+	(void)unlinkat(dir_fd, temporary, 0);
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, bytes, n);

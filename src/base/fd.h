@@ -23,8 +23,15 @@ int fd_set_nonblocking(int fd);
  * messages. Fills 0, 1 and 2 with /dev/null where they are closed. */
 int fd_fill_standard(void);
 
+/* Points 0, 1 and 2 to /dev/null. */
+void fd_null_standard(void);
+
 /* Closes every descriptor from 3 up but these; -1 in the list is passed over. */
 void fd_close_except(const int *keep, size_t count);
+
+/* Opens a file for reading, or a negative errno. What is no regular file is refused without
+ * waiting: in a directory that a command can reach it may be a FIFO by now. */
+int fd_open_regular(int dir_fd, const char *name);
 
 /* Replaces the file NAME in the directory by these bytes: readers see the old file or the new one,
  * never a part. Leaves nothing behind on failure. */

@@ -227,6 +227,13 @@ static void a_failed_replacement_leaves_nothing_behind(void **state)
 	test_directory_remove(dir);
 }
 
+static void expect_regular(int dir_fd, const char *name)
+{
+	scoped(fd_closep) int fd = fd_open_regular(dir_fd, name);
+
+	assert_true(fd >= 0);
+}
+
 static void a_planted_link_is_not_written_through(void **state)
 {
 	scoped(fd_closep) int dir_fd = -1;
@@ -235,8 +242,15 @@ static void a_planted_link_is_not_written_through(void **state)
 	test_directory_make(dir);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(symlinkat("victim", dir_fd, ".name.new"), 0);
-	assert_int_equal(fd_replace_file(dir_fd, "name", "x", 1), -ELOOP);
+	assert_int_equal(fd_replace_file(dir_fd, "name", "x", 1), 0);
 	assert_int_equal(faccessat(dir_fd, "victim", F_OK, 0), -1);
+	expect_regular(dir_fd, "name");
+	/* A FIFO without a reader would keep an open() waiting for ever. */
+	assert_int_equal(mkfifoat(dir_fd, ".name.new", 0600), 0);
+	assert_int_equal(fd_replace_file(dir_fd, "name", "y", 1), 0);
+	expect_regular(dir_fd, "name");
+	assert_int_equal(mkfifoat(dir_fd, "pipe", 0600), 0);
+	assert_int_equal(fd_open_regular(dir_fd, "pipe"), -EINVAL);
 	test_directory_remove(dir);
 }
 

@@ -25,6 +25,7 @@
 #include "task/launcher.h"
 
 #define LINE_BYTES_MAX ((size_t)1 << 20)
+#define WATCHDOG_MS    15000
 
 struct batch;
 
@@ -32,6 +33,7 @@ struct job {
 	struct batch *batch;
 	struct engine_run *run; /* NULL: the place is free */
 	struct loop_source control;
+	struct loop_timer watchdog; /* beyond all of the keeper's own limits */
 	struct arena *arena;
 	const char *id; /* JSON text, or NULL */
 };
@@ -81,6 +83,7 @@ static int job_end(struct job *j)
 	struct batch *b = j->batch;
 
 	loop_remove(&j->control);
+	loop_timer_clear(&j->watchdog);
 	engine_result(b->engine, j->run, &result);
 	if (result_write_json(&result, &json) < 0)
 		answer_error(b, j->id, "out of memory");
@@ -101,6 +104,23 @@ static int on_packet(struct loop_source *s, uint32_t events)
 	return e == TASK_ENDED || e == TASK_LOST ? job_end(j) : 0;
 }
 
+/* A keeper that was stopped does not report: without it, its init ends the command. */
+static int on_watchdog(struct loop_timer *t)
+{
+	struct job *j = container_of(t, struct job, watchdog);
+
+	task_abandon(engine_run_task(j->run));
+	return job_end(j);
+}
+
+static int64_t patience(const struct batch *b, const struct request *rq)
+{
+	const struct engine_settings *s = &b->engine->settings;
+	int64_t limit = rq->timeout_ms > 0 ? rq->timeout_ms : s->timeout_default_ms;
+
+	return (limit < s->timeout_max_ms ? limit : s->timeout_max_ms) + s->grace_ms + WATCHDOG_MS;
+}
+
 static struct job *free_job(struct batch *b)
 {
 	for (int i = 0; i < b->job_count; i++)
@@ -114,6 +134,7 @@ static void start_line(struct batch *b, const char *line, size_t n)
 	struct job *j = free_job(b);
 	struct request rq = b->options->request;
 	struct error err = {0};
+	struct task *task;
 	int r;
 
 	j->arena = arena_new(8 * LINE_BYTES_MAX);
@@ -131,9 +152,12 @@ static void start_line(struct batch *b, const char *line, size_t n)
 	}
 	j->batch = b;
 	b->busy++;
-	if (!engine_run_task(j->run) ||
-	    loop_add(b->loop, &j->control, engine_run_task(j->run)->control, EPOLLIN, on_packet,
-	             &err) < 0)
+	task = engine_run_task(j->run);
+	if (task && (loop_add(b->loop, &j->control, task->control, EPOLLIN, on_packet, &err) < 0 ||
+	             loop_timer_set(b->loop, &j->watchdog, loop_now(b->loop) + patience(b, &rq),
+	                            on_watchdog) < 0))
+		task_abandon(task);
+	if (!task || task->lost)
 		(void)job_end(j);
 }
 
@@ -182,7 +206,9 @@ static int on_input(struct loop_source *s, uint32_t events)
 	n = read(s->fd, to, 65536);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
-	if (n <= 0)
+	if (n < 0)
+		return -errno;
+	if (n == 0)
 		b->ended = true;
 	else
 		b->pending.len += (size_t)n;

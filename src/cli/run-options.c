@@ -271,6 +271,7 @@ static int check_whole(struct run_options *o, int argc, char **argv)
 int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit)
 {
 	struct option long_options[array_size(table) + 1] = {0};
+	static char name[] = "nacre run";
 	int id;
 
 	*o = (struct run_options){
@@ -285,7 +286,7 @@ int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit
 			(struct option){.name = table[i].name,
 		                        .has_arg = table[i].value ? required_argument : no_argument,
 		                        .val = (int)table[i].id};
-	argv[0] = (char[]){"nacre run"};
+	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
 	while ((id = getopt_long(argc, argv, "+c:hq", long_options, NULL)) != -1) {
 		if (id == '?')

@@ -30,6 +30,7 @@ struct run {
 	struct terminal terminal;
 	struct engine_run *engine_run;
 	int stop_signal;
+	int64_t grace_ms;
 };
 
 static int show_output(struct run *run);
@@ -69,6 +70,8 @@ static int on_packet(struct loop_source *s, uint32_t events)
 	return 0;
 }
 
+static int on_watchdog(struct loop_timer *t);
+
 /* The first signal asks the command to end, the second insists. */
 static int on_signal(struct loop_source *s, uint32_t events)
 {
@@ -79,7 +82,8 @@ static int on_signal(struct loop_source *s, uint32_t events)
 		return 0;
 	task_stop(engine_run_task(run->engine_run), run->stop_signal != 0);
 	run->stop_signal = (int)info.ssi_signo;
-	return 0;
+	return loop_timer_set(run->loop, &run->watchdog,
+	                      loop_now(run->loop) + run->grace_ms + WATCHDOG_MS, on_watchdog);
 }
 
 static int on_tick(struct loop_timer *t)
@@ -163,7 +167,7 @@ static int print_text(const struct result *r, const struct terminal *t)
 
 static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
 {
-	struct run run = {0};
+	struct run run = {.grace_ms = engine->settings.grace_ms};
 	scoped(result_donep) struct result result = {0};
 	struct error err = {0};
 	int r, exit_code;
@@ -184,9 +188,13 @@ static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
 		terminal_begin(&run.terminal, o->request.description, clock_now_ms());
 		r = wait_for_end(&run, signal_fd, limit + engine->settings.grace_ms + WATCHDOG_MS,
 		                 &err);
-		if (r < 0)
+		if (r < 0) {
 			cli_complain("%s", err.text);
+			task_abandon(engine_run_task(run.engine_run));
+		}
 	}
+	/* From here on there is nothing to end but ourselves, should nobody read what we print. */
+	(void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
 	engine_result(engine, run.engine_run, &result);
 	exit_code = result.exit_code;
 	if (result.stopped && run.stop_signal)

@@ -125,15 +125,19 @@ static void load_capture(struct task *t, int stream, const struct keeper_order *
 {
 	scoped(capture_freep) struct capture *c = NULL;
 	scoped(fd_closep) int fd = -1;
+	uint64_t left = o->spool_cap;
 	char bytes[65536];
 	ssize_t n;
 
 	if (t->dir_fd >= 0)
-		fd = openat(t->dir_fd, stream_files[stream], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		fd = fd_open_regular(t->dir_fd, stream_files[stream]);
 	if (fd < 0 || capture_new(&o->kept, &c, NULL) < 0)
 		return;
-	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+	/* Bounded: the command could have made the file longer than we did. */
+	while (left > 0 && (n = read(fd, bytes, sizeof(bytes))) > 0) {
 		capture_append(c, bytes, (size_t)n);
+		left -= (uint64_t)n < left ? (uint64_t)n : left;
+	}
 	if (capture_copy(c, &t->captures[stream], NULL) == 0 && t->lost) {
 		t->report.streams[stream].bytes = capture_counts(c)->bytes;
 		t->report.streams[stream].file_bytes = capture_counts(c)->bytes;
@@ -156,6 +160,11 @@ static void fill_view(struct result *r, const struct result_facts *f, int stream
 		file.why_not = s->lost_errno ? strerrordesc_np(s->lost_errno) : NULL;
 	if (view_make(snapshot, f->view, &file, v, NULL) < 0) {
 		notice(r, "out of memory while preparing the output");
+		r->output_kept = true;
+	}
+	if (s->bytes > 0 && !snapshot->data && result_shows(r, stream)) {
+		notice(r, "the output of %llu bytes could not be handed over",
+		       (unsigned long long)s->bytes);
 		r->output_kept = true;
 	}
 	if (s->bytes > 0 &&

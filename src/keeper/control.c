@@ -50,6 +50,9 @@ int control_receive(int socket, enum control_kind *ret_kind, struct buffer *text
 	ssize_t n;
 
 	n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	/* A peer that ended with orders unread says so first; what it had sent is still there. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)

@@ -7,15 +7,17 @@
 struct buffer;
 struct error;
 
-enum control_kind {                 /* from the keeper */
-	            CONTROL_OUTPUT, /* there is more in the spool files */
-	            CONTROL_REPORT, /* the end: a report as JSON, and a descriptor with both
-	                               captures */
+/* From the keeper. */
+enum control_kind {
+	CONTROL_OUTPUT, /* there is more in the spool files */
+	CONTROL_HELLO,  /* a pidfd of the keeper, for a starter that is not its parent */
+	CONTROL_REPORT, /* the end: a report as JSON, and a descriptor with both captures */
 };
 
-enum control_order {                   /* to the keeper */
-	             CONTROL_STOP,     /* SIGTERM, grace, SIGKILL */
-	             CONTROL_STOP_NOW, /* SIGKILL */
+/* To the keeper. */
+enum control_order {
+	CONTROL_STOP,     /* SIGTERM, grace, SIGKILL */
+	CONTROL_STOP_NOW, /* SIGKILL */
 };
 
 /* TEXT may be NULL; FD -1. Never waits: 0, -EAGAIN when the peer does not read, -EPIPE when it is

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -475,7 +476,6 @@ static void detach(const struct keeper_fds *fds)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
 	sigset_t none;
-	int null;
 
 	(void)prctl(PR_SET_NAME, "nacre-keeper", 0, 0, 0);
 	/* The terminal's Ctrl-C is nacre's to see, not ours. A group is enough for that; a session
@@ -492,17 +492,20 @@ static void detach(const struct keeper_fds *fds)
 	                NULL); /* to end a command, ask nacre; to end this, SIGKILL */
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Holding nacre's own streams would keep its reader waiting after nacre has gone. */
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		(void)dup2(null, fd);
-	fd_close(null);
+	fd_null_standard(); /* a reader of nacre's output must not wait for us */
 	/* Also nothing that nacre inherited: a lock or a pipe of somebody else must not stay alive.
 	 */
 	fd_close_except((const int[]){fds->control, fds->task, fds->input}, 3);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (chdir("/") < 0) /* no file system is kept busy by us; where it is, nothing is lost */
 		return;
+}
+
+static void say_hello(int control)
+{
+	scoped(fd_closep) int self = pidfd_open(getpid(), 0);
+
+	(void)control_send(control, CONTROL_HELLO, NULL, 0, self);
 }
 
 _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes)
@@ -513,6 +516,8 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size
 	int r = -ENOMEM;
 
 	detach(fds);
+	if (fds->hello)
+		say_hello(fds->control);
 	k.buffer = malloc(READ_BYTES);
 	if (arena && k.buffer)
 		r = keeper_order_read(order, order_bytes, arena, &k.order, &err);

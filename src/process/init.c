@@ -27,6 +27,7 @@
 
 /* How long killed processes may take to be gone; a process stuck in the kernel is then reported. */
 #define KILL_PATIENCE_MS 5000
+#define REAP_MAX         1024
 #define KILL_AGAIN_MS    5 /* look again for what was forked in the last instant */
 
 struct init {
@@ -77,7 +78,7 @@ static void reap(struct init *in)
 	int status;
 	pid_t pid;
 
-	for (;;) {
+	for (int i = 0; i < REAP_MAX; i++) { /* bounded: the clock is looked at in between */
 		pid = waitpid(-1, &status, WNOHANG | __WALL);
 		if (pid <= 0) {
 			empty = pid < 0 && errno == ECHILD;
@@ -141,6 +142,10 @@ static void kill_again(struct init *in)
 		return;
 	in->kill_next = now + KILL_AGAIN_MS;
 	tree_kill_on(getpid(), &in->toll);
+	/* Also where /proc cannot be read: a limit on our descriptors is within the command's
+	 * reach. */
+	if (!in->command_ended)
+		(void)kill(in->command, SIGKILL);
 	if (now > in->kill_deadline)
 		leave(in, 1);
 }

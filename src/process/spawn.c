@@ -113,6 +113,8 @@ int process_receive(struct process *p, struct init_message *ret_message)
 	struct init_message m;
 	ssize_t n = recv(p->socket, &m, sizeof(m), MSG_DONTWAIT);
 
+	if (n < 0 && errno == ECONNRESET) /* orders were left unread; its last words were not */
+		n = recv(p->socket, &m, sizeof(m), MSG_DONTWAIT);
 	if (n == (ssize_t)sizeof(m)) {
 		*ret_message = m;
 		return 1;
@@ -135,9 +137,10 @@ int process_take_over(struct process *p, int *ret_survivors)
 	int left;
 
 	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
-	/* Not before init is dead: until then the tree is not ours to reap. */
-	while (waitpid(p->init_pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
+	/* Until init is dead the tree is not ours to reap. One that somebody traces cannot be
+	 * waited for: go on after a while. */
+	for (int i = 0; i < 250 && waitpid(p->init_pid, NULL, WNOHANG | __WALL) == 0; i++)
+		(void)poll(NULL, 0, 2);
 	for (;;) {
 		tree_kill_on(getpid(), &toll);
 		while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)

@@ -21,8 +21,8 @@
 
 /* A storm is bounded by pid_max (at most 4 Mi); past this many the rest waits for the next pass. */
 #define CENSUS_MAX ((size_t)1 << 20)
-/* Each pass stops all it sees; what keeps forking runs out of process numbers long before this. */
-#define STOP_PASSES_MAX 1000
+/* Each pass stops all it sees; what still escapes is for the caller's next try. */
+#define STOP_PASSES_MAX 16
 #define CROWD           32
 /* Something that replaces itself by a child again and again is gone before it is signalled; its
  * group is not. */
@@ -33,6 +33,7 @@ struct entry {
 	pid_t pid, parent, group;
 	unsigned long long start;
 	char state;
+	bool threaded; /* more than one thread */
 	bool inside;
 };
 
@@ -66,6 +67,8 @@ static int stat_parse(const char *text, struct entry *e)
 			e->parent = (pid_t)value;
 		else if (field == 3)
 			e->group = (pid_t)value;
+		else if (field == 18)
+			e->threaded = value > 1;
 		else if (field == 20)
 			e->start = value;
 		p = end;
@@ -200,7 +203,8 @@ static int entry_signal(int proc_fd, const struct entry *e, int signal, bool the
 
 static bool is_dead(const struct entry *e)
 {
-	return e->state == 'Z' || e->state == 'X';
+	/* A process whose first thread has ended looks like a zombie while others run. */
+	return (e->state == 'Z' && !e->threaded) || e->state == 'X';
 }
 
 int tree_signal(pid_t root, int signal)

@@ -73,8 +73,10 @@ static int packet_receive(int socket, struct packet *p)
 
 static _Noreturn void become_keeper(const struct packet *p)
 {
-	struct keeper_fds fds = {
-		.control = p->fds[FD_CONTROL], .task = p->fds[FD_TASK], .input = p->fds[FD_INPUT]};
+	struct keeper_fds fds = {.control = p->fds[FD_CONTROL],
+	                         .task = p->fds[FD_TASK],
+	                         .input = p->fds[FD_INPUT],
+	                         .hello = true};
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 
 	if (lseek(p->fds[FD_ORDER], 0, SEEK_SET) < 0 || fd_read_all(p->fds[FD_ORDER], &order) < 0)
@@ -90,6 +92,7 @@ static _Noreturn void launcher_main(int socket)
 	(void)prctl(PR_SET_NAME, "nacre-launcher", 0, 0, 0);
 	(void)setsid();
 	fd_close_except(&socket, 1);
+	fd_null_standard(); /* a reader of nacre's output must not wait for us */
 	for (int s = 1; s < 32; s++)
 		if (s != SIGSEGV && s != SIGBUS && s != SIGABRT && s != SIGILL && s != SIGFPE)
 			(void)sigaction(s, &ignore,

@@ -203,7 +203,7 @@ static uint64_t disk_bytes(int dir_fd)
  * it is old. */
 static bool is_running(int dir_fd, int64_t now)
 {
-	scoped(fd_closep) int fd = openat(dir_fd, "spec.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	scoped(fd_closep) int fd = fd_open_regular(dir_fd, "spec.json");
 	struct stat st;
 
 	if (fd < 0)

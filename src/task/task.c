@@ -47,6 +47,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	if (r < 0)
 		return r;
 	order->task_id = t->id;
+	t->merged = order->merged;
 	r = keeper_order_write(order, &text);
 	if (r == -E2BIG)
 		error_set(err, ERROR_LIMIT, E2BIG,
@@ -82,9 +83,11 @@ static bool take_report(struct task *t, const struct buffer *text, int captures_
 {
 	if (keeper_report_read(buffer_str(text), text->len, &t->report, NULL) < 0)
 		return false;
-	for (int i = 0; captures_fd >= 0 && i < 2; i++)
-		if (capture_read(captures_fd, CAPTURE_BYTES_MAX, &t->captures[i], NULL) < 0)
-			break; /* merged: there is only one */
+	t->on_disk = captures_fd < 0 ||
+	             capture_read(captures_fd, CAPTURE_BYTES_MAX, &t->captures[0], NULL) < 0;
+	if (!t->on_disk && !t->merged)
+		t->on_disk =
+			capture_read(captures_fd, CAPTURE_BYTES_MAX, &t->captures[1], NULL) < 0;
 	return true;
 }
 
@@ -95,7 +98,7 @@ static bool recover_report(struct task *t)
 	scoped(fd_closep) int fd = -1;
 
 	if (t->dir_fd >= 0)
-		fd = openat(t->dir_fd, "state.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		fd = fd_open_regular(t->dir_fd, "state.json");
 	if (fd < 0 || fd_read_all(fd, &text) < 0)
 		return false;
 	return take_report(t, &text, -1);
@@ -111,12 +114,17 @@ enum task_event task_receive(struct task *t)
 	if (r == 0)
 		return TASK_NOTHING;
 	if (r < 0) {
-		t->on_disk = true;
 		t->lost = !recover_report(t);
+		t->on_disk = true;
 		return t->lost ? TASK_LOST : TASK_ENDED;
 	}
 	if (kind == CONTROL_OUTPUT)
 		return TASK_OUTPUT;
+	if (kind == CONTROL_HELLO) {
+		fd_close(t->keeper_fd);
+		t->keeper_fd = take_fd(&fd);
+		return TASK_NOTHING;
+	}
 	t->lost = !take_report(t, &text, fd);
 	return t->lost ? TASK_LOST : TASK_ENDED;
 }
@@ -132,6 +140,12 @@ void task_kill_keeper(struct task *t)
 {
 	if (t->keeper_fd >= 0)
 		(void)pidfd_send_signal(t->keeper_fd, SIGKILL, NULL, 0);
+}
+
+void task_abandon(struct task *t)
+{
+	task_kill_keeper(t);
+	t->lost = t->on_disk = true;
 }
 
 void task_done(struct task *t, struct store *store, bool keep)

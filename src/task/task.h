@@ -18,8 +18,9 @@ struct task {
 	int control;   /* packets from the keeper; wait for input here */
 	int dir_fd;    /* -1: nothing is stored */
 	pid_t keeper;  /* 0: a child of the launcher */
-	int keeper_fd; /* pidfd; -1 with a launcher */
+	int keeper_fd; /* pidfd; with a launcher -1 until the keeper says hello */
 	bool lost;     /* the keeper was killed: there is no report */
+	bool merged;   /* there is one stream */
 	bool on_disk;  /* the captures did not come: the output is in the files */
 	struct keeper_report report;
 	struct capture_snapshot captures[2];
@@ -42,6 +43,10 @@ enum task_event task_receive(struct task *t);
 
 void task_stop(struct task *t, bool now); /* now: without SIGTERM and grace */
 void task_kill_keeper(struct task *t);    /* for a keeper that does not answer */
+
+/* We cannot listen to the keeper, or it does not answer: it is killed, and its init ends the
+ * command. */
+void task_abandon(struct task *t);
 
 /* Frees the task; its directory is deleted unless KEEP. Waits for a keeper that has reported, which
  * is about to end. */
