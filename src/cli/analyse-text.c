@@ -7,30 +7,32 @@
 #include "base/utf8.h"
 #include "shell/facts.h"
 
-/* Text for a terminal: what is invisible or would move the cursor is shown by its number. */
+static bool is_hidden(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad || code == 0x61c ||
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x206f) || code == 0x3000 || code == 0xfeff;
+}
+
+/* One character for a terminal: what is invisible or would move the cursor is shown by its number.
+ * Returns the bytes taken; *ret_columns is how wide it is. */
 static size_t show_char(struct buffer *out, const char *bytes, size_t n, size_t *ret_columns)
 {
 	size_t before = out->len, len;
-	uint32_t code = (unsigned char)bytes[0];
+	uint32_t code = 0;
 
 	len = utf8_char(bytes, n, &code);
-	if (!len) {
-		buffer_printf(out, "\\x%02x", (unsigned char)bytes[0]);
-		*ret_columns = 4;
-		return 1;
-	}
-	if (code < 0x20 || code == 0x7f)
-		buffer_printf(out, "\\x%02x", code);
-	else if ((code >= 0x80 && code < 0xa0) || code == 0xa0 || code == 0xad || code == 0x61c ||
-	         (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || code == 0x3000)
-		buffer_printf(out, "\\u%04x", code);
-	else
+	if (len && !is_hidden(code)) {
 		buffer_append(out, bytes, len);
-	*ret_columns = code < 0x7f && code >= 0x20           ? 1
-	               : len > 1 && out->len - before == len ? 1
-	                                                     : out->len - before;
-	return len;
+		*ret_columns = 1;
+		return len;
+	}
+	if (!len || code < 0x80)
+		buffer_printf(out, "\\x%02x", (unsigned char)bytes[0]);
+	else
+		buffer_printf(out, "\\u%04x", code);
+	*ret_columns = out->len - before;
+	return len ? len : 1;
 }
 
 static void show_text(struct buffer *out, struct shell_text t)
@@ -49,14 +51,15 @@ static void mark(char *marks, size_t n, struct shell_range range, char with)
 		marks[i] = with;
 }
 
+/* Names of commands are underlined with -, unknown words with ~, reasons for doubt with ^. */
 static void mark_all(const struct shell_facts *f, char *marks, size_t n)
 {
+	for (size_t i = 0; i < f->command_count; i++)
+		if (f->commands[i].word_count && f->commands[i].words[0].node)
+			mark(marks, n, f->commands[i].words[0].range, '-');
 	for (size_t i = 0; i < f->command_count; i++) {
 		const struct shell_fact_command *c = &f->commands[i];
 
-		if (c->word_count && c->words[0].node &&
-		    !marks[c->words[0].range.start < n ? c->words[0].range.start : 0])
-			mark(marks, n, c->words[0].range, '-');
 		for (size_t k = 0; k < c->word_count; k++)
 			if (c->words[k].kind != SHELL_VALUE_KNOWN && c->words[k].node)
 				mark(marks, n, c->words[k].range, '~');
@@ -78,8 +81,10 @@ static void show_line(struct buffer *out, struct shell_text line, const char *ma
 
 	buffer_puts(out, "  ");
 	for (size_t i = 0; i < line.len;) {
-		char m = marks[i] ? marks[i] : ' ';
+		char m = ' ';
 
+		if (marks[i])
+			m = marks[i];
 		i += show_char(out, line.bytes + i, line.len - i, &columns);
 		for (size_t k = 0; k < columns; k++)
 			buffer_putc(&under, m);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "base/error.h"
 #include "cli/analyse-text.h"
 #include "cli/cli.h"
 #include "engine/result.h"

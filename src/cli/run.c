@@ -46,7 +46,7 @@ static int show_output(struct run *run)
 	struct task *task = engine_run_task(run->engine_run);
 	int64_t now = loop_now(run->loop);
 
-	if (terminal_follow(&run->terminal, task->dir_fd, false, now))
+	if (terminal_follow(&run->terminal, task->dir_fd, now))
 		return loop_timer_set(run->loop, &run->more, now, on_more);
 	return 0;
 }
@@ -63,7 +63,8 @@ static int on_packet(struct loop_source *s, uint32_t events)
 		return show_output(run);
 	case TASK_ENDED:
 	case TASK_LOST:
-		(void)terminal_follow(&run->terminal, task->dir_fd, true, loop_now(run->loop));
+		terminal_follow_end(&run->terminal, task->dir_fd,
+		                    task->lost ? NULL : task->report.streams);
 		loop_stop(run->loop);
 		break;
 	}
@@ -172,7 +173,7 @@ static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
 	struct error err = {0};
 	int r, exit_code;
 
-	terminal_init(&run.terminal, !o->json, o->quiet);
+	terminal_init(&run.terminal, !o->json, o->quiet, o->request.output_mode);
 	o->request.follow = run.terminal.live;
 	r = engine_start(engine, &o->request, &run.engine_run, &err);
 	if (r < 0) {

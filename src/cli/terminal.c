@@ -1,6 +1,5 @@
 #include "cli/terminal.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +11,14 @@
 #include "base/number.h"
 #include "cli/cli.h"
 #include "engine/result.h"
+#include "keeper/report.h"
 
 #define QUIET_MS      600
 #define CATCH_UP_MAX  ((off_t)4 << 20) /* further behind than this, the middle is not shown live */
 #define CATCH_UP_KEEP ((off_t)256 << 10)
-#define STEP_BYTES    ((size_t)64 << 10) /* shown at a time: signals and the end are seen in between \
-	                                  */
+#define STEP_BYTES                                                                                 \
+	((size_t)64 << 10) /* shown at a time: signals and the end are seen in between             \
+	                    */
 
 static bool terminal_is_able(void)
 {
@@ -27,9 +28,9 @@ static bool terminal_is_able(void)
 	       !(no_color && *no_color);
 }
 
-void terminal_init(struct terminal *t, bool wanted, bool quiet)
+void terminal_init(struct terminal *t, bool wanted, bool quiet, enum output_mode mode)
 {
-	*t = (struct terminal){.files = {-1, -1}};
+	*t = (struct terminal){.files = {-1, -1}, .mode = mode};
 	t->live = wanted && isatty(STDOUT_FILENO);
 	t->status = wanted && !quiet && isatty(STDERR_FILENO);
 	t->fancy = t->status && terminal_is_able();
@@ -60,42 +61,87 @@ static void clear_spinner(struct terminal *t)
 	t->spinning = false;
 }
 
-static bool follow_one(struct terminal *t, int i, int task_dir_fd, bool last)
+/* Moves on to OFFSET and says what is passed over. */
+static void skip_to(struct terminal *t, int i, off_t offset)
 {
-	static const char *const names[2] = {"out", "err"};
-	size_t budget = last ? SIZE_MAX : STEP_BYTES;
+	if (offset <= t->shown[i])
+		return;
+	fprintf(stderr, "\n[%lld bytes are not shown here]\n", (long long)(offset - t->shown[i]));
+	t->shown[i] = offset;
+}
+
+/* Copies up to BUDGET bytes from where we are, which lies SHIFT further on in the stream than in
+ * the file. Whether there is more. */
+static bool copy_bytes(struct terminal *t, int i, off_t shift, size_t budget)
+{
+	int to = i == 0 || t->mode == OUTPUT_STDERR ? STDOUT_FILENO : STDERR_FILENO;
 	char bytes[16384];
-	struct stat st;
 	ssize_t n = 0;
 
-	if (t->files[i] < 0 && task_dir_fd >= 0)
-		t->files[i] = openat(task_dir_fd, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (t->files[i] < 0 || fstat(t->files[i], &st) < 0 || st.st_size <= t->shown[i])
-		return false;
-	clear_spinner(t);
-	if (st.st_size - t->shown[i] > CATCH_UP_MAX) {
-		fprintf(stderr, "\n[%lld bytes are not shown here]\n",
-		        (long long)(st.st_size - t->shown[i] - CATCH_UP_KEEP));
-		t->shown[i] = st.st_size - CATCH_UP_KEEP;
-	}
-	while (budget > 0 && (n = pread(t->files[i], bytes, sizeof(bytes), t->shown[i])) > 0) {
+	while (budget > 0 &&
+	       (n = pread(t->files[i], bytes, sizeof(bytes), t->shown[i] - shift)) > 0) {
 		t->shown[i] += n;
 		budget -= (size_t)n < budget ? (size_t)n : budget;
-		if (fd_write_all(i == 0 ? STDOUT_FILENO : STDERR_FILENO, bytes, (size_t)n) < 0)
+		if (fd_write_all(to, bytes, (size_t)n) < 0)
 			return false;
 	}
 	return n > 0;
 }
 
-bool terminal_follow(struct terminal *t, int task_dir_fd, bool last, int64_t now_ms)
+/* Whether there is a file for this stream, and it has more than was shown. */
+static bool has_more(struct terminal *t, int i, int task_dir_fd, off_t *ret_size)
 {
-	bool more;
+	static const char *const names[2] = {"out", "err"};
+	struct stat st;
 
-	if (!t->live)
+	if (!output_mode_shows(t->mode, i))
 		return false;
+	if (t->files[i] < 0 && task_dir_fd >= 0)
+		t->files[i] = fd_open_regular(task_dir_fd, names[i]);
+	if (t->files[i] < 0 || fstat(t->files[i], &st) < 0)
+		return false;
+	*ret_size = st.st_size;
+	return true;
+}
+
+bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms)
+{
+	bool more = false;
+	off_t size, data;
+
 	t->last_output = now_ms;
-	more = follow_one(t, 0, task_dir_fd, last);
-	return follow_one(t, 1, task_dir_fd, last) || more;
+	for (int i = 0; t->live && i < 2; i++) {
+		if (!has_more(t, i, task_dir_fd, &size) || size <= t->shown[i])
+			continue;
+		clear_spinner(t);
+		if (size - t->shown[i] > CATCH_UP_MAX)
+			skip_to(t, i, size - CATCH_UP_KEEP);
+		data = lseek(t->files[i], t->shown[i],
+		             SEEK_DATA); /* past the cap there is a hole */
+		if (data > 0)
+			skip_to(t, i, data);
+		more |= copy_bytes(t, i, 0, STEP_BYTES);
+	}
+	return more;
+}
+
+void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keeper_stream *streams)
+{
+	off_t size, shift, end;
+
+	for (int i = 0; t->live && i < 2; i++) {
+		if (!has_more(t, i, task_dir_fd, &size))
+			continue;
+		clear_spinner(t);
+		/* The middle that was dropped is gone from the file, too, and the rest moved up. */
+		shift = streams ? (off_t)streams[i].dropped_bytes : 0;
+		end = size + shift;
+		if (shift > 0)
+			skip_to(t, i, (off_t)streams[i].dropped_at + shift);
+		if (end - t->shown[i] > CATCH_UP_MAX)
+			skip_to(t, i, end - CATCH_UP_KEEP);
+		(void)copy_bytes(t, i, shift, SIZE_MAX);
+	}
 }
 
 void terminal_tick(struct terminal *t, int64_t now_ms)

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "engine/request.h"
 
+struct keeper_stream;
 struct result;
 
 struct terminal {
@@ -15,17 +17,20 @@ struct terminal {
 	bool fancy;  /* colour and spinner */
 	bool spinning;
 	int64_t started, last_output;
+	enum output_mode mode;
 	int files[2];
-	off_t shown[2];
+	off_t shown[2]; /* offsets in the streams */
 };
 
 /* Looks at the environment and at standard output and error. */
-void terminal_init(struct terminal *t, bool wanted, bool quiet);
+void terminal_init(struct terminal *t, bool wanted, bool quiet, enum output_mode mode);
 void terminal_done(struct terminal *t);
 
 void terminal_begin(struct terminal *t, const char *description, int64_t now_ms);
-/* Shows a part of what has come into the files of the task's directory; all of it at the LAST call,
- * where a flood is left out up to its end. Whether there is more to show. */
-bool terminal_follow(struct terminal *t, int task_dir_fd, bool last, int64_t now_ms);
+/* Shows a part of what has come into the files of the task's directory. Whether there is more. */
+bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms);
+/* The command has ended: shows the rest. The files are now as STREAMS tells, or NULL: as they were.
+ */
+void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keeper_stream *streams);
 void terminal_tick(struct terminal *t, int64_t now_ms); /* the spinner; call every 80 ms or so */
 void terminal_end(struct terminal *t, const struct result *r);

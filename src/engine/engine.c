@@ -41,6 +41,22 @@ struct engine_run {
 	struct error refusal;     /* why it did not start */
 };
 
+bool output_mode_shows(enum output_mode mode, int stream)
+{
+	switch (mode) {
+	case OUTPUT_SEPARATE:
+		return true;
+	case OUTPUT_MERGED:
+	case OUTPUT_STDOUT:
+		return stream == 0;
+	case OUTPUT_STDERR:
+		return stream == 1;
+	case OUTPUT_MODE_MAX:
+		break;
+	}
+	return false;
+}
+
 const char *output_mode_name(enum output_mode mode)
 {
 	return mode_names[mode];

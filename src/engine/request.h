@@ -41,5 +41,7 @@ struct engine_settings {
 
 extern const struct engine_settings engine_settings_default;
 
+/* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */
+bool output_mode_shows(enum output_mode mode, int stream);
 const char *output_mode_name(enum output_mode mode);
 int output_mode_parse(const char *name, enum output_mode *ret_mode);

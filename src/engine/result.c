@@ -30,18 +30,7 @@ static void __attribute__((format(printf, 2, 3))) notice(struct result *r, const
 
 bool result_shows(const struct result *r, int stream)
 {
-	switch (r->output_mode) {
-	case OUTPUT_SEPARATE:
-		return true;
-	case OUTPUT_MERGED:
-	case OUTPUT_STDOUT:
-		return stream == 0;
-	case OUTPUT_STDERR:
-		return stream == 1;
-	case OUTPUT_MODE_MAX:
-		break;
-	}
-	return false;
+	return output_mode_shows(r->output_mode, stream);
 }
 
 /* Why a start failed, in the words of somebody who typed the command. */
