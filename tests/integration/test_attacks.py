@@ -1,0 +1,128 @@
+"""What a command, or a careless caller, can do to the processes and files around it.
+
+Each of these once made nacre wait, lose a result, or leave something alive.
+"""
+import fcntl
+import os
+import resource
+import signal
+import struct
+import termios
+import unittest
+
+from helpers import PYTHON, NacreTest, is_alive, wait_until
+
+# The first thread ends, the second ignores SIGTERM and goes on: /proc shows a zombie.
+HEADLESS = """
+import ctypes, os, signal, threading, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+threading.Thread(target=lambda: time.sleep(1000)).start()
+open('pid', 'w').write(str(os.getpid()) + chr(10))
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def unread(fd):
+    """How many bytes wait in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0]
+
+
+class Survival(NacreTest):
+    def test_a_process_whose_first_thread_has_ended_is_killed(self):
+        result = self.run_json("--timeout", "1s", "--grace", "100ms", "--", PYTHON, "-c", HEADLESS)
+        self.assertTrue(result["timed_out"])
+        self.assertEqual(result["killed"], 1)
+        self.assertFalse(is_alive(int((self.work / "pid").read_text())))
+
+    def test_an_init_without_descriptors_still_ends_the_command(self):
+        result = self.run_json("--timeout", "1s", "--grace", "100ms", "-c",
+                               "echo $$ >pid; prlimit --pid $PPID --nofile=2:2; exec sleep 1000")
+        self.assertTrue(result["timed_out"])
+        self.assertFalse(is_alive(int((self.work / "pid").read_text())))
+
+    def test_a_stopped_init_is_replaced_by_its_keeper(self):
+        nacre = self.start("--json", "--timeout", "300ms", "--grace", "100ms", "-c",
+                           "echo $$ >pid; kill -STOP $PPID; exec sleep 1000")
+        done = self.finish(nacre)
+        self.assertEqual(done.code, 124)
+        self.assertFalse(is_alive(int((self.work / "pid").read_text())))
+
+
+class Planted(NacreTest):
+    """The command runs as the same user and can reach its own task's directory."""
+
+    def test_a_fifo_in_place_of_the_state_does_not_hold_the_keeper(self):
+        result = self.run_json("-c", f"mkfifo {self.state}/tasks/*/.state.json.new; echo ok")
+        self.assertEqual(result["stdout"], "ok\n")
+
+    def test_a_fifo_in_place_of_an_order_does_not_hold_the_sweep(self):
+        planted = self.state / "tasks" / "bash-0000000000000000"
+        self.run_json("--", "true")
+        planted.mkdir()
+        os.mkfifo(planted / "spec.json")
+        result = self.run_json("--state-cap", "1", "--truncate", "tail:5", "-c", "seq 1000")
+        self.assertTrue(result["truncated"])
+
+    def test_a_fifo_in_place_of_the_output_does_not_hold_nacre(self):
+        nacre = self.start("--json", "-c", f"echo x; cd {self.state}/tasks/*; "
+                           "until [ -s out ]; do sleep 0.01; done; rm out; mkfifo out; "
+                           f"echo r >{self.work}/ready; sleep 1000")
+        self.wait_for_file(self.work / "ready")
+        os.kill(self.find("nacre-keeper", nacre.pid).pid, signal.SIGKILL)
+        self.assertEqual(self.finish(nacre).code, 125)
+
+    def test_a_link_in_place_of_the_output_is_not_followed(self):
+        secret = self.work / "secret"
+        secret.write_text("do not show\n")
+        nacre = self.start("--json", "-c", f"echo x; cd {self.state}/tasks/*; "
+                           f"until [ -s out ]; do sleep 0.01; done; ln -sf {secret} out; "
+                           f"echo r >{self.work}/ready; sleep 1000")
+        self.wait_for_file(self.work / "ready")
+        os.kill(self.find("nacre-keeper", nacre.pid).pid, signal.SIGKILL)
+        done = self.finish(nacre)
+        self.assertEqual(done.code, 125)
+        self.assertNotIn(b"do not show", done.out)
+        self.assertEqual(secret.read_text(), "do not show\n")
+
+
+class Callers(NacreTest):
+    def test_a_signal_at_the_end_does_not_hide_the_result(self):
+        for _ in range(40):
+            nacre = self.start("-c", "exit 3")
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+                if nacre.poll() is None:
+                    nacre.send_signal(number)
+            code = self.finish(nacre).code
+            # Its own end, or ours; before the signals are taken they end nacre itself.
+            self.assertIn(code, (3, 129, 130, 131, 143, -signal.SIGTERM, -signal.SIGINT,
+                                 -signal.SIGHUP, -signal.SIGQUIT))
+
+    def test_a_standard_output_that_does_not_block_gets_everything(self):
+        ours, theirs = os.pipe()
+        fcntl.fcntl(theirs, fcntl.F_SETFL, os.O_NONBLOCK)
+        nacre = self.start("--truncate", "all", "-c", "seq 50000", stdout=theirs)
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as file:
+            out = file.read()
+        self.assertEqual(nacre.wait(), 0)
+        self.assertEqual(out, b"".join(b"%d\n" % i for i in range(1, 50001)))
+
+    def test_a_caller_who_may_write_no_file_gets_the_result(self):
+        def no_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        done = self.finish(self.start("-c", "exit 3", preexec_fn=no_files))
+        self.assertEqual(done.code, 3)
+
+    def test_a_reader_who_stops_reading_can_end_nacre(self):
+        ours, theirs = os.pipe()
+        nacre = self.start("--truncate", "all", "-c", "seq 100000", stdout=theirs)
+        os.close(theirs)
+        wait_until("the pipe to its reader is full", lambda: unread(ours) >= 65536)
+        nacre.send_signal(signal.SIGTERM)
+        self.assertEqual(nacre.wait(30), -signal.SIGTERM)
+        os.close(ours)
+
+
+if __name__ == "__main__":
+    unittest.main()
