@@ -7,6 +7,8 @@ BUILD  = build
 WERROR = false
 PREFIX = $(or $(prefix),/usr/local)
 TIME   = 60
+LINES  = 10000
+SEED   = 1
 NINJA  = ninja -C $(BUILD) $(if $(filter-out 0,$(V)),-v)
 TESTS  = $(if $(shell pkg-config --exists cmocka 2>/dev/null && echo yes),true,false)
 ASAN   = b_sanitize=address,undefined b_lundef=false tests=true werror=$(WERROR)
@@ -20,7 +22,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: all setup run test check-fast asan bench fuzz lint coverage fresh install clean help
+.PHONY: all setup run test check-fast asan bench fuzz differential lint coverage fresh install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -67,6 +69,11 @@ fuzz:
 	tools/setup fuzz
 	tools/fuzz $(BUILD)-fuzz $(TIME)
 
+# Generated lines, analysed and run under real bash; what disagrees is printed as JSON.
+differential: all
+	tools/setup test
+	NACRE=$(BUILD)/nacre tests/differential/run --lines $(LINES) --seed $(SEED)
+
 lint:
 	tools/setup test lint
 	tools/lint $(BUILD)
@@ -96,6 +103,7 @@ help:
 	echo "make asan               all tests, with sanitizers only"
 	echo "make bench              measure against other ways to run a command"
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
+	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"
 	echo "make fresh              'make run' and 'make test' in a fresh Debian 12 (root)"

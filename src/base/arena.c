@@ -55,33 +55,44 @@ void arena_reset(struct arena *a)
 	if (keep) {
 		free_blocks(keep->next);
 		keep->next = NULL;
-		memset(keep->bytes, 0, keep->used);
 		keep->used = 0;
 	}
 	a->total = keep ? keep->capacity : 0;
 	a->failed = false;
 }
 
-void *arena_alloc(struct arena *a, size_t n)
+/* A new block with room for N bytes, in front; NULL: no memory, or too much. */
+static struct block *add_block(struct arena *a, size_t n)
+{
+	size_t capacity = n > BLOCK_BYTES ? n : BLOCK_BYTES;
+	struct block *b;
+
+	if (capacity > a->max || a->total > a->max - capacity)
+		return NULL;
+	b = malloc(sizeof(*b) + capacity);
+	if (!b)
+		return NULL;
+	b->used = 0;
+	b->capacity = capacity;
+	b->next = a->blocks;
+	a->blocks = b;
+	a->total += capacity;
+	return b;
+}
+
+/* Not zeroed: a block is used again after a reset. */
+static inline char *take(struct arena *a, size_t n)
 {
 	struct block *b = a->blocks;
-	size_t capacity;
-	void *p;
+	char *p;
 
 	if (a->failed || n > SIZE_MAX / 2)
 		goto fail;
 	n = (n + ALIGN - 1) / ALIGN * ALIGN;
 	if (!b || b->capacity - b->used < n) {
-		capacity = n > BLOCK_BYTES ? n : BLOCK_BYTES;
-		if (capacity > a->max || a->total > a->max - capacity)
-			goto fail;
-		b = calloc(1, sizeof(*b) + capacity);
+		b = add_block(a, n);
 		if (!b)
 			goto fail;
-		b->capacity = capacity;
-		b->next = a->blocks;
-		a->blocks = b;
-		a->total += capacity;
 	}
 	p = b->bytes + b->used;
 	b->used += n;
@@ -89,6 +100,13 @@ void *arena_alloc(struct arena *a, size_t n)
 fail:
 	a->failed = true;
 	return NULL;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	void *p = take(a, n);
+
+	return p ? memset(p, 0, n) : NULL;
 }
 
 void *arena_alloc_array(struct arena *a, size_t size, size_t n)
@@ -102,10 +120,13 @@ void *arena_alloc_array(struct arena *a, size_t size, size_t n)
 
 char *arena_strndup(struct arena *a, const char *bytes, size_t n)
 {
-	char *copy = arena_alloc(a, n < SIZE_MAX ? n + 1 : n);
+	char *copy = take(a, n < SIZE_MAX ? n + 1 : n);
 
-	if (copy && n)
+	if (!copy)
+		return NULL;
+	if (n)
 		memcpy(copy, bytes, n);
+	copy[n] = '\0';
 	return copy;
 }
 

@@ -160,6 +160,7 @@ static void the_command_gets_input_directory_and_environment_and_nothing_else(vo
 	scoped(fd_closep) int leak = open("/dev/null", O_RDONLY); /* inherited by mistake */
 	int ends[2];
 
+	assert_true(leak >= 0);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	assert_int_equal(write(ends[1], "input\n", 6), 6);
 	c.stdin_fd = ends[0];

@@ -243,15 +243,15 @@ int tree_count(pid_t root)
  * process group, and a signal to a group reaches all members at once. Groups are left out while
  * they are small: the number of a group that ends could come to name another one, that of a crowd
  * cannot. */
-static void stop_crowds(const struct census *c, pid_t root, size_t crowd)
+static void stop_crowds(const struct census *c, size_t crowd)
 {
-	pid_t group = 0;
+	pid_t group = 0, own = getpgrp(); /* we would stop ourselves */
 	size_t members = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct entry *e = &c->entries[i];
 
-		if (!e->inside || is_dead(e) || e->group <= 1 || e->group == root)
+		if (!e->inside || is_dead(e) || e->group <= 1 || e->group == own)
 			continue;
 		if (e->group != group) {
 			group = e->group;
@@ -271,7 +271,7 @@ static int stop_pass(int proc_fd, pid_t root, size_t crowd)
 	r = census_take(proc_fd, root, &c);
 	if (r < 0)
 		return r;
-	stop_crowds(&c, root, crowd);
+	stop_crowds(&c, crowd);
 	for (size_t i = 0; i < c.count; i++) {
 		const struct entry *e = &c.entries[i];
 

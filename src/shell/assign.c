@@ -3,11 +3,11 @@
  */
 #include "shell/reader.h"
 
-/* Whether the bytes have one that would end a word. */
-static bool has_meta(const struct shell_reader *r, uint32_t from, uint32_t to)
+/* Whether the text has an unquoted character that would end a word. */
+static bool has_meta(struct shell_reader *r, uint32_t from, uint32_t to)
 {
-	for (; from < to; from++)
-		if (shell_is(r->s[from], CLASS_META))
+	while (from < to)
+		if (shell_is(r->s[from], CLASS_META) || !shell_measure_one(r, &from))
 			return true;
 	return false;
 }
@@ -163,6 +163,17 @@ static struct shell_word *read_array(struct shell_reader *r)
 	word->parts = part;
 	word->range = part->range;
 	return word;
+}
+
+bool shell_at_subscript(struct shell_reader *r)
+{
+	uint32_t p;
+
+	if (!shell_is_name_start(shell_peek(r)))
+		return false;
+	for (p = r->pos; shell_is(shell_at(r, p), CLASS_NAME);)
+		p = shell_after(r, p);
+	return shell_at(r, p) == '[';
 }
 
 struct shell_assign *shell_read_assign(struct shell_reader *r, bool argument)

@@ -54,7 +54,7 @@ static void name_written(struct shell_pass *p, const struct shell_fact_word *w, 
 	pass_write(p, name, PASS_WORTH_OTHER);
 	v = pass_variable(p, name);
 	if (v && (array || name.len < w->text.len))
-		v->array = true;
+		v->array = v->indexed = true;
 	pass_assigned(p, name, &any, w->range);
 }
 
@@ -237,17 +237,24 @@ static void test(struct shell_pass *p, const struct pass_call *call)
 
 static void let(struct shell_pass *p, const struct pass_call *call)
 {
+	size_t sure = p->sure_count;
+
+	/* All words are expanded before the first is evaluated. */
 	for (size_t i = 1; i < call->word_count; i++) {
 		const struct shell_fact_word *w = &call->words[i];
 
 		if (pass_word_known(w))
-			pass_arith_text(p, w->text, w->range);
-		else if (w->node && w->kind == SHELL_VALUE_ONE)
+			continue;
+		if (w->node && w->kind == SHELL_VALUE_ONE)
 			pass_arith(p, w->node);
 		else
 			pass_opaque(p, w->range, "an expression that is not known is evaluated",
 			            "eval-arith");
+		p->sure_count = sure;
 	}
+	for (size_t i = 1; i < call->word_count; i++)
+		if (pass_word_known(&call->words[i]))
+			pass_arith_text(p, call->words[i].text, call->words[i].range);
 }
 
 static void unset_name(struct shell_pass *p, const struct shell_fact_word *w)
@@ -499,13 +506,13 @@ bool pass_builtin(struct shell_pass *p, const struct pass_call *call)
 	if (pass_declare(p, call))
 		return true;
 	for (size_t i = 0; i < array_size(own); i++) {
-		if (strcmp(own[i].name, name) == 0) {
+		if (shell_name_is(own[i].name, name)) {
 			own[i].run(p, call);
 			return true;
 		}
 	}
 	for (size_t i = 0; i < array_size(rules); i++) {
-		if (strcmp(rules[i].name, name) == 0) {
+		if (shell_name_is(rules[i].name, name)) {
 			run_rule(p, call, &rules[i]);
 			if (strcmp(name, "enable") == 0)
 				enabled(p, call);

@@ -97,23 +97,13 @@ static bool read_for_arith(struct shell_reader *r, struct shell_command *c)
 		return false;
 	if (shell_at(r, close + 1) != ')')
 		return shell_unexpected(r);
-	for (uint32_t p = r->pos, level = 0; p < close; p++) {
-		char ch = r->s[p];
-
-		/* bash skips quotes and expansions here; a semicolon in one is rare. */
-		if ((ch == '$' && (shell_at(r, p + 1) == '(' || shell_at(r, p + 1) == '{')) ||
-		    ch == '`' || ch == '"' || ch == '\'' || ch == '\\') {
-			if (memchr(r->s + p, ';', close - p))
-				return shell_fail(r, SHELL_UNSUPPORTED, start, close,
-				                  "expansion in for ((");
-			break;
-		}
-		level += ch == '(';
-		level -= ch == ')';
-		if (ch == ';' && n < 2)
-			ends[n++] = p;
-		else if (ch == ';')
+	for (uint32_t p = r->pos; p < close;) {
+		if (r->s[p] == ';' && n == 2)
 			return shell_fail(r, SHELL_ERROR, p, p + 1, "unexpected token");
+		if (r->s[p] == ';')
+			ends[n++] = p;
+		if (!shell_measure_one(r, &p))
+			return false;
 	}
 	if (n < 2)
 		return shell_fail(r, SHELL_ERROR, start, close, "arithmetic expression required");
@@ -289,12 +279,14 @@ static bool read_paren(struct shell_reader *r, struct shell_command *c)
 		shell_take(r, "((");
 		if (!shell_measure(r, '(', ')', &close))
 			return false;
-		if (shell_at(r, close + 1) == ')') { /* a continuation would part them */
+		if (shell_at(r, close + 1) == ')') {
 			c->kind = SHELL_ARITH;
 			c->arith = shell_read_arith(r, close);
 			r->pos = close + 2;
 			return c->arith != NULL;
 		}
+		if (shell_at(r, shell_after(r, close)) == ')')
+			return shell_fail(r, SHELL_UNSUPPORTED, start, close, "continuation in ))");
 		r->pos = start;
 	}
 	c->kind = SHELL_SUBSHELL;

@@ -32,13 +32,14 @@ struct reading {
 	size_t found_count;
 	const struct shell_fact_word *operands[OPERAND_MAX];
 	size_t operand_count;
-	bool equals; /* a word -X=Y */
-	bool many;   /* an unknown number of words */
+	bool equals;                          /* a word -X=Y */
+	bool many;                            /* an unknown number of words */
+	uint64_t hit[KNOWLEDGE_ROW_MAX / 64]; /* rows that could match */
 };
 
 static bool text_is(struct shell_text t, const char *s)
 {
-	return strlen(s) == t.len && memcmp(t.bytes, s, t.len) == 0;
+	return t.len && t.bytes[0] == s[0] && strlen(s) == t.len && memcmp(t.bytes, s, t.len) == 0;
 }
 
 static bool known(const struct shell_fact_word *w)
@@ -68,52 +69,67 @@ static void record(struct reading *r, const struct knowledge_item *item, bool ma
 		f->value = *value;
 }
 
-/* Calls for each option item whose name is the N bytes; *ret_value is the most greedy of them. */
-static size_t record_all(struct reading *r, const char *name, size_t n, bool maybe,
-                         const struct shell_fact_word *glued, const struct shell_fact_word *next,
-                         bool *ret_takes_next)
+static void hit(struct reading *r, size_t row)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < r->known->count; i++) {
-		const struct knowledge_row *row = &r->known->rows[i];
-
-		for (size_t k = 0; k < row->count; k++) {
-			const struct knowledge_item *item = &row->items[k];
-			bool whole = item->kind == KNOWLEDGE_OPTION && strlen(item->name) == n &&
-			             memcmp(item->name, name, n) == 0;
-
-			/* A beginning of a long option may mean another one that is not listed. */
-			bool part = item->kind == KNOWLEDGE_OPTION && n > 2 && !whole &&
-			            item->name[1] == '-' && strncmp(item->name, name, n) == 0;
-
-			if (!whole && !part)
-				continue;
-			count++;
-			if (item->value == SHELL_OPTION_VALUE && !glued && next) {
-				record(r, item, maybe || part, next);
-				*ret_takes_next = true;
-			} else {
-				record(r, item, maybe || part,
-				       item->value == SHELL_OPTION_FLAG ? NULL : glued);
-			}
-		}
-	}
-	return count;
+	r->hit[row / 64] |= UINT64_C(1) << row % 64;
 }
 
-/* Whether the letter takes the rest of the cluster. */
-static bool takes_value(const struct reading *r, const char *name)
+/* The first entry of a sorted list whose key is not less. */
+static const struct knowledge_index *index_from(const struct knowledge_index *list, size_t count,
+                                                unsigned key)
 {
-	for (size_t i = 0; i < r->known->count; i++)
-		for (size_t k = 0; k < r->known->rows[i].count; k++) {
-			const struct knowledge_item *item = &r->known->rows[i].items[k];
+	while (count) {
+		size_t half = count / 2;
 
-			if (item->kind == KNOWLEDGE_OPTION && strcmp(item->name, name) == 0 &&
-			    item->value != SHELL_OPTION_FLAG)
-				return true;
+		if (list[half].key < key) {
+			list += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
 		}
-	return false;
+	}
+	return list;
+}
+
+struct options { /* what the option items of one name have in common */
+	size_t count;
+	bool takes_next;  /* one of them took the next word as its value */
+	bool takes_value; /* one of them takes a value, glued or not */
+};
+
+/* Records every option item whose name is the N bytes, or begins with them and is long. */
+static struct options record_all(struct reading *r, const char *name, size_t n, bool maybe,
+                                 const struct shell_fact_word *glued,
+                                 const struct shell_fact_word *next)
+{
+	const struct knowledge_command *c = r->known;
+	const struct knowledge_index *end = c->index + c->option_count;
+	unsigned key = knowledge_option_key(name, n);
+	struct options o = {0};
+
+	for (const struct knowledge_index *i = index_from(c->index, c->option_count, key);
+	     i < end && i->key == key; i++) {
+		const struct knowledge_item *item = &c->rows->items[i->item];
+		bool part;
+
+		if (strncmp(item->name, name, n) != 0)
+			continue;
+		/* A beginning of a long option may mean another one that is not listed. */
+		part = item->name[n] != '\0';
+		if (part && (n < 3 || item->name[1] != '-'))
+			continue;
+		o.count++;
+		o.takes_value |= item->value != SHELL_OPTION_FLAG;
+		hit(r, i->row);
+		if (item->value == SHELL_OPTION_VALUE && !glued && next) {
+			record(r, item, maybe || part, next);
+			o.takes_next = true;
+		} else {
+			record(r, item, maybe || part,
+			       item->value == SHELL_OPTION_FLAG ? NULL : glued);
+		}
+	}
+	return o;
 }
 
 /* -abc; returns how many words behind it are values. OLD: tar's way, values follow in order. */
@@ -130,12 +146,12 @@ static size_t read_cluster(struct reading *r, size_t at, size_t from, bool old)
 		struct shell_fact_word glued = tail(w, i + 1 < w->text.len ? i + 1 : w->text.len);
 		const struct shell_fact_word *next =
 			at + 1 + taken < c->word_count ? &c->words[at + 1 + taken] : NULL;
-		bool takes_next = false;
+		struct options o = record_all(r, name, 2, !sure, more ? &glued : NULL, next);
 
-		if (!record_all(r, name, 2, !sure, more ? &glued : NULL, next, &takes_next))
+		if (!o.count)
 			sure = false;
-		taken += takes_next;
-		if (takes_value(r, name) && !old)
+		taken += o.takes_next;
+		if (o.takes_value && !old)
 			break;
 	}
 	return taken;
@@ -150,18 +166,17 @@ static size_t read_long(struct reading *r, size_t at)
 	size_t n = equals ? (size_t)(equals - w->text.bytes) : w->text.len;
 	struct shell_fact_word glued = tail(w, equals ? n + 1 : w->text.len);
 	const struct shell_fact_word *next = at + 1 < c->word_count ? &c->words[at + 1] : NULL;
-	bool takes_next = false;
+	struct options o;
 
 	r->equals |= equals != NULL && w->text.bytes[1] != '-';
-	if (!record_all(r, w->text.bytes, n, !known(w) && !equals, equals ? &glued : NULL, next,
-	                &takes_next) &&
-	    w->text.bytes[1] != '-' && n > 2) {
+	o = record_all(r, w->text.bytes, n, !known(w) && !equals, equals ? &glued : NULL, next);
+	if (!o.count && w->text.bytes[1] != '-' && n > 2) {
 		/* -oFILE where clusters are not known */
 		struct shell_fact_word rest = tail(w, 2);
 
-		record_all(r, w->text.bytes, 2, true, &rest, NULL, &takes_next);
+		record_all(r, w->text.bytes, 2, true, &rest, NULL);
 	}
-	return takes_next ? 1 : 0;
+	return o.takes_next ? 1 : 0;
 }
 
 static bool is_option(const struct shell_fact_word *w)
@@ -173,14 +188,12 @@ static bool is_option(const struct shell_fact_word *w)
 static void read_words(struct reading *r)
 {
 	const struct shell_fact_command *c = r->command;
-	bool old = strcmp(r->known->name, "tar") == 0 || strcmp(r->known->name, "ar") == 0;
+	bool old = shell_name_is(r->known->name, "tar") || shell_name_is(r->known->name, "ar");
 	bool ended = false;
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		const struct shell_fact_word *w = &c->words[i];
 
-		if (!known(w) && !ended && (!w->text.len || w->text.bytes[0] == '-'))
-			r->command->open = true;
 		if (w->kind == SHELL_VALUE_MANY)
 			r->many = true;
 		if (known(w) && text_is(w->text, "--") && !ended)
@@ -277,7 +290,7 @@ static bool first_is_script(const struct reading *r)
 		    strcmp(r->found[i].item->name, "--file") == 0)
 			return false;
 	for (size_t i = 0; i < array_size(names); i++)
-		if (strcmp(r->known->name, names[i]) == 0)
+		if (shell_name_is(r->known->name, names[i]))
 			return true;
 	return false;
 }
@@ -520,23 +533,73 @@ static bool row_matches(const struct reading *r, const struct knowledge_row *row
 	return best != MATCH_NO;
 }
 
+/* The rows that the key leads to may match. */
+static void reach(struct reading *r, const struct knowledge_index *list, size_t count, unsigned key)
+{
+	const struct knowledge_index *end = list + count;
+
+	for (list = index_from(list, count, key); list < end && list->key == key; list++)
+		hit(r, list->row);
+}
+
+/* The rows that options have led to are known; adds all others that could match. */
+static void reach_all(struct reading *r)
+{
+	const struct knowledge_command *c = r->known;
+	const struct knowledge_index *subs = c->index + c->option_count;
+	const struct knowledge_index *needs = subs + c->sub_count;
+
+	reach(r, needs, c->need_count, KNOWLEDGE_NEED_NOTHING);
+	if (r->command->assign_count)
+		reach(r, needs, c->need_count, KNOWLEDGE_NEED_ENV);
+	if (r->found_count || sub_matches(r, "config") != MATCH_NO)
+		reach(r, needs, c->need_count, KNOWLEDGE_NEED_CONFIG);
+	if (!r->operand_count)
+		return;
+	reach(r, needs, c->need_count, KNOWLEDGE_NEED_OPERAND);
+	if (!known(r->operands[0]))
+		reach(r, needs, c->need_count, KNOWLEDGE_NEED_SUB);
+	else
+		reach(r, subs, c->sub_count,
+		      knowledge_sub_key(r->operands[0]->text.bytes, r->operands[0]->text.len));
+}
+
+static int add_does(struct arena *arena, struct shell_fact_command *command,
+                    const struct shell_fact_does *one)
+{
+	struct shell_fact_does *list =
+		arena_new_array(arena, struct shell_fact_does, command->does_count + 1);
+
+	if (!list)
+		return -ENOMEM;
+	if (command->does_count)
+		memcpy(list, command->does, command->does_count * sizeof(*list));
+	list[command->does_count++] = *one;
+	command->does = list;
+	return 0;
+}
+
 static int apply(struct arena *arena, struct shell_fact_command *command,
                  const struct knowledge_command *rows)
 {
-	struct reading r = {.command = command, .known = rows};
-	struct shell_fact_does one, *list;
+	struct reading r; /* large, and filled only as far as it is used */
+	struct shell_fact_does one;
 
+	r.command = command;
+	r.known = rows;
+	r.found_count = r.operand_count = 0;
+	r.equals = r.many = false;
+	memset(r.hit, 0, sizeof(r.hit));
 	read_words(&r);
-	for (size_t i = 0; i < rows->count; i++) {
-		if (!row_matches(&r, &rows->rows[i], &one))
-			continue;
-		list = arena_new_array(arena, struct shell_fact_does, command->does_count + 1);
-		if (!list)
-			return -ENOMEM;
-		if (command->does_count)
-			memcpy(list, command->does, command->does_count * sizeof(*list));
-		list[command->does_count++] = one;
-		command->does = list;
+	reach_all(&r);
+	for (size_t i = 0; i < array_size(r.hit); i++) {
+		for (uint64_t left = r.hit[i]; left; left &= left - 1) {
+			size_t row = i * 64 + (size_t)__builtin_ctzll(left);
+
+			if (row_matches(&r, &rows->rows[row], &one) &&
+			    add_does(arena, command, &one) < 0)
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -553,7 +616,7 @@ static const char *other_name(const char *name)
 	};
 
 	for (size_t i = 0; i < array_size(names); i++)
-		if (strcmp(names[i][0], name) == 0)
+		if (shell_name_is(names[i][0], name))
 			return names[i][1];
 	return NULL;
 }

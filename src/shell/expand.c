@@ -30,16 +30,16 @@ static bool remember(struct shell_reader *r, uint32_t start, struct shell_list *
 
 /* What a substitution must not see of its surroundings, and must not leave behind. */
 struct outside {
-	bool in_substitution, after_compound, in_pipe;
+	bool in_substitution, after_compound, in_pipe, in_heredoc;
 	struct heredoc *heredocs, **heredocs_tail;
 };
 
 static void go_inside(struct shell_reader *r, struct outside *o)
 {
-	*o = (struct outside){r->in_substitution, r->after_compound, r->in_pipe, r->heredocs,
-	                      r->heredocs_tail};
+	*o = (struct outside){r->in_substitution, r->after_compound, r->in_pipe,
+	                      r->in_heredoc,      r->heredocs,       r->heredocs_tail};
 	r->in_substitution = true;
-	r->after_compound = r->in_pipe = false;
+	r->after_compound = r->in_pipe = r->in_heredoc = false;
 	r->heredocs = NULL;
 	r->heredocs_tail = &r->heredocs;
 }
@@ -52,6 +52,7 @@ static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t
 	r->in_substitution = o->in_substitution;
 	r->after_compound = o->after_compound;
 	r->in_pipe = o->in_pipe;
+	r->in_heredoc = o->in_heredoc;
 	r->heredocs = o->heredocs;
 	r->heredocs_tail = r->heredocs ? o->heredocs_tail : &r->heredocs;
 	return shell_ok(r);
@@ -147,6 +148,10 @@ static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double)
 	q = shell_after(r, *p);
 	next = shell_at(r, q);
 	*p = q;
+	if (next == '$') { /* $$, which does not begin another expansion */
+		(*p)++;
+		return true;
+	}
 	if (next == '\'' && !in_double) {
 		for (q++; shell_at(r, q) && r->s[q] != '\'';)
 			q += r->s[q] == '\\' && q + 1 < r->end ? 2 : 1;
@@ -200,6 +205,15 @@ static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, 
 	}
 	(*p)++;
 	shell_leave(r);
+	return true;
+}
+
+bool shell_measure_one(struct shell_reader *r, uint32_t *p)
+{
+	r->measuring++;
+	if (!measure_one(r, p, false))
+		return false;
+	r->measuring--;
 	return true;
 }
 
@@ -444,6 +458,9 @@ bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool i
 			return read_bracket_arith(r, list, start);
 		return read_bare_param(r, list, start);
 	}
+	/* Backticks are printed as $( ), which would turn this into $$. */
+	if (c == '`' && quote == SHELL_QUOTE_NONE)
+		return shell_fail(r, SHELL_UNSUPPORTED, start, next + 1, "$ before a backtick");
 	r->pos++;
 	shell_literal_put(r, list, quote, start, "$", 1);
 	return true;

@@ -5,19 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/arena.h"
-#include "base/utf8.h"
 #include "shell/knowledge.h"
 #include "shell/pass.h"
-
-bool pass_ok(const struct shell_pass *p)
-{
-	return !p->error && !p->full;
-}
-
-struct shell_range pass_range(const struct shell_pass *p, struct shell_range range)
-{
-	return p->nested ? p->nested_at : range;
-}
 
 void *pass_alloc(struct shell_pass *p, size_t size, size_t n)
 {
@@ -60,6 +49,9 @@ struct shell_text pass_text(struct shell_pass *p, const char *bytes, size_t n)
 	}
 	return (struct shell_text){copy, n};
 }
+
+static void add_effect(struct shell_pass *p, struct shell_range range, const char *why, bool opaque,
+                       const char *format, va_list args) __attribute__((format(printf, 5, 0)));
 
 /* The same effect is told once, with the first place it was seen at. */
 static void add_effect(struct shell_pass *p, struct shell_range range, const char *why, bool opaque,
@@ -133,6 +125,21 @@ static void note_word(struct shell_pass *p, const struct shell_fact_word *w)
 		p->dynamic = true;
 }
 
+/* Whether an unknown word may come out as an option. */
+static bool is_open(const struct pass_call *call)
+{
+	for (size_t i = 1; i < call->word_count; i++) {
+		const struct shell_fact_word *w = &call->words[i];
+
+		if (pass_word_known(w) && pass_text_is(w->text, "--"))
+			return false;
+		if (!pass_word_known(w) &&
+		    (!w->text.len || w->text.bytes[0] == '-' || w->kind == SHELL_VALUE_MANY))
+			return true;
+	}
+	return false;
+}
+
 static void note_unknown(struct shell_pass *p, const struct shell_fact_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++)
@@ -156,6 +163,11 @@ struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct 
 
 	if (!pass_ok(p))
 		return NULL;
+	p->words_listed += call->word_count;
+	if (p->words_listed > PASS_WORD_MAX) {
+		p->full = true;
+		return NULL;
+	}
 	c = pass_grow(p, f->commands, sizeof(*c), f->command_count, &p->command_capacity,
 	              SHELL_COMMAND_MAX);
 	if (!c)
@@ -171,6 +183,7 @@ struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct 
 		.redirect_count = call->listed_count,
 		.assigns = call->assigns,
 		.assign_count = call->assign_count,
+		.open = is_open(call),
 		.range = pass_range(p, call->range),
 	};
 	note_unknown(p, c);
@@ -179,14 +192,30 @@ struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct 
 	return c;
 }
 
+/* Whether eight bytes are all of printable ASCII; a rare no may be wrong, a yes never is. */
+static bool is_printable(const char *bytes)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t x;
+
+	memcpy(&x, bytes, sizeof(x));
+	/* The high bit of a byte is set where it is below 0x20, 0x7f, or beyond. */
+	return !(((x - 0x20 * ones) | (x + ones) | x) & 0x80 * ones);
+}
+
 /* Control characters are word characters to bash and invisible to people. */
 static void note_characters(struct shell_pass *p, const struct shell_tree *tree)
 {
 	struct shell_range nowhere = {0, 0};
 
 	for (size_t i = 0; i < tree->text.len; i++) {
-		unsigned char c = (unsigned char)tree->text.bytes[i];
+		unsigned char c;
 
+		while (tree->text.len - i >= 8 && is_printable(tree->text.bytes + i))
+			i += 8;
+		if (i == tree->text.len)
+			break;
+		c = (unsigned char)tree->text.bytes[i];
 		if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
 			pass_effect(p, (struct shell_range){(uint32_t)i, (uint32_t)i + 1},
 			            "control:U+%04X", c);
@@ -211,6 +240,9 @@ static void combine(struct shell_pass *p)
 	if (p->startup && p->bash_starts)
 		pass_opaque(p, all, "a variable tells the shell that starts to run other code",
 		            "startup-code");
+	if (p->shell_named && p->shell_used)
+		pass_opaque(p, all, "SHELL names the program that reads the code",
+		            "shell-variable");
 	if (p->function_stands_in && (p->function_unset || p->posix_mode))
 		pass_opaque(p, all, "a function may be gone when its name is used",
 		            "function-unset");

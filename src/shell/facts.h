@@ -14,7 +14,6 @@
 #include "shell/word.h"
 
 struct arena;
-struct error;
 
 enum shell_facts_status {
 	SHELL_FACTS_STATIC,      /* every word is known */

@@ -142,6 +142,7 @@ static bool read_body(struct shell_reader *r, struct shell_redirect *d, uint32_t
 	shell_parts_init(&parts);
 	if (!shell_sub_reader(r, &sub, text, start, end) || !shell_enter(&sub))
 		return false;
+	sub.in_heredoc = true;
 	/* Ranges inside the body hold as long as nothing was taken out of it. */
 	if (!changed && !r->derived) {
 		sub.derived = false;

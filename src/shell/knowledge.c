@@ -1,12 +1,6 @@
 #include "shell/knowledge.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static int compare(const void *key, const void *item)
-{
-	return strcmp(key, ((const struct knowledge_command *)item)->name);
-}
 
 const struct knowledge_command *knowledge_find(const char *name)
 {
@@ -15,8 +9,14 @@ const struct knowledge_command *knowledge_find(const char *name)
 	/* The name / alone has no base. */
 	if (slash && slash[1])
 		name = slash + 1;
-	return bsearch(name, knowledge_commands, knowledge_command_count,
-	               sizeof(knowledge_commands[0]), compare);
+	for (uint32_t at = shell_name_hash(name);; at++) {
+		uint16_t slot = knowledge_slots.slots[at & knowledge_slots.mask];
+
+		if (!slot)
+			return NULL;
+		if (shell_name_is(knowledge_commands[slot - 1].name, name))
+			return &knowledge_commands[slot - 1];
+	}
 }
 
 const char *knowledge_class_name(enum knowledge_class effect)

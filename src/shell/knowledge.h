@@ -2,6 +2,9 @@
 /*
  * Knowledge: what the options, operands and scripts of ordinary commands can do
  * (data/command-knowledge.tsv and data/command-safe-options.tsv, as constant tables).
+ *
+ * A command like git has fifty rows, and an ordinary line touches two of them. So each command has
+ * an index of its rows by what can make them match, and only those that could are looked at.
  */
 #include "shell/facts.h"
 #include "shell/options.h"
@@ -44,6 +47,17 @@ struct knowledge_item {
 	const char *filter; /* how the value must begin; NULL: any */
 };
 
+/* What can make a row match, beside an option and a sub-command that is known. */
+enum knowledge_need {
+	KNOWLEDGE_NEED_NOTHING, /* it may match whatever the words are */
+	KNOWLEDGE_NEED_OPERAND,
+	KNOWLEDGE_NEED_SUB, /* a sub-command that is not known */
+	KNOWLEDGE_NEED_ENV,
+	KNOWLEDGE_NEED_CONFIG,
+};
+
+#define KNOWLEDGE_ROW_MAX 256 /* of one command */
+
 struct knowledge_row {
 	const struct knowledge_item *items;
 	uint16_t count;
@@ -51,19 +65,41 @@ struct knowledge_row {
 	const char *note;
 };
 
+struct knowledge_index {
+	uint16_t key;  /* knowledge_option_key(), knowledge_sub_key() or enum knowledge_need */
+	uint16_t row;  /* of the command */
+	uint16_t item; /* counted from the first item of the first row */
+};
+
 struct knowledge_command {
 	const char *name;
 	const struct knowledge_row *rows;
+	const struct knowledge_index *index; /* options, sub-commands, needs; each by key */
 	uint16_t count;
+	uint16_t option_count, sub_count, need_count; /* of the index */
 	bool single_dash; /* has options like -exec: words are not clusters */
 };
 
 extern const struct knowledge_command knowledge_commands[]; /* sorted by name */
 extern const size_t knowledge_command_count;
+extern const struct shell_name_slots knowledge_slots;
+
+/* Names that can mean the same option have one key: a long one may be cut behind --x. */
+static inline uint16_t knowledge_option_key(const char *name, size_t n)
+{
+	if (name[1] != '-')
+		return (unsigned char)name[1];
+	return (uint16_t)(0x100 | (n > 2 ? (unsigned char)name[2] : 0));
+}
+
+static inline uint16_t knowledge_sub_key(const char *name, size_t n)
+{
+	return (uint16_t)((n & 0xff) << 8 | (unsigned char)name[0]);
+}
 
 /* By command name or path; NULL: nothing is known about it. */
 const struct knowledge_command *knowledge_find(const char *name);
 const char *knowledge_class_name(enum knowledge_class effect);
 
-/* Fills does and open of the command from its words and assignments. Returns 0 or -ENOMEM. */
+/* Fills does of the command from its words and assignments. Returns 0 or -ENOMEM. */
 int knowledge_apply(struct arena *arena, struct shell_fact_command *command);

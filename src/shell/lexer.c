@@ -174,28 +174,45 @@ bool shell_take(struct shell_reader *r, const char *op)
 	return true;
 }
 
-static const struct {
-	const char *name;
-	enum reserved word;
-} reserved_words[] = {
-	{"if", RESERVED_IF},         {"then", RESERVED_THEN},   {"elif", RESERVED_ELIF},
-	{"else", RESERVED_ELSE},     {"fi", RESERVED_FI},       {"do", RESERVED_DO},
-	{"done", RESERVED_DONE},     {"case", RESERVED_CASE},   {"esac", RESERVED_ESAC},
-	{"while", RESERVED_WHILE},   {"until", RESERVED_UNTIL}, {"for", RESERVED_FOR},
-	{"select", RESERVED_SELECT}, {"in", RESERVED_IN},       {"function", RESERVED_FUNCTION},
-	{"coproc", RESERVED_COPROC}, {"time", RESERVED_TIME},   {"!", RESERVED_BANG},
-	{"{", RESERVED_OPEN},        {"}", RESERVED_CLOSE},     {"[[", RESERVED_TEST},
-	{"]]", RESERVED_TEST_END},
+static const char reserved_words[][10] = {
+	[RESERVED_IF] = "if",         [RESERVED_THEN] = "then",   [RESERVED_ELIF] = "elif",
+	[RESERVED_ELSE] = "else",     [RESERVED_FI] = "fi",       [RESERVED_DO] = "do",
+	[RESERVED_DONE] = "done",     [RESERVED_CASE] = "case",   [RESERVED_ESAC] = "esac",
+	[RESERVED_WHILE] = "while",   [RESERVED_UNTIL] = "until", [RESERVED_FOR] = "for",
+	[RESERVED_SELECT] = "select", [RESERVED_IN] = "in",       [RESERVED_FUNCTION] = "function",
+	[RESERVED_COPROC] = "coproc", [RESERVED_TIME] = "time",   [RESERVED_BANG] = "!",
+	[RESERVED_OPEN] = "{",        [RESERVED_CLOSE] = "}",     [RESERVED_TEST] = "[[",
+	[RESERVED_TEST_END] = "]]",
+};
+
+/* The reserved words that begin with the character, up to three; RESERVED_NONE fills the rest. */
+static const unsigned char reserved_by_start[128][3] = {
+	['i'] = {RESERVED_IF, RESERVED_IN},
+	['t'] = {RESERVED_THEN, RESERVED_TIME},
+	['e'] = {RESERVED_ELIF, RESERVED_ELSE, RESERVED_ESAC},
+	['f'] = {RESERVED_FI, RESERVED_FOR, RESERVED_FUNCTION},
+	['d'] = {RESERVED_DO, RESERVED_DONE},
+	['c'] = {RESERVED_CASE, RESERVED_COPROC},
+	['w'] = {RESERVED_WHILE},
+	['u'] = {RESERVED_UNTIL},
+	['s'] = {RESERVED_SELECT},
+	['!'] = {RESERVED_BANG},
+	['{'] = {RESERVED_OPEN},
+	['}'] = {RESERVED_CLOSE},
+	['['] = {RESERVED_TEST},
+	[']'] = {RESERVED_TEST_END},
 };
 
 enum reserved shell_reserved(struct shell_reader *r, uint32_t *ret_end)
 {
+	const unsigned char *words;
 	char name[10];
 	size_t n = 0;
 	uint32_t p;
 	char c = shell_peek(r);
 
-	if (!strchr("itefdcwus!{}[]", c) || !c)
+	words = reserved_by_start[c & 0x7f];
+	if ((c & 0x80) || !words[0])
 		return RESERVED_NONE;
 	for (p = r->pos; (c = shell_at(r, p)) && !shell_is(c, CLASS_META); p = shell_after(r, p)) {
 		if (n == sizeof(name) - 1)
@@ -203,10 +220,11 @@ enum reserved shell_reserved(struct shell_reader *r, uint32_t *ret_end)
 		name[n++] = c;
 	}
 	name[n] = '\0';
-	for (size_t i = 0; i < array_size(reserved_words); i++)
-		if (!strcmp(name, reserved_words[i].name)) {
+	for (size_t i = 0; i < array_size(reserved_by_start[0]) && words[i]; i++)
+		if (name[1] == reserved_words[words[i]][1] &&
+		    !strcmp(name, reserved_words[words[i]])) {
 			*ret_end = p;
-			return reserved_words[i].word;
+			return (enum reserved)words[i];
 		}
 	return RESERVED_NONE;
 }
@@ -215,7 +233,8 @@ bool shell_take_reserved(struct shell_reader *r, enum reserved word)
 {
 	uint32_t end;
 
-	if (!shell_ok(r) || shell_reserved(r, &end) != word)
+	if (!shell_ok(r) || shell_peek(r) != reserved_words[word][0] ||
+	    shell_reserved(r, &end) != word)
 		return false;
 	r->pos = end;
 	return true;

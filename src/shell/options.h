@@ -10,7 +10,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "shell/facts.h"
+
+/* A constant table of names: the slot of a hash holds 1 + the index of the first candidate. */
+struct shell_name_slots {
+	const uint16_t *slots; /* 0: none; a taken slot is followed by the next */
+	uint32_t mask;
+};
+
+static inline uint32_t shell_name_hash(const char *name)
+{
+	uint32_t hash = 0;
+
+	for (; *name; name++)
+		hash = hash * 31 + (unsigned char)*name;
+	return hash;
+}
+
+/* Most names differ in their first byte. */
+static inline bool shell_name_is(const char *a, const char *b)
+{
+	return *a == *b && strcmp(a, b) == 0;
+}
 
 enum shell_option_value {
 	SHELL_OPTION_FLAG,     /* takes no value */

@@ -53,6 +53,7 @@ static bool read_name(struct shell_reader *r, struct shell_param *param)
 
 static bool read_subscript(struct shell_reader *r, struct shell_param *param)
 {
+	const struct shell_part *part;
 	uint32_t close;
 
 	r->pos++;
@@ -61,13 +62,16 @@ static bool read_subscript(struct shell_reader *r, struct shell_param *param)
 			r->tree->status = SHELL_UNSUPPORTED;
 		return false;
 	}
-	if (close == r->pos + 1 && (r->s[r->pos] == '@' || r->s[r->pos] == '*')) {
-		param->subscript = r->s[r->pos] == '@' ? SHELL_SUBSCRIPT_AT : SHELL_SUBSCRIPT_STAR;
-	} else {
-		param->subscript = SHELL_SUBSCRIPT_WORD;
-		param->index = shell_read_arith(r, close);
-		if (!param->index)
-			return false;
+	param->subscript = SHELL_SUBSCRIPT_WORD;
+	param->index = shell_read_arith(r, close);
+	if (!param->index)
+		return false;
+	part = param->index->parts;
+	if (part && !part->next && part->kind == SHELL_PART_LITERAL && part->text.len == 1 &&
+	    (part->text.bytes[0] == '@' || part->text.bytes[0] == '*')) {
+		param->subscript =
+			part->text.bytes[0] == '@' ? SHELL_SUBSCRIPT_AT : SHELL_SUBSCRIPT_STAR;
+		param->index = NULL;
 	}
 	r->pos = close + 1;
 	return true;

@@ -171,6 +171,10 @@ bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 				any = true;
 				continue;
 			}
+			/* In front of its redirections it would be read differently. */
+			if (s.command->redirects && shell_at_subscript(r))
+				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos,
+				                  "bracket in a command name");
 		}
 		if (!read_argument(r, &s))
 			return false;

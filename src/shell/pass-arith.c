@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 
 #define NUMBER_MARK '\1' /* stands for an expansion that gives an integer */
+#define PENDING_MAX 16   /* of more, nothing is sure */
 
 static const char eval_arith[] = "eval-arith";
 
@@ -67,11 +68,18 @@ static bool is_space(char c)
 }
 
 /* Behind a number: 0x1f, 16#ff. */
-static size_t number_end(const char *s, size_t i, size_t n)
+static size_t number_end(const char *s, size_t i, size_t n, bool *straight)
 {
-	while (i < n && (is_digit(s[i]) || is_letter(s[i]) || s[i] == '#' || s[i] == '@' ||
-	                 s[i] == NUMBER_MARK))
-		i++;
+	size_t start = i;
+
+	/* What is not plainly decimal may be refused. */
+	for (; i < n && (is_digit(s[i]) || is_letter(s[i]) || s[i] == '#' || s[i] == '@' ||
+	                 s[i] == NUMBER_MARK);
+	     i++)
+		if (!is_digit(s[i]) && !(s[i] == NUMBER_MARK && i == start))
+			*straight = false;
+	if (i > start + 1 && (s[start] == '0' || s[start] == NUMBER_MARK))
+		*straight = false;
 	return i;
 }
 
@@ -102,8 +110,12 @@ struct scan {
 	const char *s;
 	size_t n;
 	struct shell_range range;
-	bool straight; /* no part of the expression is left out at run time */
-	unsigned depth;
+	bool straight;   /* nothing so far can fail or be left out at run time */
+	unsigned depth;  /* of subscripts; 1 outside */
+	unsigned parens; /* open at depth 1 */
+	/* Assigned in the part of the comma list that is being read: $((i=i)) reads i before. */
+	struct shell_text pending[PENDING_MAX];
+	size_t pending_count;
 };
 
 static bool scan_text(struct scan *c, size_t i, size_t end);
@@ -135,9 +147,43 @@ static bool scan_name(struct scan *c, size_t *i)
 	if (!assigned && !pass_need(c->p, name, PASS_CHECK_NUMBER, eval_arith, c->range))
 		return false;
 	pass_write(c->p, name, PASS_WORTH_NUMBER);
-	if (assigned && !subscript && c->straight)
-		pass_sure(c->p, name, PASS_SURE_VARIABLE);
+	if (assigned && !subscript && c->pending_count < PENDING_MAX)
+		c->pending[c->pending_count++] = name;
 	return true;
+}
+
+static void part_ended(struct scan *c)
+{
+	for (size_t i = 0; c->straight && i < c->pending_count; i++)
+		pass_sure(c->p, c->pending[i], PASS_SURE_VARIABLE);
+	c->pending_count = 0;
+}
+
+/* A multiplication, or a division by a number that is written out and not zero. */
+static bool is_safe_factor(const struct scan *c, size_t at)
+{
+	bool times = c->s[at] == '*';
+
+	for (at++; at < c->n && is_space(c->s[at]); at++)
+		;
+	return at < c->n && (times ? c->s[at] != '*' && (at < 2 || c->s[at - 2] != '*')
+	                           : c->s[at] >= '1' && c->s[at] <= '9');
+}
+
+static void operator_at(struct scan *c, size_t at)
+{
+	char op = c->s[at];
+
+	if (strchr("?&|(:<>", op) || (strchr("/%*", op) && !is_safe_factor(c, at)))
+		c->straight = false;
+	if (c->depth != 1)
+		return;
+	if (op == '(')
+		c->parens++;
+	else if (op == ')' && c->parens)
+		c->parens--;
+	else if (op == ',' && !c->parens)
+		part_ended(c);
 }
 
 static bool scan_text(struct scan *c, size_t i, size_t end)
@@ -149,9 +195,10 @@ static bool scan_text(struct scan *c, size_t i, size_t end)
 			if (!scan_name(c, &i))
 				return false;
 		} else if (is_digit(c->s[i]) || c->s[i] == NUMBER_MARK) {
-			i = number_end(c->s, i, end);
+			i = number_end(c->s, i, end, &c->straight);
 		} else if (is_space(c->s[i]) ||
 		           (c->s[i] && strchr("+-*/%<>=!&|^~?:,()", c->s[i]))) {
+			operator_at(c, i);
 			i++;
 		} else {
 			return false;
@@ -165,9 +212,12 @@ static void scan(struct shell_pass *p, const char *s, size_t n, struct shell_ran
 {
 	struct scan c = {.p = p, .s = s, .n = n, .range = range};
 
-	c.straight = !memchr(s, '?', n) && !memchr(s, '&', n) && !memchr(s, '|', n);
+	c.straight = true;
 	if (!scan_text(&c, 0, n))
 		unsafe(p, range);
+	else
+		part_ended(&c);
+	p->may_fail |= !c.straight;
 }
 
 void pass_arith(struct shell_pass *p, const struct shell_word *word)
@@ -177,6 +227,7 @@ void pass_arith(struct shell_pass *p, const struct shell_word *word)
 	if (!word)
 		return;
 	if (!shape(p, word->parts, &b) || buffer_error(&b)) {
+		p->may_fail = true;
 		unsafe(p, word->range);
 		return;
 	}

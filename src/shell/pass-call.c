@@ -21,7 +21,9 @@ static const char *const builtin_names[] = {
 
 static int compare(const void *key, const void *item)
 {
-	return strcmp(key, *(const char *const *)item);
+	const char *a = key, *b = *(const char *const *)item;
+
+	return *a != *b ? (unsigned char)*a - (unsigned char)*b : strcmp(a, b);
 }
 
 bool pass_is_builtin(const char *name)

@@ -14,8 +14,10 @@
 
 static bool any_of(struct shell_text name, const char *const *names, size_t n)
 {
+	char first = name.bytes[0]; /* the NUL behind it, if there is none */
+
 	for (size_t i = 0; i < n; i++)
-		if (pass_text_is(name, names[i]))
+		if (names[i][0] == first && pass_text_is(name, names[i]))
 			return true;
 	return false;
 }
@@ -44,10 +46,15 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 {
 	const struct shell_command *feeder = p->feeder, *fed = p->fed;
 	struct shell_range outer_at = p->nested_at;
-	bool outer_nested = p->nested, outer_posix = p->posix;
+	bool outer_nested = p->nested, outer_posix = p->posix, may_fail = p->may_fail;
 	size_t base = p->sure_base, sure = p->sure_count;
 	struct shell_tree *tree;
 
+	p->code_read += code.len;
+	if (p->code_read > PASS_CODE_MAX) {
+		p->full = true;
+		return;
+	}
 	if (shell_parse(p->arena, code.bytes, code.len, p->options, &tree) < 0) {
 		p->error = -ENOMEM;
 		return;
@@ -57,6 +64,7 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 	p->posix = posix;
 	if (process == PASS_NEW_PROCESS) {
 		p->sure_base = p->sure_count;
+		p->may_fail = false;
 		p->feeder = p->fed = NULL;
 	}
 	if (tree->status != SHELL_OK)
@@ -65,8 +73,10 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 		walk_code(p, tree, script);
 	if (posix)
 		check_dialect(p, code, range);
-	if (process == PASS_NEW_PROCESS)
+	if (process == PASS_NEW_PROCESS) {
 		p->sure_count = sure;
+		p->may_fail = may_fail;
+	}
 	p->sure_base = base;
 	p->feeder = feeder;
 	p->fed = fed;
@@ -302,6 +312,7 @@ static int read_long(struct shell_pass *p, const struct pass_call *call, size_t 
 		return 1;
 	}
 	if (is_long(w, "rcfile") || is_long(w, "init-file")) {
+		pass_opaque(p, call->range, "a start-up file is named", "startup-code");
 		++*i;
 		return 1;
 	}

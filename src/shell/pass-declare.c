@@ -12,7 +12,7 @@ struct flags {
 	bool display; /* -p, -f, -F: shows, or is about functions */
 	bool array, assoc, integer, reference;
 	bool export_only; /* export and readonly do not expand quoted array values again */
-	bool local;
+	bool local, readonly;
 };
 
 static void unknown_name(struct shell_pass *p, struct shell_range range)
@@ -46,6 +46,7 @@ static bool read_flags(struct shell_pass *p, const struct pass_call *call, size_
 			f->array |= w->text.bytes[k] == 'a';
 			f->assoc |= w->text.bytes[k] == 'A';
 			f->integer |= w->text.bytes[k] == 'i';
+			f->readonly |= w->text.bytes[k] == 'r';
 			f->reference |= w->text.bytes[k] == 'n' && !f->export_only;
 		}
 	}
@@ -111,15 +112,19 @@ static void operand(struct shell_pass *p, const struct shell_fact_word *w, const
 	if (v) {
 		v->array |= f->array || f->assoc || has_array(w) || full.len > name.len;
 		v->integer |= f->integer;
+		v->indexed |= v->array && !f->assoc && !pass_is_sure(p, name, PASS_SURE_ASSOC);
 	}
-	if (f->assoc)
+	if (f->assoc && (!f->local || p->functions))
 		pass_sure(p, name, PASS_SURE_ASSOC);
-	if (!equals)
+	if (!equals) {
+		if (f->readonly) /* whatever it is, it stays */
+			pass_write(p, name, PASS_WORTH_OTHER);
 		return;
+	}
 	value.text = (struct shell_text){w->text.bytes + n + 1, w->text.len - n - 1};
 	value.node = NULL;
 	pass_write(p, name, worth_of(p, w, &value));
-	if (!f->assoc && !f->array && full.len == name.len)
+	if (!f->assoc && !f->array && full.len == name.len && (!f->local || p->functions))
 		pass_sure(p, name, PASS_SURE_VARIABLE);
 	pass_assigned(p, name, &value, w->range);
 	if (!has_array(w))
@@ -132,10 +137,11 @@ bool pass_declare(struct shell_pass *p, const struct pass_call *call)
 	struct flags f = {0};
 	size_t at = 1;
 
-	f.export_only = strcmp(name, "export") == 0;
-	f.local = strcmp(name, "local") == 0;
-	if (!f.export_only && !f.local && strcmp(name, "declare") != 0 &&
-	    strcmp(name, "typeset") != 0 && strcmp(name, "readonly") != 0)
+	f.export_only = shell_name_is(name, "export");
+	f.local = shell_name_is(name, "local");
+	f.readonly = shell_name_is(name, "readonly");
+	if (!f.export_only && !f.local && !shell_name_is(name, "declare") &&
+	    !shell_name_is(name, "typeset") && !f.readonly)
 		return false;
 
 	if (read_flags(p, call, &at, &f)) {

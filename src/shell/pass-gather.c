@@ -34,8 +34,8 @@ static struct shell_fact_word *copy_words(struct shell_pass *p, const struct pas
 {
 	struct shell_fact_word *words;
 
-	p->words_copied += n + more;
-	if (p->words_copied > PASS_WORD_MAX) {
+	p->words_listed += n + more;
+	if (p->words_listed > PASS_WORD_MAX) {
 		p->full = true;
 		return NULL;
 	}
@@ -212,10 +212,22 @@ struct splitter {
 	size_t used;
 };
 
-/* One character behind a backslash; false: env refuses it, or it is no plain text. */
-static bool split_escape(struct splitter *c, bool *end_of_word, bool *end_of_all, bool quoted)
+static const char env_blanks[] = " \t\n\f\r\v";
+
+/* Unquoted \_ parts words as a blank does. */
+static size_t blank_at(const struct splitter *c)
 {
-	static const char from[] = "fnrtv#$\\\"'", to[] = "\f\n\r\t\v#$\\\"'";
+	if (c->at >= c->n)
+		return 0;
+	if (strchr(env_blanks, c->s[c->at]))
+		return 1;
+	return c->s[c->at] == '\\' && c->at + 1 < c->n && c->s[c->at + 1] == '_' ? 2 : 0;
+}
+
+/* One character behind a backslash; false: env refuses it, or it is no plain text. */
+static bool split_escape(struct splitter *c, bool *end_of_all, bool quoted)
+{
+	static const char from[] = "fnrtv#$\\\"'_", to[] = "\f\n\r\t\v#$\\\"' ";
 	const char *found;
 	char e;
 
@@ -226,13 +238,6 @@ static bool split_escape(struct splitter *c, bool *end_of_word, bool *end_of_all
 		*end_of_all = true;
 		return true;
 	}
-	if (e == '_') {
-		if (quoted)
-			c->out[c->used++] = ' ';
-		else
-			*end_of_word = true;
-		return true;
-	}
 	found = e ? strchr(from, e) : NULL;
 	if (!found)
 		return false;
@@ -240,35 +245,43 @@ static bool split_escape(struct splitter *c, bool *end_of_word, bool *end_of_all
 	return true;
 }
 
+/* In single quotes a backslash quotes only itself and the quote. */
+static bool is_literal(const struct splitter *c, char b, char quote)
+{
+	char next = '\0';
+
+	if (b != '\\')
+		return true;
+	if (c->at < c->n)
+		next = c->s[c->at];
+	return quote == '\'' && next != '\\' && next != '\'';
+}
+
 /* The next word; *ret_any is false at the end of the string. */
 static bool split_word(struct splitter *c, struct shell_text *ret, bool *ret_any)
 {
-	static const char blanks[] = " \t\n\f\r\v";
-	bool end_of_word = false, end_of_all = false;
+	bool end_of_all = false;
+	char quote = '\0';
 	size_t start;
-	char quote = 0;
 
 	*ret_any = false;
-	while (c->at < c->n && strchr(blanks, c->s[c->at]))
-		c->at++;
+	while (blank_at(c))
+		c->at += blank_at(c);
 	if (c->at >= c->n || c->s[c->at] == '#')
 		return true;
 	start = c->used;
-	while (c->at < c->n && !end_of_word && !end_of_all) {
+	while (c->at < c->n && !end_of_all && (quote || !blank_at(c))) {
 		char b = c->s[c->at++];
 
 		if (b == '$' && quote != '\'')
 			return false; /* ${NAME} comes from the environment */
-		if (!quote && strchr(blanks, b))
-			break;
-		if (quote ? b == quote : b == '"' || b == '\'')
-			quote = quote ? 0 : b;
-		else if (b == '\\' && quote == '\'' &&
-		         !(c->at < c->n && (c->s[c->at] == '\\' || c->s[c->at] == '\'')))
+		if (quote && b == quote)
+			quote = '\0';
+		else if (!quote && (b == '"' || b == '\''))
+			quote = b;
+		else if (is_literal(c, b, quote))
 			c->out[c->used++] = b;
-		else if (b != '\\')
-			c->out[c->used++] = b;
-		else if (!split_escape(c, &end_of_word, &end_of_all, quote != 0))
+		else if (!split_escape(c, &end_of_all, quote != '\0'))
 			return false;
 	}
 	if (quote)

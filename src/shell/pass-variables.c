@@ -6,7 +6,8 @@
  * process (otherwise a value could come from the environment), and if every value that the text
  * ever gives to that name, anywhere, is an integer (or a plain word). The first part is followed
  * along the walk: what a branch, a loop body, a subshell or a function assigns is forgotten where
- * it ends. The second part is collected and settled at the end.
+ * it ends, and so is what stands beside a redirection (that may fail) or behind an expansion that
+ * may fail. The second part is collected and settled at the end.
  */
 #include "shell/pass.h"
 
@@ -58,7 +59,7 @@ void pass_sure(struct shell_pass *p, struct shell_text name, enum pass_sure_kind
 {
 	struct pass_sure *grown;
 
-	if (p->sure_count >= PASS_FLOW_MAX)
+	if (p->may_fail || p->sure_count >= PASS_FLOW_MAX)
 		return; /* not knowing is always right */
 	grown = pass_grow(p, p->sure, sizeof(*grown), p->sure_count, &p->sure_capacity,
 	                  PASS_FLOW_MAX);
@@ -125,7 +126,7 @@ static bool holds(const struct shell_pass *p, const struct pass_check *c)
 	case PASS_CHECK_SCALAR:
 		return !v->array;
 	case PASS_CHECK_KEPT:
-		return !v->unsetted;
+		return !v->unsetted && !v->indexed;
 	}
 	return false;
 }
@@ -160,7 +161,8 @@ enum pass_worth pass_worth_of_text(struct shell_text text)
 				    "_./:,+%@=-";
 	size_t i = text.len && text.bytes[0] == '-' ? 1 : 0;
 
-	if (i < text.len && text.len < 20) {
+	/* Not 08: bash takes it for an octal number, and refuses it. */
+	if (i < text.len && text.len < 19 && (text.bytes[i] != '0' || i + 1 == text.len)) {
 		while (i < text.len && text.bytes[i] >= '0' && text.bytes[i] <= '9')
 			i++;
 		if (i == text.len)
@@ -248,7 +250,7 @@ static bool prompt_may_run(const struct shell_fact_word *value)
 		return true;
 	for (size_t i = 0; i < value->text.len; i++) {
 		char c = value->text.bytes[i];
-		char d = i + 1 < value->text.len ? value->text.bytes[i + 1] : 0;
+		char d = value->text.bytes[i + 1]; /* a NUL follows the text */
 
 		if (c == '`' || c == '\\' || (c == '$' && (d == '(' || d == '[' || d == '{')))
 			return true;
@@ -263,16 +265,18 @@ void pass_assigned(struct shell_pass *p, struct shell_text name,
 		pass_effect(p, range, "set:%s", name.bytes);
 	if (pass_text_is(name, "PATH"))
 		p->counts_other = true;
-	if (pass_text_is(name, "PS4"))
-		p->prompt |= prompt_may_run(value);
-	if (pass_text_is(name, "BASH_ENV") || pass_text_is(name, "ENV") ||
-	    pass_text_is(name, "SHELLOPTS") || pass_text_is(name, "BASHOPTS") ||
-	    pass_text_is(name, "PS4"))
+	if (pass_text_is(name, "PS4") && prompt_may_run(value))
+		p->prompt = p->startup = true;
+	/* ENV is for interactive shells, which are opaque anyway. */
+	if (pass_text_is(name, "BASH_ENV") || pass_text_is(name, "SHELLOPTS") ||
+	    pass_text_is(name, "BASHOPTS"))
 		p->startup = true;
 	if (pass_text_is(name, "SHELLOPTS"))
 		p->trace = true;
 	if (pass_text_is(name, "POSIXLY_CORRECT"))
 		p->alias_on = p->posix_mode = true;
+	if (pass_text_is(name, "SHELL"))
+		p->shell_named = true;
 	if (pass_text_is(name, "BASH_ALIASES"))
 		p->alias = true;
 	if (pass_text_is(name, "BASH_CMDS"))

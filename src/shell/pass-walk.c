@@ -70,7 +70,7 @@ static void fill_redirect(struct shell_pass *p, const struct shell_redirect *r,
 		f->expand = r->expand;
 		f->delimiter = r->delimiter;
 	} else {
-		f->target = pass_word(p, r->target);
+		pass_word_read(p, r->target, &f->target);
 		check_dup(p, r, &f->target);
 	}
 	if (r->op == SHELL_REDIRECT_BOTH || r->op == SHELL_REDIRECT_BOTH_APPEND ||
@@ -111,6 +111,8 @@ struct shell_fact_redirect *pass_redirects(struct shell_pass *p, const struct sh
 
 void pass_redirects_inside(struct shell_pass *p, const struct shell_redirect *first)
 {
+	size_t sure = p->sure_count;
+
 	for (const struct shell_redirect *r = first; r && pass_ok(p); r = r->next) {
 		struct pass_place here = pass_here(p);
 
@@ -119,6 +121,7 @@ void pass_redirects_inside(struct shell_pass *p, const struct shell_redirect *fi
 			pass_word_inside(p, r->body);
 		pass_back(p, here);
 	}
+	p->sure_count = sure; /* one that fails leaves the others out */
 }
 
 /* The redirections of a compound command: a command without words. */
@@ -180,8 +183,10 @@ void pass_assign(struct shell_pass *p, const struct shell_assign *a,
 	/* Appending text to a number does not always give one. */
 	pass_write(p, a->name,
 	           is_array(a) || a->append ? PASS_WORTH_OTHER : pass_worth_of(p, a->value));
-	if (v && (is_array(a) || a->index))
+	if (v && (is_array(a) || a->index)) {
 		v->array = true;
+		v->indexed |= !pass_is_sure(p, a->name, PASS_SURE_ASSOC);
+	}
 	pass_assigned(p, a->name, value, a->range);
 }
 
@@ -211,31 +216,61 @@ static void simple_words(struct shell_pass *p, const struct shell_command *c,
 	if (!call->words)
 		return;
 	for (const struct shell_word *w = c->simple.words; w && pass_ok(p); w = w->next)
-		call->words[call->word_count++] = pass_word(p, w);
+		pass_word_read(p, w, &call->words[call->word_count++]);
 }
 
-/* exec {fd}>file ends the shell if it fails, so the variable is a descriptor afterwards. */
-static void sure_descriptors(struct shell_pass *p, const struct shell_command *c)
+/* declare -A m=([key]=value): the keys are not evaluated. */
+static bool becomes_assoc(const struct shell_assign *a, const struct pass_sure *made, size_t n)
 {
-	if (!c->simple.words || !shell_word_is(c->simple.words, "exec"))
-		return;
-	for (const struct shell_redirect *r = c->redirects; r; r = r->next)
-		if (r->fd_variable.bytes)
-			pass_sure(p, r->fd_variable, PASS_SURE_VARIABLE);
+	for (size_t i = 0; i < n; i++)
+		if (made[i].kind == PASS_SURE_ASSOC && pass_text_equal(made[i].name, a->name))
+			return true;
+	return false;
 }
 
-static void argument_inside(struct shell_pass *p, const struct shell_word *w)
+static void arguments_inside(struct shell_pass *p, const struct shell_command *c,
+                             const struct pass_sure *made, size_t n)
 {
-	if (w->assign)
-		assigned_inside(p, w->assign);
-	else
-		pass_word_inside(p, w);
+	for (const struct shell_word *w = c->simple.words; w && pass_ok(p); w = w->next) {
+		if (!w->assign)
+			pass_word_inside(p, w);
+		else if (is_array(w->assign) && becomes_assoc(w->assign, made, n))
+			pass_array(p, w->assign->value->parts->items, true);
+		else
+			assigned_inside(p, w->assign);
+	}
+}
+
+/*
+ * What is inside the words of a command is expanded before the command does anything: in
+ * declare i=0 j=$((i)) the i of before is read. So what the command makes sure is put aside.
+ */
+static void simple_inside(struct shell_pass *p, const struct shell_command *c,
+                          const struct pass_call *call, size_t before)
+{
+	size_t n = p->sure_count - before, i = 0;
+	struct pass_sure *made = n ? pass_alloc(p, sizeof(*made), n) : NULL;
+
+	if (made)
+		memcpy(made, p->sure + before, n * sizeof(*made));
+	p->sure_count = before;
+	arguments_inside(p, c, made, made ? n : 0);
+	for (const struct shell_assign *a = c->simple.assigns; a && pass_ok(p); a = a->next) {
+		pass_assign(p, a, &call->assigns[i++].value);
+		if (!c->simple.words && !a->index)
+			pass_sure(p, a->name, PASS_SURE_VARIABLE);
+	}
+	pass_redirects_inside(p, c->redirects);
+	for (i = 0; made && i < n; i++)
+		pass_sure(p, made[i].name, made[i].kind);
+	if (c->redirects || p->may_fail)
+		p->sure_count = before; /* perhaps nothing of it happens */
 }
 
 static void simple(struct shell_pass *p, const struct shell_command *c, bool pipe_stderr)
 {
 	struct pass_call call = {.range = c->range, .redirects = c->redirects};
-	size_t i = 0;
+	size_t before = p->sure_count;
 
 	simple_words(p, c, &call);
 	simple_assigns(p, c, &call);
@@ -243,15 +278,7 @@ static void simple(struct shell_pass *p, const struct shell_command *c, bool pip
 	if (!pass_ok(p))
 		return;
 	pass_call(p, &call);
-	for (const struct shell_word *w = c->simple.words; w && pass_ok(p); w = w->next)
-		argument_inside(p, w);
-	for (const struct shell_assign *a = c->simple.assigns; a && pass_ok(p); a = a->next) {
-		pass_assign(p, a, &call.assigns[i++].value);
-		if (!c->simple.words && !a->index)
-			pass_sure(p, a->name, PASS_SURE_VARIABLE);
-	}
-	pass_redirects_inside(p, c->redirects);
-	sure_descriptors(p, c);
+	simple_inside(p, c, &call, before);
 }
 
 /* Compound commands */
@@ -335,10 +362,14 @@ static void cases(struct shell_pass *p, const struct shell_command *c)
 {
 	struct pass_place here = pass_here(p);
 
+	size_t sure;
+
 	pass_word_inside(p, c->cases.word);
+	sure = p->sure_count;
 	for (const struct shell_case_item *k = c->cases.items; k && pass_ok(p); k = k->next)
 		for (const struct shell_word *w = k->patterns; w; w = w->next)
 			pass_word_inside(p, w);
+	p->sure_count = sure; /* patterns behind the one that fits are not looked at */
 	if (pass_enter(p, "case"))
 		for (const struct shell_case_item *k = c->cases.items; k && pass_ok(p); k = k->next)
 			branch(p, k->body);
@@ -355,6 +386,7 @@ static void test_expression(struct shell_pass *p, const struct shell_test *t)
 {
 	struct pass_place here = pass_here(p);
 	struct shell_fact_word name;
+	size_t sure = p->sure_count;
 
 	if (!t || !pass_enter(p, NULL))
 		return;
@@ -372,6 +404,7 @@ static void test_expression(struct shell_pass *p, const struct shell_test *t)
 	}
 	test_expression(p, t->a);
 	test_expression(p, t->b);
+	p->sure_count = sure; /* && and || leave parts out */
 	pass_back(p, here);
 }
 
@@ -386,6 +419,7 @@ static void function(struct shell_pass *p, const struct shell_command *c)
 	p->counts_other |= pass_prints_number(c->name);
 	pass_sure(p, c->name, PASS_SURE_FUNCTION);
 	sure = p->sure_count;
+	p->functions++;
 	p->feeder = p->fed = NULL; /* who feeds it is not known before it is called */
 	if (step && pass_enter(p, step)) {
 		/* { } are part of a function, not a group of its own. */
@@ -397,6 +431,7 @@ static void function(struct shell_pass *p, const struct shell_command *c)
 	pass_back(p, here);
 	if (c->body->kind == SHELL_GROUP)
 		compound_redirects(p, c->body, false);
+	p->functions--;
 	p->sure_count = sure;
 	p->feeder = feeder;
 	p->fed = fed;
@@ -405,9 +440,11 @@ static void function(struct shell_pass *p, const struct shell_command *c)
 static void subshell(struct shell_pass *p, const char *step, const struct shell_list *list)
 {
 	size_t sure = p->sure_count;
+	bool may_fail = p->may_fail;
 
 	inside(p, step, list);
 	p->sure_count = sure;
+	p->may_fail = may_fail;
 }
 
 static void coproc(struct shell_pass *p, const struct shell_command *c)
@@ -419,7 +456,7 @@ static void coproc(struct shell_pass *p, const struct shell_command *c)
 
 	bash_only(p, c->range);
 	if (v)
-		v->array = true;
+		v->array = v->indexed = true;
 	pass_write(p, name, PASS_WORTH_OTHER);
 	if (pass_enter(p, "coproc"))
 		command(p, c->body, false);
@@ -479,12 +516,16 @@ static void compound(struct shell_pass *p, const struct shell_command *c)
 
 static void command(struct shell_pass *p, const struct shell_command *c, bool pipe_stderr)
 {
+	size_t sure = p->sure_count;
+
 	if (c->kind == SHELL_SIMPLE) {
 		simple(p, c, pipe_stderr);
 		return;
 	}
 	compound(p, c);
 	compound_redirects(p, c, pipe_stderr);
+	if (c->redirects && c->kind != SHELL_FUNCTION)
+		p->sure_count = sure; /* if one fails, nothing of it happens */
 }
 
 static void pipeline(struct shell_pass *p, const struct shell_pipeline *line)

@@ -16,22 +16,59 @@ static bool is_pipe(const struct shell_word *word)
 	        word->parts->kind == SHELL_PART_PROCESS_OUT);
 }
 
-struct shell_fact_word pass_word(struct shell_pass *p, const struct shell_word *word)
+/* Nearly all words are one literal: there is nothing to join and nothing to walk. */
+static bool is_literal(const struct shell_part *parts)
 {
-	struct shell_fact_word w = {.kind = SHELL_VALUE_MANY, .text = {"", 0}};
+	return parts && !parts->next && parts->kind == SHELL_PART_LITERAL;
+}
+
+/* The literal that is all of the word, quoted or not; NULL: there is more to it. */
+static const struct shell_part *only_literal(const struct shell_word *word)
+{
+	const struct shell_part *part = word ? word->parts : NULL;
+
+	if (part && !part->next && part->kind == SHELL_PART_DOUBLE)
+		part = part->parts;
+	return is_literal(part) ? part : NULL;
+}
+
+void pass_word_read(struct shell_pass *p, const struct shell_word *word,
+                    struct shell_fact_word *ret)
+{
+	const struct shell_part *literal = only_literal(word);
 	struct shell_value value;
 
+	if (literal) {
+		*ret = (struct shell_fact_word){
+			.kind = SHELL_VALUE_KNOWN,
+			.text = literal->text,
+			.pattern = {"", 0},
+			.range = pass_range(p, word->range),
+			.node = word,
+		};
+		return;
+	}
 	if (shell_word_value(p->arena, word, &value) < 0) {
 		p->error = -ENOMEM;
-		return w;
+		*ret = (struct shell_fact_word){.kind = SHELL_VALUE_MANY, .text = {"", 0}};
+		return;
 	}
-	w.kind = value.kind;
-	w.text = value.text;
-	w.pattern = value.pattern;
-	w.node = word;
-	w.pipe = is_pipe(word);
+	*ret = (struct shell_fact_word){
+		.kind = value.kind,
+		.pipe = is_pipe(word),
+		.text = value.text,
+		.pattern = value.pattern,
+		.node = word,
+	};
 	if (word)
-		w.range = pass_range(p, word->range);
+		ret->range = pass_range(p, word->range);
+}
+
+struct shell_fact_word pass_word(struct shell_pass *p, const struct shell_word *word)
+{
+	struct shell_fact_word w;
+
+	pass_word_read(p, word, &w);
 	return w;
 }
 
@@ -40,12 +77,14 @@ static void nested_list(struct shell_pass *p, const struct shell_list *list, con
 	struct pass_place here = pass_here(p);
 	const struct shell_command *feeder = p->feeder, *fed = p->fed;
 	size_t sure = p->sure_count;
+	bool may_fail = p->may_fail;
 
 	p->feeder = p->fed = NULL;
 	if (pass_enter(p, step))
 		pass_list(p, list);
 	pass_back(p, here);
 	p->sure_count = sure; /* a subshell */
+	p->may_fail = may_fail;
 	p->feeder = feeder;
 	p->fed = fed;
 }
@@ -72,6 +111,8 @@ static bool is_indirect(const struct shell_param *param)
 static void param_inside(struct shell_pass *p, const struct shell_param *param,
                          struct shell_range range)
 {
+	size_t sure = p->sure_count;
+
 	if (param->subscript == SHELL_SUBSCRIPT_WORD)
 		pass_index(p, param->name, param->index);
 	if (is_indirect(param))
@@ -92,6 +133,10 @@ static void param_inside(struct shell_pass *p, const struct shell_param *param,
 		pass_write(p, param->name, pass_worth_of(p, param->word));
 		pass_assigned(p, param->name, &value, range);
 	}
+	p->sure_count = sure; /* the operands are expanded only if they are needed */
+	p->may_fail |= is_indirect(param) || param->subscript == SHELL_SUBSCRIPT_WORD ||
+	               param->op == SHELL_PARAM_ERROR || param->op == SHELL_PARAM_ASSIGN ||
+	               param->op == SHELL_PARAM_SUBSTRING || param->op == SHELL_PARAM_TRANSFORM;
 }
 
 void pass_array(struct shell_pass *p, const struct shell_array_item *item, bool keys)
@@ -148,7 +193,7 @@ static void parts_inside(struct shell_pass *p, const struct shell_part *parts)
 {
 	struct pass_place here = pass_here(p);
 
-	if (!parts)
+	if (!parts || (is_literal(parts) && p->depth < PASS_DEPTH_MAX))
 		return;
 	if (pass_enter(p, NULL))
 		for (; parts && pass_ok(p); parts = parts->next)
@@ -168,16 +213,29 @@ void pass_word_inside(struct shell_pass *p, const struct shell_word *word)
 /* Commands that print nothing but an integer. "1" stands for one known word that is no option, "*"
  * for any number of them. */
 static const char *const number_commands[][4] = {
-	{"id", "-u", NULL},        {"id", "-g", NULL},          {"nproc", NULL},
-	{"nproc", "--all", NULL},  {"wc", "-l", NULL},          {"wc", "-c", NULL},
-	{"wc", "-w", NULL},        {"wc", "-m", NULL},          {"date", "+%s", NULL},
-	{"date", "+%Y", NULL},     {"date", "+%m", NULL},       {"date", "+%d", NULL},
-	{"date", "+%H", NULL},     {"date", "+%M", NULL},       {"date", "+%S", NULL},
-	{"date", "+%N", NULL},     {"date", "+%s%N", NULL},     {"date", "+%j", NULL},
-	{"date", "-u", "+%s"},     {"grep", "-c", "1", NULL},   {"stat", "-c", "%s", "*"},
-	{"stat", "-c", "%Y", "*"}, {"stat", "-c%s", "*", NULL}, {"tput", "cols", NULL},
-	{"tput", "lines", NULL},   {"pgrep", "-c", "1", NULL},  {"getconf", "PAGESIZE", NULL},
-	{"seq", "1", NULL},        {"seq", "1", "1", NULL},     {"seq", "1", "1", "1"},
+	{"id", "-u", NULL},
+	{"id", "-g", NULL},
+	{"nproc", NULL},
+	{"nproc", "--all", NULL},
+	{"wc", "-l", NULL},
+	{"wc", "-c", NULL},
+	{"wc", "-w", NULL},
+	{"wc", "-m", NULL},
+	{"date", "+%s", NULL},
+	{"date", "+%Y", NULL},
+	{"date", "+%s%N", NULL},
+	{"date", "-u", "+%s"},
+	{"grep", "-c", "1", NULL},
+	{"stat", "-c", "%s", "*"},
+	{"stat", "-c", "%Y", "*"},
+	{"stat", "-c%s", "*", NULL},
+	{"tput", "cols", NULL},
+	{"tput", "lines", NULL},
+	{"pgrep", "-c", "1", NULL},
+	{"getconf", "PAGESIZE", NULL},
+	{"seq", "1", NULL},
+	{"seq", "1", "1", NULL},
+	{"seq", "1", "1", "1"},
 };
 
 static bool is_known_operand(const struct shell_word *w)

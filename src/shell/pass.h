@@ -27,7 +27,8 @@
 #define PASS_VARIABLE_MAX 512
 #define PASS_FLOW_MAX     512
 #define PASS_CHECK_MAX    2048
-#define PASS_WORD_MAX     (4 * SHELL_WORD_MAX) /* words of all listed commands that are copied */
+#define PASS_WORD_MAX     (4 * SHELL_WORD_MAX) /* words of all listed commands together */
+#define PASS_CODE_MAX     (4 * SHELL_TEXT_MAX) /* bytes of nested code */
 
 /* What is known of every value that the text gives to a variable. */
 struct pass_variable {
@@ -36,6 +37,7 @@ struct pass_variable {
 	bool unplain;  /* some value may hold characters that mean something to a shell */
 	bool integer;  /* has or may have the integer attribute */
 	bool array;    /* is or may be an array */
+	bool indexed;  /* ... before it is made an associative one */
 	bool unsetted; /* unset, so that another one of the name may come to light */
 };
 
@@ -95,7 +97,7 @@ struct shell_pass {
 	struct shell_range nested_at;  /* ... which stands here */
 	const char *via;
 	unsigned depth;
-	size_t words_copied;
+	size_t words_listed, code_read;     /* what nesting may multiply has a budget of its own */
 	bool posix;                         /* code for a shell that is perhaps not bash */
 	const struct shell_command *feeder; /* first command of the pipeline one stands in */
 	const struct shell_command *fed;    /* the command of it that is being walked */
@@ -107,6 +109,8 @@ struct shell_pass {
 	struct pass_sure *sure;
 	size_t sure_count, sure_capacity,
 		sure_base; /* those from the base on hold in this process */
+	bool may_fail; /* an expansion before may fail; bash then leaves out the rest of its line */
+	unsigned functions; /* how many function bodies one stands in */
 	struct pass_check *checks;
 	size_t check_count, check_capacity;
 
@@ -117,8 +121,9 @@ struct shell_pass {
 	bool counts,
 		counts_other; /* the output of id -u ... is a number; such a name or PATH is new */
 	bool posix_mode;      /* set -o posix: special builtins come before functions */
-	bool function_unset;  /* unset -f */
-	bool function_stands_in; /* a function has the name of something that has rules here */
+	bool shell_named, shell_used; /* SHELL is set; a wrapper starts that shell */
+	bool function_unset;          /* unset -f */
+	bool function_stands_in;      /* a function has the name of something that has rules here */
 };
 
 /* facts.c */
@@ -126,9 +131,15 @@ void pass_opaque(struct shell_pass *p, struct shell_range range, const char *why
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 void pass_effect(struct shell_pass *p, struct shell_range range, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-bool pass_ok(const struct shell_pass *p);                /* go on? */
+static inline bool pass_ok(const struct shell_pass *p) /* go on? */
+{
+	return !p->error && !p->full;
+}
 bool pass_enter(struct shell_pass *p, const char *step); /* a level deeper; false: too deep */
-struct shell_range pass_range(const struct shell_pass *p, struct shell_range range);
+static inline struct shell_range pass_range(const struct shell_pass *p, struct shell_range range)
+{
+	return p->nested ? p->nested_at : range;
+}
 void *pass_alloc(struct shell_pass *p, size_t size, size_t n); /* NULL: pass_ok() is false now */
 /* ITEMS, moved to where there is room for one more; NULL as above, and past MAX, where p is full.
  */
@@ -162,6 +173,8 @@ void pass_redirects_inside(struct shell_pass *p, const struct shell_redirect *fi
 
 /* pass-words.c */
 struct shell_fact_word pass_word(struct shell_pass *p, const struct shell_word *word);
+void pass_word_read(struct shell_pass *p, const struct shell_word *word,
+                    struct shell_fact_word *ret);
 void pass_word_inside(struct shell_pass *p, const struct shell_word *word);
 void pass_array(struct shell_pass *p, const struct shell_array_item *item, bool keys);
 void pass_index(struct shell_pass *p, struct shell_text name, const struct shell_word *index);

@@ -320,6 +320,9 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 		if (c == '\\') {
 			read_quoted_backslash(r, list, mode);
 		} else if (c == '$' && mode == QUOTED_OPERAND && shell_peek2(r) == '\'') {
+			if (r->in_heredoc)
+				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos + 2,
+				                  "$' in a here-document");
 			r->pos = shell_after(r, r->pos);
 			shell_read_ansi(r, list);
 		} else if (c == '$' && mode == QUOTED_OPERAND && shell_peek2(r) == '"') {

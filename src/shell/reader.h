@@ -29,6 +29,7 @@ struct shell_reader {
 	bool derived; /* nodes get the origin as their range */
 	struct shell_range origin;
 	bool in_substitution; /* between $( and its ) */
+	bool in_heredoc;      /* in an expanded body: $'...' is text */
 	bool after_compound;  /* a reserved word may follow without a separator */
 	bool in_pipe;         /* behind |: time is no reserved word */
 	bool control_ok;
@@ -208,6 +209,8 @@ struct shell_list *shell_read_substitution(struct shell_reader *r);
 struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end);
 /* From behind an opening character to the position of its partner; r->pos does not move. */
 bool shell_measure(struct shell_reader *r, char open, char close, uint32_t *ret_end);
+/* Moves *p over the expansion, the quoted text or the character that stands there. */
+bool shell_measure_one(struct shell_reader *r, uint32_t *p);
 
 /* param.c: at the { of ${. */
 bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_double,
@@ -230,6 +233,8 @@ bool shell_word_has_brace(const struct shell_word *word);
 /* assign.c: at a word that may be an assignment; NULL with SHELL_OK: it is none, and nothing was
  * read. An argument, unlike a word in front of the command, has no blanks in its subscript. */
 struct shell_assign *shell_read_assign(struct shell_reader *r, bool argument);
+/* Whether name[ stands at pos. */
+bool shell_at_subscript(struct shell_reader *r);
 /* An argument that is an assignment, as a word. */
 struct shell_word *shell_word_of_assign(struct shell_reader *r, struct shell_assign *assign);
 

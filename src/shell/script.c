@@ -10,7 +10,9 @@ struct reader {
 
 static char peek(const struct reader *r)
 {
-	return r->at < r->n ? r->s[r->at] : '\0';
+	if (r->at >= r->n)
+		return '\0';
+	return r->s[r->at];
 }
 
 static void skip(struct reader *r, const char *set)
@@ -136,7 +138,9 @@ static bool sed_command(struct reader *r)
 	case 'y':
 		c = peek(r);
 		r->at++;
-		return skip_part(r, c, false) && skip_part(r, c, false);
+		if (!skip_part(r, c, false))
+			return false;
+		return skip_part(r, c, false);
 	case 'a':
 	case 'i':
 	case 'c':
@@ -192,8 +196,10 @@ unsigned shell_script_sed(struct shell_text script)
 static bool word_at(const struct reader *r, const char *word)
 {
 	size_t n = strlen(word);
-	char before = r->at ? r->s[r->at - 1] : ' ';
+	char before = ' ';
 
+	if (r->at)
+		before = r->s[r->at - 1];
 	return r->n - r->at >= n && memcmp(r->s + r->at, word, n) == 0 &&
 	       !((before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') ||
 	         before == '_');

@@ -62,7 +62,11 @@ static void expect(const char *text, const char *seen)
 				strncat(out, s.value.text.bytes, s.value.text.len);
 			}
 		} else if (e == SHELL_OPTION_OPERAND) {
+			bool known = words[s.word].kind == SHELL_VALUE_KNOWN;
+
+			strcat(out, known ? "" : "<");
 			strncat(out, words[s.word].text.bytes, words[s.word].text.len);
+			strcat(out, known ? "" : ">");
 		} else {
 			strcat(out, e == SHELL_OPTION_UNKNOWN ? "!" : "?");
 			break;
@@ -116,7 +120,7 @@ static void an_unknown_word_makes_the_rest_uncertain(void **state)
 {
 	expect("c ? -a", "?");
 	expect("c * -a", "?");
-	expect("c ?x -a", "x -a"); /* begins with x: no option */
+	expect("c ?x -a", "<x> -a"); /* begins with x: no option */
 	expect("c -n ? x", "-n= x");
 	expect("c -n * x", "?");
 	expect("c ?-n5 x", "-n=5 x");
@@ -124,7 +128,7 @@ static void an_unknown_word_makes_the_rest_uncertain(void **state)
 	expect("c ?-a x", "?"); /* more letters may follow */
 	expect("c ?--number= x", "--number= x");
 	expect("c ?--num x", "?");
-	expect("c -- ? -a", " -a");
+	expect("c -- ? -a", "<> -a");
 }
 
 static void numbers_are_options_where_the_command_says_so(void **state)

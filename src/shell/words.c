@@ -240,7 +240,9 @@ static struct shell_part *split(struct shell_reader *r, struct shell_part *part,
 	if (!rest)
 		return NULL;
 	*rest = *part;
-	rest->text = shell_copy(r, part->text.bytes + offset, part->text.len - offset);
+	/* The second half shares its memory, so that many cuts cost no more than the text is long.
+	 */
+	rest->text = (struct shell_text){part->text.bytes + offset, part->text.len - offset};
 	part->text = shell_copy(r, part->text.bytes, offset);
 	part->next = rest;
 	/* Where the literal was written without escapes, its halves can be told apart. */
@@ -265,7 +267,7 @@ static struct shell_part *carve(struct shell_reader *r, struct shell_part *part,
 	return part;
 }
 
-/* How long the tilde prefix at OFFSET is; 0: bash does not expand it. */
+/* How long the tilde prefix at OFFSET is; 0: bash does not expand it, as there is no such user. */
 static size_t tilde_len(const struct shell_part *part, size_t offset)
 {
 	size_t n = 0;
@@ -275,6 +277,8 @@ static size_t tilde_len(const struct shell_part *part, size_t offset)
 
 		if (c == '/' || c == ':')
 			return n;
+		if (n && !shell_is(c, CLASS_NAME) && !strchr(".+-", c))
+			return 0;
 		n++;
 	}
 	/* Quoting inside the prefix makes it text; an expansion behind it is left to bash. */
@@ -285,24 +289,48 @@ static size_t tilde_len(const struct shell_part *part, size_t offset)
 	return n;
 }
 
-/* The offset behind name=, name+= or name[...]= in a literal; 0: it has not that form. */
-static size_t assignment_prefix(const struct shell_part *part)
+/* The part and the offset behind name=, name+= or name[...]=; NULL: the word has not that form. */
+static struct shell_part *assignment_value(struct shell_part *part, size_t *ret_offset)
 {
 	const char *s = part->text.bytes;
-	size_t i = 0, n = part->text.len;
+	size_t i = 0, open = 0;
 
-	if (!n || !shell_is_name_start(s[0]))
-		return 0;
-	while (i < n && shell_is(s[i], CLASS_NAME))
+	if (!shell_is_name_start(s[0]))
+		return NULL;
+	while (shell_is(s[i], CLASS_NAME))
 		i++;
-	if (i < n && s[i] == '[') {
-		while (i < n && s[i] != ']')
+	/* Quotes and expansions in the subscript are stepped over. */
+	while (part && (s[i] == '[' || open)) {
+		for (; is_unquoted(part) && i < part->text.len; i++) {
+			open += s[i] == '[';
+			if (s[i] == ']' && --open == 0)
+				break;
+		}
+		if (!open) {
 			i++;
-		i++;
+			break;
+		}
+		part = part->next;
+		s = part && is_unquoted(part) ? part->text.bytes : "";
+		i = 0;
 	}
-	if (i < n && s[i] == '+')
-		i++;
-	return i < n && s[i] == '=' ? i + 1 : 0;
+	if (!part)
+		return NULL;
+	i += s[i] == '+';
+	*ret_offset = i + 1;
+	return s[i] == '=' ? part : NULL;
+}
+
+/* Outside assignments bash takes what follows ~: up to a slash by its letters, quotes and
+ * expansions too; with plain characters that makes no difference. */
+static bool is_plain_behind_tilde(const struct shell_part *part)
+{
+	if (!is_unquoted(part) || part->text.bytes[0] != ':')
+		return true;
+	for (size_t i = 0; i < part->text.len; i++)
+		if (!shell_is(part->text.bytes[i], CLASS_BARE))
+			return false;
+	return !part->next;
 }
 
 static void find_tildes(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
@@ -320,10 +348,15 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 		if (!part || !part->next)
 			return;
 		part = part->next;
+		if (!colons && !is_plain_behind_tilde(part))
+			shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+			           "special character behind ~:");
 	} else if (!colons && mode != WORD_ELEMENT && !is_operand(mode) && !word->from_braces) {
-		from = assignment_prefix(part);
-		colons = from > 0;
-		if (from && from < part->text.len && part->text.bytes[from] == '~' &&
+		part = assignment_value(part, &from);
+		if (!part)
+			return;
+		colons = true;
+		if (from < part->text.len && part->text.bytes[from] == '~' &&
 		    (n = tilde_len(part, from))) {
 			part = carve(r, part, from, n, SHELL_PART_TILDE);
 			if (!part || !part->next)
@@ -381,6 +414,31 @@ static void find_globs(struct shell_reader *r, struct shell_word *word)
 	}
 }
 
+static bool is_quoted_literal(const struct shell_part *part)
+{
+	return part && part->kind == SHELL_PART_LITERAL && part->quote != SHELL_QUOTE_NONE;
+}
+
+/* Empty quotes beside other quoted text, or behind the last of any, mean nothing. Elsewhere they
+ * can keep apart what would mean more together, as in name""[x]. */
+static void drop_empty(struct shell_word *word)
+{
+	struct shell_part **link = &word->parts, *before = NULL;
+
+	while (*link) {
+		struct shell_part *part = *link;
+		bool last = !part->next && before && before->kind == SHELL_PART_LITERAL;
+
+		if (is_quoted_literal(part) && !part->text.len &&
+		    (is_quoted_literal(before) || is_quoted_literal(part->next) || last)) {
+			*link = part->next;
+			continue;
+		}
+		before = part;
+		link = &part->next;
+	}
+}
+
 void shell_word_finish(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
 {
 	bool tilde = false, glob = false;
@@ -395,6 +453,7 @@ void shell_word_finish(struct shell_reader *r, struct shell_word *word, enum wor
 		find_tildes(r, word, mode);
 	if (glob && has_globs(mode))
 		find_globs(r, word);
+	drop_empty(word);
 	word->plain =
 		word->parts && is_unquoted(word->parts) && !word->parts->next && !word->from_braces;
 }
@@ -412,7 +471,9 @@ bool shell_is_declaration(const struct shell_word *word)
 	static const char *const names[] = {"alias", "declare",  "export",
 	                                    "local", "readonly", "typeset"};
 
-	for (size_t i = 0; word && word->plain && i < array_size(names); i++)
+	if (!word || !word->plain || !strchr("adelrt", word->parts->text.bytes[0]))
+		return false;
+	for (size_t i = 0; i < array_size(names); i++)
 		if (!strcmp(word->parts->text.bytes, names[i]))
 			return true;
 	return false;

@@ -1,14 +1,10 @@
 #include "shell/wrappers.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "shell/pass.h"
-
-static int compare(const void *key, const void *item)
-{
-	return strcmp(key, ((const struct shell_wrapper *)item)->name);
-}
 
 const struct shell_wrapper *shell_wrapper_find(const char *name)
 {
@@ -16,11 +12,18 @@ const struct shell_wrapper *shell_wrapper_find(const char *name)
 
 	if (slash)
 		name = slash + 1;
-	if ((strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0) &&
+	if (name[0] == 'l' && name[1] == 'd' &&
+	    (strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0) &&
 	    strstr(name, ".so"))
 		name = "ld.so";
-	return bsearch(name, shell_wrappers, shell_wrapper_count, sizeof(shell_wrappers[0]),
-	               compare);
+	for (uint32_t at = shell_name_hash(name);; at++) {
+		uint16_t slot = shell_wrapper_slots.slots[at & shell_wrapper_slots.mask];
+
+		if (!slot)
+			return NULL;
+		if (shell_name_is(shell_wrappers[slot - 1].name, name))
+			return &shell_wrappers[slot - 1];
+	}
 }
 
 static void unknown(struct shell_pass *p, const struct pass_call *call)
@@ -128,6 +131,10 @@ static void note_option(struct shell_pass *p, const struct pass_call *call, stru
 	r->form |= s->option->mark == SHELL_OPTION_MARK_FORM;
 	r->context = true;
 	r->user |= strcmp(s->option->name, "-u") == 0 || strcmp(s->option->name, "--user") == 0;
+	if (r->wrapper->form == SHELL_FORM_CODE && r->wrapper->before == SHELL_WRAPPER_USER &&
+	    (strcmp(s->option->name, "-s") == 0 || strcmp(s->option->name, "--shell") == 0) &&
+	    !(pass_word_known(&s->value) && pass_is_shell(pass_basename(s->value.text))))
+		pass_opaque(p, call->range, "another program reads the code", "wrapper-code");
 	if (s->option->mark == SHELL_OPTION_MARK_CODE) {
 		r->has_code = true;
 		r->code = s->value;
@@ -184,6 +191,7 @@ static void run_code(struct shell_pass *p, const struct shell_fact_word *code, c
 	struct pass_place here = pass_here(p);
 	char step[64];
 
+	p->shell_used = true;
 	snprintf(step, sizeof(step), "wrapper:%s", name);
 	if (pass_enter(p, step))
 		pass_code_word(p, code, "shell-c", "shell-c-dynamic");
@@ -201,6 +209,7 @@ static bool flock_code(struct shell_pass *p, const struct pass_call *call, size_
 		return false;
 	if (at + 1 >= call->word_count)
 		return true;
+	p->shell_used = true;
 	words = pass_alloc(p, sizeof(*words), 3);
 	if (!words)
 		return true;
@@ -459,6 +468,7 @@ bool pass_env_operands(struct shell_pass *p, const struct pass_call *call, size_
 		.wrapper = shell_wrapper_find("env"), .name = "env", .operand = operand};
 	struct pass_call inner = *call;
 
+	assert(r.wrapper);
 	inner.assigns = NULL;
 	inner.assign_count = 0;
 	if (!skip_before(p, &inner, &r))

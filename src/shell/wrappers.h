@@ -46,6 +46,7 @@ struct shell_wrapper {
 
 extern const struct shell_wrapper shell_wrappers[]; /* sorted by name */
 extern const size_t shell_wrapper_count;
+extern const struct shell_name_slots shell_wrapper_slots;
 
 /* By command name or path; NULL: no wrapper. */
 const struct shell_wrapper *shell_wrapper_find(const char *name);

@@ -8,6 +8,8 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -126,13 +128,13 @@ class Execs(unittest.TestCase):
                 continue
             known += 1
             mine = [command["argv"] for command in answer["commands"]]
+            mine += [[os.path.basename(argv[0])] + argv[1:] for argv in mine if argv and argv[0]]
             for argv in started:
                 names = {argv[0], os.path.basename(argv[0])}
-                mine += [[os.path.basename(other[0])] + other[1:] for other in mine if other and other[0]]
                 self.assertTrue(any(is_covered([name] + argv[1:], other)
                                     for name in names for other in mine), (line, argv))
         print("%d of %d lines are known" % (known, len(rows)))
-        self.assertGreater(known, len(rows) // 2)
+        self.assertGreater(known, len(rows) // 3)  # most of the lines are made to be unknown
 
 
 class RealLines(unittest.TestCase):
@@ -205,6 +207,40 @@ class Command(unittest.TestCase):
             with self.subTest(text=text[:20]):
                 answer = json.loads(analyse("--json", text=text).stdout)
                 self.assertNotIn(answer["status"], ("static", "dynamic"))
+
+
+class Tables(unittest.TestCase):
+    """The generator refuses what it does not understand, with the place."""
+
+    def generate(self, name, text):
+        with tempfile.TemporaryDirectory() as directory:
+            paths = [ROOT / "data" / file for file in
+                     ("wrappers.tsv", "command-knowledge.tsv", "command-safe-options.tsv")]
+            if name:
+                changed = pathlib.Path(directory) / name
+                changed.write_text(text)
+                paths = [changed if path.name == name else path for path in paths]
+            out = pathlib.Path(directory) / "tables.c"
+            done = subprocess.run([sys.executable, ROOT / "tools" / "gen-tables", *paths, out],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            return done, out.exists()
+
+    def test_the_tables_of_the_project_are_understood(self):
+        done, written = self.generate(None, "")
+        self.assertEqual((done.returncode, done.stderr, written), (0, "", True))
+
+    def test_a_bad_row_is_named_and_nothing_is_written(self):
+        for name, text in (("wrappers.tsv", "# head\nenv\t-i\n"),
+                           ("wrappers.tsv", "# head\nenv\t-xy\t\t\t0\targv\t-\t\n"),
+                           ("wrappers.tsv", "# head\nenv\t-i\t\t\t0\tmagic\t-\t\n"),
+                           ("command-knowledge.tsv", "# head\nls\t-x\teats\tnote\n"),
+                           ("command-knowledge.tsv", "# head\nls\t%%\twrite\tnote\n"),
+                           ("command-safe-options.tsv", "# head\nls\t-x\n")):
+            with self.subTest(name=name, text=text):
+                done, written = self.generate(name, text)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(name + ":2:", done.stderr)
+                self.assertFalse(written)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,36 @@
+#pragma once
+/*
+ * Printer: one canonical text being written, shared by the two files of the printer; not for other
+ * rooms. print-word.c writes words and expansions, print.c commands.
+ */
+#include "base/buffer.h"
+#include "shell/ast.h"
+
+struct printer {
+	struct buffer *out;
+	struct buffer later; /* bodies and delimiters behind the next newline */
+	size_t quote_end;    /* where the last '...' has ended: what follows at once goes inside */
+	bool quote_control;  /* it was $'...' */
+	bool in_heredoc;     /* in a body: $'...' is text there */
+	unsigned level;      /* of lists: lines matter only in the outermost */
+};
+
+/* Where literal text stands. */
+enum place {
+	PLACE_WORD,    /* a word of its own */
+	PLACE_OPERAND, /* unquoted, in ${ } */
+	PLACE_REGEX,   /* behind =~ */
+	PLACE_DOUBLE,  /* in double quotes */
+	PLACE_QUOTED,  /* in double quotes of an operand that is itself in double quotes */
+	PLACE_HEREDOC, /* in a body that is expanded */
+	PLACE_ARITH,   /* as it was written */
+};
+
+void printer_put(struct printer *p, const char *text);
+void printer_text(struct printer *p, const struct shell_text *text);
+void printer_flush(struct printer *p); /* a newline and the bodies that wait for it */
+void printer_word(struct printer *p, const struct shell_word *word, enum place place);
+void printer_assign(struct printer *p, const struct shell_assign *a);
+void printer_list(struct printer *p, const struct shell_list *list);
+/* In front of a closing parenthesis or ;;, where a lone ! or time needs an end of its own. */
+void printer_closed_list(struct printer *p, const struct shell_list *list);

@@ -1,0 +1,175 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "shell/parse.h"
+#include "shell/print.h"
+
+/* The canonical text of TEXT, which reads back as an equal tree and prints the same again. */
+static void expect_print(const char *text, const char *expected)
+{
+	scoped(arena_freep) struct arena *a = arena_new(SHELL_ARENA_MAX);
+	scoped(buffer_donep) struct buffer out = {0};
+	scoped(buffer_donep) struct buffer again = {0};
+	struct shell_tree *tree, *back;
+
+	assert_int_equal(shell_parse(a, text, strlen(text), NULL, &tree), 0);
+	assert_int_equal(tree->status, SHELL_OK);
+	shell_print(tree->list, &out);
+	assert_int_equal(buffer_error(&out), 0);
+	if (expected)
+		assert_string_equal(buffer_str(&out), expected);
+	assert_int_equal(shell_parse(a, buffer_str(&out), out.len, NULL, &back), 0);
+	if (back->status != SHELL_OK)
+		print_error("%s\n%s\n", text, buffer_str(&out));
+	assert_int_equal(back->status, SHELL_OK);
+	assert_true(shell_list_equal(tree->list, back->list));
+	shell_print(back->list, &again);
+	assert_string_equal(buffer_str(&out), buffer_str(&again));
+}
+
+static void quotes_what_is_known(void **state)
+{
+	expect_print("ls -la  a\\ b", "'ls' '-la' 'a b'");
+	expect_print("echo it\\'s \"\" $'\\e[0m\\n'", "'echo' 'it'\\''s' '' $'\\033''[0m\n'");
+	expect_print("echo {a,b}c", "'echo' 'ac' 'bc'");
+	expect_print("echo 'if' }", "'echo' 'if' '}'");
+	expect_print("l\\\ns", "'ls'");
+	expect_print("'' a\"\"b ''\"\"", "'' 'ab' ''");
+}
+
+static void leaves_patterns_and_tildes_alone(void **state)
+{
+	expect_print("ls *.c [a-z]? ~/x a=~/y:~", "'ls' *.c [a-z]? ~/x a=~/y:~");
+	expect_print("ls '*'* $x]", "'ls' '*'* ${x}]");
+	expect_print("echo $y$", "'echo' ${y}$");
+	expect_print("a\"\"[x*", "a''[x*");
+	expect_print("a[`b`]c", "a[$('b')]c");
+	expect_print("[ a ]", "[ 'a' ']'");
+}
+
+static void keeps_names_that_bash_looks_up_unquoted(void **state)
+{
+	expect_print("export A=$x B='a b'", "export A=${x} B='a b'");
+	expect_print("\"export\" A=$x", "'export' A=${x}");
+	expect_print("declare -A a=([k]=v)", "declare -A a=([k]='v')");
+	expect_print("echo -A", "'echo' '-A'");
+}
+
+static void prints_expansions_in_one_spelling(void **state)
+{
+	expect_print("echo `ls` $[1+1] $x ${x}", "'echo' $('ls') $((1+1)) ${x} ${x}");
+	expect_print("echo \"a$x\\\"\"", "'echo' \"a${x}\\\"\"");
+	expect_print("echo \"${x:-a b}\" ${x:-a b}", "'echo' \"${x:-\"a b\"}\" ${x:-a b}");
+	expect_print("echo ${x:1 $${y:1}}", NULL);
+	expect_print("echo \"${x:-a$'\\e'b}\"", "'echo' \"${x:-\"a\"$'\\033'\"b\"}\"");
+	expect_print("echo $( (ls) )", "'echo' $( ( 'ls' ))");
+	expect_print("echo ${x//a/\"&\"} ${x/#b/&}", "'echo' ${x//a/'&'} ${x/#b/&}");
+	expect_print("echo ${!x} ${!x*} ${#x} ${a[1]} ${x:1:2} ${x@Q}", NULL);
+}
+
+static void prints_every_kind_of_command(void **state)
+{
+	expect_print("if a; then b; elif c; then d; else e; fi >x",
+	             "if 'a'; then 'b'; elif 'c'; then 'd'; else 'e'; fi > 'x'");
+	expect_print("for i in a b\ndo c &\ndone", "for i in 'a' 'b'; do 'c' & done");
+	expect_print("for i do c; done", "for i; do 'c'; done");
+	expect_print("for ((i=0;i<3;i++)) { a; }", "for ((i=0;i<3;i++)); do 'a'; done");
+	expect_print("for ((i=$?; i<${#x[@]}; i+=$(a; b))); do c; done",
+	             "for ((i=${?};i<${#x[@]};i+=$('a'; 'b'))); do 'c'; done");
+	expect_print("case $x in a|b*) c;; (esac) ;& esac",
+	             "case ${x} in ('a'|b*) 'c' ;; ('esac') ;& esac");
+	expect_print("while a; do b; done | until c; do d; done", NULL);
+	expect_print("select x in a; do b; done", NULL);
+	expect_print("[[ -f a && ( b == c* || ! d =~ ^e\\.f'g'$ ) ]]",
+	             "[[ -f 'a' && ( 'b' == c* || ! 'd' =~ ^e\\.f'g'$ ) ]]");
+	expect_print("[[ a == @(b c|d)* ]]", "[[ 'a' == @('b c'|'d')* ]]");
+	expect_print("f() { a; } 2>&1; function g ( b )",
+	             "function f () { 'a'; } 2>&1; function g () ( 'b' )");
+	expect_print("coproc A { a; }; coproc b c", "coproc A { 'a'; }; coproc 'b' 'c'");
+	expect_print("! time -p a |& b && c || d &", "time -p ! 'a' |& 'b' && 'c' || 'd' &");
+	expect_print("((x=1)); ( (a) )", "((x=1)); ( ( 'a' ) )");
+	expect_print("a=1 b+=2 c[3]=4 d=(5 [6]=7) e 3>f {g}<h <&- >|i &>>j <<<k",
+	             "a='1' b+='2' c[3]='4' d=('5' [6]='7') 'e' 3> 'f' {g}< 'h' <&- >| 'i' &>> 'j' "
+	             "<<< 'k'");
+	expect_print("!", "! ");
+	expect_print("! !", "! ! ");
+	expect_print("time", "time ");
+	expect_print("echo `!`; (time; !; ); case x in x) !; ;; esac",
+	             "'echo' $(! ;); ( time ; ! ; ); case 'x' in ('x') ! ; ;; esac");
+}
+
+static void prints_here_documents_with_fresh_delimiters(void **state)
+{
+	expect_print("cat <<A | wc\nx $y \\$z \"q\"\nA\nls",
+	             "'cat' <<EOF | 'wc'\nx ${y} \\$z \"q\"\nEOF\n'ls'");
+	expect_print("cat <<'A'; ls\nEOF\n$x\nA", "'cat' <<'EOF_1'; 'ls'\nEOF\n$x\nEOF_1\n");
+	expect_print("echo $(cat <<A\nx\nA\n) y", "'echo' $('cat' <<EOF\nx\nEOF\n) 'y'");
+	expect_print("{ cat <<-A; }\n\tx\n\tA", "{ 'cat' <<EOF; }\nx\nEOF\n");
+}
+
+static void keeps_lines_apart_that_bash_reads_one_by_one(void **state)
+{
+	expect_print("a\nb; c\n\n{ d\ne\n}", "'a'\n'b'; 'c'\n{ 'd'; 'e'; }");
+}
+
+static void does_not_turn_brace_results_into_assignments(void **state)
+{
+	expect_print("{a=1,b}", "'a=1' 'b'");
+	expect_print("x{a,b}=$y", "'xa='${y} 'xb='${y}");
+	expect_print("{,} | {,} >x", "{,} |  > 'x'");
+	expect_print("a{1,2}[`b`c", "'a1'[$('b')c 'a2'[$('b')c");
+	expect_print("{if,true}", "'if' 'true'");
+}
+
+static bool same(const char *x, const char *y)
+{
+	scoped(arena_freep) struct arena *a = arena_new(SHELL_ARENA_MAX);
+	struct shell_tree *tx, *ty;
+
+	assert_int_equal(shell_parse(a, x, strlen(x), NULL, &tx), 0);
+	assert_int_equal(shell_parse(a, y, strlen(y), NULL, &ty), 0);
+	return shell_list_equal(tx->list, ty->list);
+}
+
+static void compares_by_meaning(void **state)
+{
+	assert_true(same("ls 'a'", "l\"s\" a"));
+	assert_true(same("echo `ls`", "echo $(ls)"));
+	assert_false(same("ls a", "ls b"));
+	assert_false(same("ls *", "ls '*'"));
+	assert_false(same("ls $x", "ls \"$x\""));
+	assert_false(same("ls ''$x", "ls $x"));
+	assert_false(same("a; b", "a && b"));
+	assert_false(same("a; b", "a & b"));
+	assert_false(same("a | b", "a |& b"));
+	assert_false(same("a >x", "a >>x"));
+	assert_false(same("[[ a =~ . ]]", "[[ a =~ '.' ]]"));
+	assert_false(same("echo ${x:-a b}", "echo ${x:-'a b'}"));
+	assert_false(same("cat <<E\nx\nE", "cat <<'E'\nx\nE"));
+	assert_false(same("export a=$x", "'export' a=$x"));
+	assert_false(same("if a; then b; fi", "while a; do b; done"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quotes_what_is_known),
+		cmocka_unit_test(leaves_patterns_and_tildes_alone),
+		cmocka_unit_test(keeps_names_that_bash_looks_up_unquoted),
+		cmocka_unit_test(prints_expansions_in_one_spelling),
+		cmocka_unit_test(prints_every_kind_of_command),
+		cmocka_unit_test(prints_here_documents_with_fresh_delimiters),
+		cmocka_unit_test(keeps_lines_apart_that_bash_reads_one_by_one),
+		cmocka_unit_test(does_not_turn_brace_results_into_assignments),
+		cmocka_unit_test(compares_by_meaning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
