@@ -432,7 +432,7 @@ static bool make_parts(struct braces *b, const struct row *row, struct shell_wor
 		if (a->c == '$' && i + 1 < row->n && row->atoms[i + 1].index != a->index + 1)
 			return shell_fail(r, SHELL_UNSUPPORTED, b->start, r->pos,
 			                  "$ joined to a brace result");
-		if (r->scratch_len + 1 >= r->end && r->scratch_open)
+		if (r->scratch_len + 1 >= r->size && r->scratch_open)
 			shell_literal_flush(r, &parts);
 		shell_literal_put(r, &parts, SHELL_QUOTE_NONE, b->start, &a->c, 1);
 	}

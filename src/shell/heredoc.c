@@ -149,6 +149,7 @@ static bool read_body(struct shell_reader *r, struct shell_redirect *d, uint32_t
 		sub.s = r->s;
 		sub.pos = start;
 		sub.end = end;
+		sub.size = r->size;
 	}
 	if (!d->expand) {
 		struct shell_part *part;

@@ -124,6 +124,7 @@ bool shell_sub_reader(struct shell_reader *r, struct shell_reader *sub, struct s
 		.tree = r->tree,
 		.s = text.bytes,
 		.end = (uint32_t)text.len,
+		.size = (uint32_t)text.len,
 		.depth = r->depth,
 		.derived = true,
 		.origin = shell_span(r, start, end),

@@ -474,7 +474,7 @@ int shell_parse(struct arena *arena, const char *text, size_t n,
 	}
 	tree->text = shell_copy(&r, text, n);
 	r.s = tree->text.bytes;
-	r.end = (uint32_t)n;
+	r.end = r.size = (uint32_t)n;
 	r.control_ok = options && options->allow_control;
 	r.heredocs_tail = &r.heredocs;
 	r.scratch = shell_alloc(&r, n + 1);

@@ -65,8 +65,8 @@ static void put_quoted(struct printer *p, const char *s, size_t n)
 		for (; i < n && is_control(s[i]) == control; i++) {
 			if (control)
 				buffer_printf(p->out, "\\%03o", (unsigned char)s[i]);
-			else if (s[i] == '\'')
-				printer_put(p, "'\\''");
+			else if (s[i] == '\'') /* bash 5.2 misreads \' in an array in $( ) */
+				printer_put(p, "'\"'\"'");
 			else
 				buffer_putc(p->out, s[i]);
 		}
@@ -83,7 +83,7 @@ static bool is_lone_dollar(const struct shell_text *text, size_t i, bool last)
 {
 	if (text->bytes[i] != '$')
 		return false;
-	return i + 1 < text->len ? strchr("%+=:,./^]", text->bytes[i + 1]) != NULL : last;
+	return i + 1 < text->len ? shell_is_behind_dollar(text->bytes[i + 1]) : last;
 }
 
 /* Unquoted text in the middle of a word: bare as far as it may be. */

@@ -25,6 +25,7 @@ struct shell_reader {
 	struct shell_tree *tree;
 	const char *s; /* followed by a NUL */
 	uint32_t pos, end;
+	uint32_t size; /* of the buffer; end can be nearer for a while */
 	uint32_t depth;
 	bool derived; /* nodes get the origin as their range */
 	struct shell_range origin;
@@ -130,6 +131,12 @@ static inline bool shell_is(char c, int class)
 static inline bool shell_is_name_start(char c)
 {
 	return (shell_class[(unsigned char)c] & (CLASS_NAME | CLASS_DIGIT)) == CLASS_NAME;
+}
+
+/* What can follow a bare $ without quotes and without becoming part of an expansion. */
+static inline bool shell_is_behind_dollar(char c)
+{
+	return c && strchr("%+=:,./^]", c);
 }
 
 static inline bool shell_ok(const struct shell_reader *r)

@@ -263,6 +263,7 @@ static void says_what_it_does_not_support(void **state)
 		"a=(x)y",
 		"a[1 2]",
 		"echo ~:$x",
+		"echo $x$~",
 		"cat <<E\n${x:-$'a'}\nE\n",
 		">x a[b?",
 		"echo $`ls`",
@@ -468,6 +469,9 @@ static void stops_at_its_limits(void **state)
 	expect_status("echo {1..1024}", SHELL_OK);
 	expect_status("echo {1..1025}", SHELL_LIMIT);
 	expect_limit("echo ", "{", 60000, "", SHELL_LIMIT);
+	/* Remembered while the end of the text was nearer. */
+	expect_status("echo ${x:$((1+$(a)))} $(( $(b) )) $(( $(c) ))", SHELL_OK);
+	expect_status("echo $(( ${x:$(a)} )) \"$(( $(b) ))\" $(( $(cccccccccccccccc) ))", SHELL_OK);
 	/* Each level would double the work if nothing were remembered. */
 	expect_limit("echo ", "$(( $(echo ", 24, ") ))", SHELL_OK);
 }

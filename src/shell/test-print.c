@@ -37,7 +37,7 @@ static void expect_print(const char *text, const char *expected)
 static void quotes_what_is_known(void **state)
 {
 	expect_print("ls -la  a\\ b", "'ls' '-la' 'a b'");
-	expect_print("echo it\\'s \"\" $'\\e[0m\\n'", "'echo' 'it'\\''s' '' $'\\033''[0m\n'");
+	expect_print("echo it\\'s \"\" $'\\e[0m\\n'", "'echo' 'it'\"'\"'s' '' $'\\033''[0m\n'");
 	expect_print("echo {a,b}c", "'echo' 'ac' 'bc'");
 	expect_print("echo 'if' }", "'echo' 'if' '}'");
 	expect_print("l\\\ns", "'ls'");
@@ -68,6 +68,7 @@ static void prints_expansions_in_one_spelling(void **state)
 	expect_print("echo \"a$x\\\"\"", "'echo' \"a${x}\\\"\"");
 	expect_print("echo \"${x:-a b}\" ${x:-a b}", "'echo' \"${x:-\"a b\"}\" ${x:-a b}");
 	expect_print("echo ${x:1 $${y:1}}", NULL);
+	expect_print("echo $(a=(\"'\"))", "'echo' $(a=(''\"'\"''))");
 	expect_print("echo \"${x:-a$'\\e'b}\"", "'echo' \"${x:-\"a\"$'\\033'\"b\"}\"");
 	expect_print("echo $( (ls) )", "'echo' $( ( 'ls' ))");
 	expect_print("echo ${x//a/\"&\"} ${x/#b/&}", "'echo' ${x//a/'&'} ${x/#b/&}");

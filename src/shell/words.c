@@ -439,16 +439,39 @@ static void drop_empty(struct shell_word *word)
 	}
 }
 
+/*
+ * bash does not split a word in which a bare $ follows an expansion. That can be printed again only
+ * where the $ is the last character, or in front of one that needs no quotes.
+ */
+static void check_dollars(struct shell_reader *r, const struct shell_word *word)
+{
+	bool expansion = false;
+
+	for (const struct shell_part *p = word->parts; p; p = p->next) {
+		expansion = expansion || is_unquoted_expansion(p);
+		for (size_t i = 0; expansion && is_unquoted(p) && i < p->text.len; i++) {
+			if (p->text.bytes[i] != '$' || (i + 1 == p->text.len && !p->next))
+				continue;
+			if (i + 1 == p->text.len || !shell_is_behind_dollar(p->text.bytes[i + 1]))
+				shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+				           "$ behind an expansion");
+		}
+	}
+}
+
 void shell_word_finish(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
 {
-	bool tilde = false, glob = false;
+	bool tilde = false, glob = false, dollar = false;
 
 	for (struct shell_part *p = word->parts; p; p = p->next) {
 		if (!is_unquoted(p))
 			continue;
 		tilde = tilde || memchr(p->text.bytes, '~', p->text.len);
 		glob = glob || strpbrk(p->text.bytes, "*?[");
+		dollar = dollar || memchr(p->text.bytes, '$', p->text.len);
 	}
+	if (dollar && word->split && mode != WORD_OPERAND)
+		check_dollars(r, word);
 	if (tilde)
 		find_tildes(r, word, mode);
 	if (glob && has_globs(mode))
