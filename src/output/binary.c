@@ -168,7 +168,8 @@ static const char *magic_type(const char *bytes, size_t n, bool suspicious, bool
 	for (size_t i = 0; i < array_size(magics); i++) {
 		const struct magic *m = &magics[i];
 
-		if (m->at >= n || m->len > n - m->at || memcmp(bytes + m->at, m->bytes, m->len))
+		if (m->at >= n || m->len > n - m->at ||
+		    memcmp(bytes + m->at, m->bytes, m->len) != 0)
 			continue;
 		if (!m->readable || odd || (suspicious && m->len >= 4))
 			return m->type;

@@ -40,7 +40,7 @@ static struct escape scan_csi(const unsigned char *b, size_t n, size_t i)
 		return ended(n, ESCAPE_CUT);
 	if (!in(b[i], 0x40, 0x7e))
 		return ended(i, ESCAPE_BROKEN);
-	e.final = plain ? (char)b[i] : 0;
+	e.final = (char)(plain ? b[i] : 0);
 	e.len = i + 1;
 	return e;
 }

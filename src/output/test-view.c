@@ -123,7 +123,6 @@ static void edges_are_cut_between_characters_at_every_offset(void **state)
 		const struct view_limits l = {.style = VIEW_EDGES, .limit = 64, .edge = edge};
 
 		for (size_t shift = 0; shift < 4; shift++) {
-			n = 0;
 			memset(text, 'x', shift);
 			for (n = shift; n + 4 < 300; n += 4)
 				memcpy(text + n, "\xf0\x9f\x98\x80", 4);

@@ -61,11 +61,11 @@ struct view {
 
 /* What a capture must keep so that a view within these limits is complete, up to 2 MiB in all.
  * Output that is mostly escape sequences may still leave less text than the limit allows. */
-struct capture_limits view_capture_limits(const struct view_limits *limits);
+struct capture_limits view_capture_limits(const struct view_limits *given);
 
 /* FILE may be NULL: the whole was not kept. The caller owns what is in *ret_view and releases it
  * with view_done(). */
-int view_make(const struct capture_snapshot *snapshot, const struct view_limits *limits,
+int view_make(const struct capture_snapshot *snapshot, const struct view_limits *given,
               const struct view_file *file, struct view *ret_view, struct error *err);
 void view_done(struct view *v); /* leaves an empty view */
 static inline void view_donep(struct view *v)

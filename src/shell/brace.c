@@ -67,10 +67,9 @@ static bool gobble(struct braces *b, const struct row *t, uint32_t *i, char sati
 			level++;
 		else if (c == '}' && level)
 			level--;
-		else if (satisfy == '}' && level == 0 && c == ',')
-			commas++;
-		else if (satisfy == '}' && level == 0 && c == '.' && is_char(t, *i + 1, '.') &&
-		         !is_char(t, *i + 2, satisfy))
+		else if (satisfy == '}' && level == 0 &&
+		         (c == ',' ||
+		          (c == '.' && is_char(t, *i + 1, '.') && !is_char(t, *i + 2, satisfy))))
 			commas++;
 	}
 	return false;
@@ -158,7 +157,7 @@ static bool read_bound(const char *s, size_t n, struct bound *ret)
 	*ret = (struct bound){0};
 	if (n == 1 && ((s[0] >= 'a' && s[0] <= 'z') || (s[0] >= 'A' && s[0] <= 'Z'))) {
 		ret->letter = true;
-		ret->value = s[0];
+		ret->value = (unsigned char)s[0];
 		return true;
 	}
 	if (n && (s[0] == '-' || s[0] == '+'))
@@ -292,7 +291,7 @@ static bool has_comma(struct braces *b, const struct row *t)
 static bool expand(struct braces *b, struct row t, struct rows *ret)
 {
 	struct rows middle, rest, front, joined;
-	struct row inner;
+	struct row inner = {0};
 	uint32_t open, close;
 	bool is = true;
 
@@ -450,7 +449,7 @@ bool shell_expand_braces(struct shell_reader *r, struct shell_word *word, enum w
 	struct braces b = {.r = r, .start = word->range.start};
 	struct shell_word **tail = ret_first;
 	struct rows rows;
-	struct row row;
+	struct row row = {0};
 
 	*ret_first = *ret_last = NULL;
 	if (shell_word_has_brace(word)) {

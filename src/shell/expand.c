@@ -15,6 +15,7 @@ static bool remember(struct shell_reader *r, uint32_t start, struct shell_list *
 	struct remembered *m;
 
 	if (!r->remembered) {
+		/* A table of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		r->remembered = shell_alloc(r, (r->size + 1) * sizeof(*r->remembered));
 		if (!r->remembered)
 			return false;

@@ -131,7 +131,7 @@ static bool read_body(struct shell_reader *r, struct shell_redirect *d, uint32_t
                       uint32_t end)
 {
 	struct shell_reader sub;
-	struct shell_text text;
+	struct shell_text text = {0};
 	struct part_list parts;
 	bool changed = false;
 

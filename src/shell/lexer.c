@@ -207,7 +207,7 @@ static const unsigned char reserved_by_start[128][3] = {
 enum reserved shell_reserved(struct shell_reader *r, uint32_t *ret_end)
 {
 	const unsigned char *words;
-	char name[10];
+	char name[10] = "";
 	size_t n = 0;
 	uint32_t p;
 	char c = shell_peek(r);
@@ -232,7 +232,7 @@ enum reserved shell_reserved(struct shell_reader *r, uint32_t *ret_end)
 
 bool shell_take_reserved(struct shell_reader *r, enum reserved word)
 {
-	uint32_t end;
+	uint32_t end = 0;
 
 	if (!shell_ok(r) || shell_peek(r) != reserved_words[word][0] ||
 	    shell_reserved(r, &end) != word)

@@ -272,7 +272,7 @@ static void read_prefix(struct shell_reader *r, struct shell_param *param)
 	char c = shell_peek(r);
 	uint32_t next = shell_after(r, r->pos);
 	char first = shell_at(r, next);
-	char second = first ? shell_at(r, shell_after(r, next)) : 0;
+	char second = (char)(first ? shell_at(r, shell_after(r, next)) : 0);
 
 	if (c != '#' && c != '!')
 		return;

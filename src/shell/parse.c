@@ -130,7 +130,7 @@ bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 	uint32_t start = r->pos;
 	bool any = false;
 
-	if (!shell_command_new(r, SHELL_SIMPLE, start, &s.command))
+	if (!shell_command_new(r, SHELL_SIMPLE, start, &s.command) || !s.command)
 		return false;
 	*ret = s.command;
 	s.assigns = &s.command->simple.assigns;

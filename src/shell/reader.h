@@ -157,7 +157,7 @@ static inline char shell_peek(struct shell_reader *r)
 {
 	if (r->pos < r->end && r->s[r->pos] == '\\')
 		r->pos = shell_past(r, r->pos);
-	return r->pos < r->end ? r->s[r->pos] : 0;
+	return (char)(r->pos < r->end ? r->s[r->pos] : 0);
 }
 
 /* The position of the character behind that at P, and the character; 0 at the end. */
@@ -168,12 +168,12 @@ static inline uint32_t shell_after(const struct shell_reader *r, uint32_t p)
 
 static inline char shell_at(const struct shell_reader *r, uint32_t p)
 {
-	return p < r->end ? r->s[p] : 0;
+	return (char)(p < r->end ? r->s[p] : 0);
 }
 
 static inline char shell_peek2(struct shell_reader *r)
 {
-	return shell_peek(r) ? shell_at(r, shell_after(r, r->pos)) : 0;
+	return (char)(shell_peek(r) ? shell_at(r, shell_after(r, r->pos)) : 0);
 }
 
 static inline struct shell_range shell_span(const struct shell_reader *r, uint32_t start,

@@ -102,7 +102,7 @@ static bool is_descriptor(const struct shell_word *word)
 {
 	char last = 0;
 
-	for (const struct shell_part *p = word->parts; p; p = p->next) {
+	for (const struct shell_part *p = word ? word->parts : NULL; p; p = p->next) {
 		if (p->kind != SHELL_PART_LITERAL)
 			return true; /* unknown: stays as it is */
 		for (size_t i = 0; i < p->text.len; i++) {

@@ -263,6 +263,8 @@ static void says_what_it_does_not_support(void **state)
 		"a=(x)y",
 		"a[1 2]",
 		"echo ~:$x",
+		"echo $*$",
+		"echo a=~$x",
 		"echo $x$~",
 		"cat <<E\n${x:-$'a'}\nE\n",
 		">x a[b?",
@@ -303,7 +305,7 @@ static void expect_values(const char *text, const char *expected)
 		buffer_printf(&b, "%s%c:%s", b.len ? "|" : "", kinds[v.kind],
 		              v.kind == SHELL_VALUE_GLOB ? v.pattern.bytes : v.text.bytes);
 	}
-	if (strcmp(buffer_str(&b), expected))
+	if (strcmp(buffer_str(&b), expected) != 0)
 		print_error("%s\n", text);
 	assert_string_equal(buffer_str(&b), expected);
 }

@@ -140,7 +140,7 @@ bool shell_word_is(const struct shell_word *word, const char *text)
 	if (!word)
 		return false;
 	for (const struct shell_part *p = word->parts; p; p = p->next) {
-		if (p->kind != SHELL_PART_LITERAL || strncmp(p->text.bytes, text, p->text.len))
+		if (p->kind != SHELL_PART_LITERAL || strncmp(p->text.bytes, text, p->text.len) != 0)
 			return false;
 		text += p->text.len;
 	}

@@ -333,6 +333,16 @@ static bool is_plain_behind_tilde(const struct shell_part *part)
 	return !part->next;
 }
 
+/* A tilde in an assignment. bash takes an expansion right behind it by its letters, sometimes. */
+static struct shell_part *inner_tilde(struct shell_reader *r, const struct shell_word *word,
+                                      struct shell_part *part, size_t offset, size_t n)
+{
+	if (offset + n == part->text.len && part->next)
+		shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+		           "expansion behind a tilde");
+	return carve(r, part, offset, n, SHELL_PART_TILDE);
+}
+
 static void find_tildes(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
 {
 	struct shell_part *part = word->parts;
@@ -344,7 +354,8 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 	if (!is_unquoted(part)) {
 		/* Only what stands behind a colon can be left. */
 	} else if (part->text.bytes[0] == '~' && (n = tilde_len(part, 0))) {
-		part = carve(r, part, 0, n, SHELL_PART_TILDE);
+		part = colons ? inner_tilde(r, word, part, 0, n)
+		              : carve(r, part, 0, n, SHELL_PART_TILDE);
 		if (!part || !part->next)
 			return;
 		part = part->next;
@@ -358,7 +369,7 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 		colons = true;
 		if (from < part->text.len && part->text.bytes[from] == '~' &&
 		    (n = tilde_len(part, from))) {
-			part = carve(r, part, from, n, SHELL_PART_TILDE);
+			part = inner_tilde(r, word, part, from, n);
 			if (!part || !part->next)
 				return;
 			part = part->next;
@@ -374,7 +385,7 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 			n = tilde_len(part, from + 1);
 			if (!n)
 				continue;
-			part = carve(r, part, from + 1, n, SHELL_PART_TILDE);
+			part = inner_tilde(r, word, part, from + 1, n);
 			if (!part || !part->next)
 				return;
 			part = part->next;
@@ -441,18 +452,25 @@ static void drop_empty(struct shell_word *word)
 
 /*
  * bash does not split a word in which a bare $ follows an expansion. That can be printed again only
- * where the $ is the last character, or in front of one that needs no quotes.
+ * where the $ is the last character, or in front of one that needs no quotes; and with $* it
+ * depends on how that is written.
  */
 static void check_dollars(struct shell_reader *r, const struct shell_word *word)
 {
-	bool expansion = false;
+	bool expansion = false, list = false;
 
 	for (const struct shell_part *p = word->parts; p; p = p->next) {
 		expansion = expansion || is_unquoted_expansion(p);
+		list = list || (p->kind == SHELL_PART_PARAM &&
+		                (p->param->subscript > SHELL_SUBSCRIPT_WORD ||
+		                 strchr("@*", p->param->name.bytes[0])));
 		for (size_t i = 0; expansion && is_unquoted(p) && i < p->text.len; i++) {
-			if (p->text.bytes[i] != '$' || (i + 1 == p->text.len && !p->next))
+			if (p->text.bytes[i] != '$')
 				continue;
-			if (i + 1 == p->text.len || !shell_is_behind_dollar(p->text.bytes[i + 1]))
+			if (i + 1 == p->text.len && !p->next && !list)
+				continue;
+			if (list || i + 1 == p->text.len ||
+			    !shell_is_behind_dollar(p->text.bytes[i + 1]))
 				shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
 				           "$ behind an expansion");
 		}
