@@ -137,6 +137,8 @@ static void start_line(struct batch *b, const char *line, size_t n)
 	struct task *task;
 	int r;
 
+	if (!j)
+		return; /* not reached: lines are taken only while a place is free */
 	j->arena = arena_new(8 * LINE_BYTES_MAX);
 	if (!j->arena) {
 		answer_error(b, NULL, "out of memory");
