@@ -1,0 +1,60 @@
+#pragma once
+/*
+ * Policy: rules and facts give a verdict, with the rule, the reason and the advice.
+ *
+ * Allow needs proof: an allow rule matches only if every word that it looks at is known. Deny, ask
+ * and nudge need suspicion: they match if they could. The most severe verdict of all simple
+ * commands is that of the line.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/cleanup.h"
+#include "policy/rules.h"
+#include "shell/facts.h"
+
+struct arena;
+struct error;
+struct policy; /* compiled, constant, shared */
+struct policy_grants;
+
+/* The rules and all their strings must outlive the policy. */
+int policy_new(const struct policy_rules *rules, struct policy **ret_policy, struct error *err);
+struct policy *policy_free(struct policy *p);
+DEFINE_CLEANUP(struct policy *, policy_free);
+
+struct policy_question {
+	const char *text; /* as it was asked for: the line, or the command of an argv */
+	size_t text_len;
+	const struct shell_facts *facts; /* of the line, or of the quoted argv */
+	int workspace_fd;                /* O_PATH, held; -1: every path is outside */
+	const char *workspace;           /* its path, for messages and agent-writable checks */
+	const char *cwd;                 /* relative to the workspace; "." is its root */
+	const char *path;                /* the PATH that the command will have */
+	bool force;
+	const struct policy_grants *grants; /* of the session; NULL: none */
+};
+
+struct policy_finding { /* about one simple command, or the line */
+	enum policy_verdict verdict;
+	const struct policy_rule *rule; /* NULL: syntax, unknown, effects or the default decided */
+	const char *rule_id;            /* "unknown", "syntax", "default", "effects" then */
+	struct policy_place place;
+	const char *reason;     /* a sentence */
+	const char *const *use; /* tools or spellings to use instead; may be NULL */
+	bool left_to_sandbox;   /* not proven; the box is what stops it */
+	const char *resolved;   /* the file behind the name, or NULL */
+};
+
+struct policy_answer {
+	struct policy_finding line;      /* the verdict of the whole */
+	struct policy_finding *commands; /* one per command of the facts, in their order */
+	size_t command_count;
+};
+
+/* Memory of the answer is in the arena. Returns 0 or a negative errno; a failure means: do not run.
+ */
+int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
+                  struct policy_answer *ret_answer, struct error *err);
+
+const char *policy_verdict_name(enum policy_verdict verdict);
+const char *policy_list_name(enum policy_list list);

@@ -1,0 +1,99 @@
+#pragma once
+/*
+ * Rules: what a profile says about commands, as plain data. The profile room fills it from YAML;
+ * policy_new() compiles it. Lists are arrays of strings that end with NULL; a list that is NULL
+ * was not given and constrains nothing, an empty one matches nothing.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum policy_list { /* in the order of their force */
+	           POLICY_NEVER,
+	           POLICY_DENY,
+	           POLICY_DANGER, /* as deny, on the text or the structure of a line */
+	           POLICY_NUDGE,
+	           POLICY_ASK,
+	           POLICY_ALLOW,
+	           POLICY_LIST_MAX,
+};
+
+enum policy_verdict { /* in the order of severity */
+	              POLICY_VERDICT_ALLOW,
+	              POLICY_VERDICT_ASK,
+	              POLICY_VERDICT_NUDGE,
+	              POLICY_VERDICT_DENY,
+	              POLICY_VERDICT_MAX,
+};
+
+enum policy_unknown { /* what becomes of a line that cannot be known before it runs */
+	              POLICY_UNKNOWN_DENY,
+	              POLICY_UNKNOWN_ASK,
+	              POLICY_UNKNOWN_SANDBOX,
+	              POLICY_UNKNOWN_MAX,
+};
+
+enum policy_paths {
+	POLICY_PATHS_ANY,
+	POLICY_PATHS_INSIDE,          /* every operand resolves inside the workspace */
+	POLICY_PATHS_RELATIVE_INSIDE, /* and is written as a relative path */
+	POLICY_PATHS_OUTSIDE,         /* some operand resolves outside */
+	POLICY_PATHS_MAX,
+};
+
+struct policy_place {
+	const char *file; /* "bash.yaml", or "built-in:bash" */
+	uint32_t line, column;
+};
+
+struct policy_rule {
+	enum policy_list list;
+	struct policy_place place;
+	const char *id;   /* "deny:sudo", unique in the profile */
+	const char *text; /* as it was written, for people */
+
+	/* A command, by all of these that are given. Names are basenames or globs on a path
+	 * ("./" followed by a glob); "@shells" and the like are already replaced by their members.
+	 */
+	const char *const *commands;
+	const char *const *args;     /* the first operands, in order; globs ("run", "test*") */
+	const char *const *with;     /* options, all present; an entry may be "-r|-R|--recursive" */
+	const char *const *without;  /* options, none present */
+	const char *const *only;     /* no option but these */
+	const char *const *operands; /* globs on normalised paths; some operand matches */
+	enum policy_paths paths;
+	const char *const
+		*effects; /* "write", "exec" ... of the knowledge table; some one is there */
+
+	/* A line (DANGER): one of these instead of a command. */
+	const char *literal; /* in the text or in the canonical text */
+	const char *regex;   /* PCRE2, on both */
+	const char *const *pipe_from,
+		*const *pipe_to;     /* output of one of these into one of those */
+	const char *const *write_to; /* globs: redirections and operands that are written */
+
+	const char *why;        /* said to the caller; NULL: a sentence made from the rule */
+	const char *const *use; /* tools to use instead */
+	bool forceable;         /* NUDGE: `force` overrides it */
+	bool line_only;         /* the box lets the program exist: other programs need it */
+};
+
+/* Characters or character sequences that must not stand in the text at all. */
+struct policy_syntax {
+	const char *const *banned; /* "|", ";", "$(", "\n" ...; the longest that fits is named */
+	struct policy_place place;
+	const char *why;
+};
+
+struct policy_rules {
+	const struct policy_rule *rules;
+	size_t rule_count;
+	struct policy_syntax syntax;
+	enum policy_unknown unknown;
+	enum policy_verdict fallback; /* for a command that no rule names: allow, ask or deny */
+	const char *fallback_why;     /* "{name} is not in the whitelist: {list}" ... */
+	const char *const
+		*denied_effects; /* effects of the knowledge table that refuse a command */
+	const char *const *asked_effects;
+	bool absolute_paths; /* a command may be named by an absolute path */
+};
