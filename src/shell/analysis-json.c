@@ -234,13 +234,13 @@ void shell_facts_write_json(const struct shell_facts *f, struct json_writer *w)
 	json_array_end(w);
 	if (f->status == SHELL_FACTS_OPAQUE)
 		write_reasons(w, f);
-	if (f->tree->list) {
+	if (f->tree->list && !f->changes_reading) {
 		scoped(buffer_donep) struct buffer text = {0};
 
 		shell_print(f->tree->list, &text);
 		json_put_key(w, "canonical");
 		json_put_bytes(w, buffer_str(&text), text.len);
-	} else {
+	} else if (!f->tree->list) {
 		write_error(w, f->tree);
 	}
 	json_object_end(w);

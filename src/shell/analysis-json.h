@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The facts about one text as a JSON object: status, commands, effects, the canonical text, and
- * for a text that bash refuses what is wrong and where.
+ * The facts about one text as a JSON object: status, commands, effects, the canonical text (none if
+ * the text changes how bash reads it), and for a text that bash refuses what is wrong and where.
  */
 #include "shell/facts.h"
 

@@ -127,6 +127,7 @@ static struct shell_word *read_array(struct shell_reader *r)
 	if (!word || !shell_enter(r))
 		return NULL;
 	r->pos++;
+	r->in_array = true;
 	for (;;) {
 		shell_skip_blanks(r);
 		c = shell_peek(r);
@@ -149,6 +150,7 @@ static struct shell_word *read_array(struct shell_reader *r)
 			return NULL;
 	}
 	r->pos++;
+	r->in_array = false;
 	shell_leave(r);
 	c = shell_peek(r);
 	if (c && !shell_is(c, CLASS_META)) {

@@ -114,6 +114,7 @@ struct shell_part {
 	enum shell_part_kind kind;
 	enum shell_quote quote; /* of LITERAL */
 	bool backtick;          /* of COMMAND: written `...` */
+	bool bracket;           /* of ARITH: written $[ ] */
 	struct shell_range range;
 	union {
 		struct shell_text text;         /* LITERAL, GLOB, TILDE */
@@ -186,6 +187,7 @@ struct shell_redirect {
 	bool expand;                 /* the delimiter was not quoted */
 	bool strip_tabs;             /* <<- */
 	bool unterminated;           /* ended by the end of the text; bash warns and goes on */
+	bool written_dup;            /* of BOTH: written >&word */
 };
 
 /* Commands */
@@ -307,6 +309,7 @@ struct shell_pipeline {
 	bool negated;                /* an odd number of ! */
 	bool timed;                  /* time */
 	bool time_posix;             /* time -p */
+	bool negated_first;          /* ! stands in front of time */
 	struct shell_range range;
 	struct shell_command *commands; /* NULL: time or ! alone */
 	uint32_t command_count;

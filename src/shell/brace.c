@@ -334,7 +334,7 @@ static bool is_opaque(struct shell_reader *r, const struct shell_part *part)
 		return true;
 	if (part->kind == SHELL_PART_PARAM && part->param->bare)
 		return true;
-	if (r->derived)
+	if (r->derived || (part->kind == SHELL_PART_ARITH && part->bracket))
 		return false;
 	for (uint32_t p = part->range.start; p < part->range.end; p++) {
 		quotes += r->s[p] == '"' || r->s[p] == '\'';

@@ -324,6 +324,12 @@ static void alias(struct shell_pass *p, const struct pass_call *call)
 		p->alias_on = true; /* other shells expand them in scripts too */
 }
 
+static void changes_reading(struct shell_pass *p, const struct shell_fact_word *w)
+{
+	p->facts->changes_reading = true;
+	pass_opaque(p, w->range, "it changes how later words are read", "set:%s", w->text.bytes);
+}
+
 /* Shell options that change what the text means. ON: set, not unset. */
 static void shell_option(struct shell_pass *p, const struct shell_fact_word *w, bool on)
 {
@@ -336,18 +342,18 @@ static void shell_option(struct shell_pass *p, const struct shell_fact_word *w, 
 	}
 	for (size_t i = 0; on && i < array_size(meaning); i++)
 		if (pass_text_is(w->text, meaning[i]))
-			pass_opaque(p, w->range, "it changes how later words are read", "set:%s",
-			            meaning[i]);
+			changes_reading(p, w);
 	if (!on && (pass_text_is(w->text, "braceexpand") || pass_text_is(w->text, "extquote")))
-		pass_opaque(p, w->range, "it changes how later words are read", "set:%s",
-		            w->text.bytes);
+		changes_reading(p, w);
+	if (on && pass_text_is(w->text, "nocaseglob") && strpbrk(p->facts->tree->text.bytes, "*?["))
+		pass_opaque(p, w->range, "it changes what patterns match", "set:nocaseglob");
 	if (on && (pass_text_is(w->text, "posix") || pass_text_is(w->text, "expand_aliases")))
 		p->alias_on = true;
 	p->posix_mode |= on && pass_text_is(w->text, "posix");
 	if (on && pass_text_is(w->text, "xtrace"))
 		p->trace = true;
 	if (on && pass_text_is(w->text, "extglob") && strstr(p->facts->tree->text.bytes, "!("))
-		pass_opaque(p, w->range, "it changes how later words are read", "set:extglob");
+		changes_reading(p, w);
 }
 
 static void set_letter(struct shell_pass *p, char letter, bool on, struct shell_range range)

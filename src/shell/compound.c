@@ -53,12 +53,16 @@ static struct shell_clause *add_clause(struct shell_reader *r, struct shell_clau
 static bool read_if(struct shell_reader *r, struct shell_command *c)
 {
 	struct shell_clause **tail = &c->clauses, *clause;
-	uint32_t start = r->pos;
+	uint32_t start = r->pos, heredocs;
 
 	do {
+		heredocs = r->heredoc_count;
 		clause = add_clause(r, &tail, start);
-		if (!clause || !(clause->condition = read_body(r)) || !expect(r, RESERVED_THEN) ||
-		    !(clause->body = read_body(r)))
+		if (!clause || !(clause->condition = read_body(r)))
+			return false;
+		if (r->reprinted && r->heredoc_count > heredocs)
+			return shell_heredoc_misplaced(r);
+		if (!expect(r, RESERVED_THEN) || !(clause->body = read_body(r)))
 			return false;
 		clause->range = shell_span(r, start, r->pos);
 		start = r->pos;
@@ -111,8 +115,11 @@ static bool read_for_arith(struct shell_reader *r, struct shell_command *c)
 	for (n = 0; n < 3; n++) {
 		while (r->pos < ends[n] && (r->s[r->pos] == ' ' || r->s[r->pos] == '\t'))
 			r->pos++;
-		if (r->pos < ends[n] && !(*parts[n] = shell_read_arith(r, ends[n])))
-			return false;
+		if (r->pos < ends[n]) {
+			*parts[n] = shell_read_arith(r, ends[n]);
+			if (!shell_arith_check(r, *parts[n]))
+				return false;
+		}
 		r->pos = ends[n] + 1;
 	}
 	r->pos = close + 2;
@@ -187,6 +194,9 @@ static bool read_for(struct shell_reader *r, struct shell_command *c)
 			return false;
 		brace_ok = r->pos > end;
 		if (shell_take_reserved(r, RESERVED_IN)) {
+			if (brace_ok && r->case_seen)
+				return shell_fail(r, SHELL_UNSUPPORTED, end, r->pos,
+				                  "newline in for, with a case before");
 			c->loop.has_in = true;
 			if (!read_for_words(r, c))
 				return false;
@@ -228,6 +238,9 @@ static bool read_case_item(struct shell_reader *r, struct shell_case_item *item,
 			return false;
 		if (r->pos == before)
 			return shell_unexpected(r);
+		if (r->reprinted && pattern->plain && !strcmp(pattern->parts->text.bytes, "esac"))
+			return shell_fail(r, SHELL_UNSUPPORTED, before, r->pos,
+			                  "esac as a pattern in a substitution");
 		*tail = pattern;
 		tail = &pattern->next;
 		shell_skip_blanks(r);
@@ -247,6 +260,7 @@ static bool read_case(struct shell_reader *r, struct shell_command *c)
 	uint32_t start;
 	bool more = true;
 
+	r->case_seen = true;
 	shell_skip_blanks(r);
 	start = r->pos;
 	c->cases.word = shell_read_word(r, WORD_SUBJECT);
@@ -283,10 +297,15 @@ static bool read_paren(struct shell_reader *r, struct shell_command *c)
 			c->kind = SHELL_ARITH;
 			c->arith = shell_read_arith(r, close);
 			r->pos = close + 2;
-			return c->arith != NULL;
+			return shell_arith_check(r, c->arith);
 		}
 		if (shell_at(r, shell_after(r, close)) == ')')
 			return shell_fail(r, SHELL_UNSUPPORTED, start, close, "continuation in ))");
+		if (shell_at(r, close + 1) == '\n')
+			return shell_fail(r, SHELL_UNSUPPORTED, start, close,
+			                  "newline behind ((..)");
+		if (memmem(r->s + start, close - start, "<<", 2))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, close, "<< behind ((");
 		r->pos = start;
 	}
 	c->kind = SHELL_SUBSHELL;
@@ -322,9 +341,6 @@ bool shell_read_function_body(struct shell_reader *r, struct shell_command *func
 	struct shell_command *body = NULL;
 	uint32_t start;
 
-	if (!is_function_name(function->name.bytes))
-		return shell_fail(r, SHELL_UNSUPPORTED, function->range.start, r->pos,
-		                  "name of a function");
 	if (!shell_skip_newlines(r))
 		return false;
 	start = r->pos;
@@ -334,6 +350,9 @@ bool shell_read_function_body(struct shell_reader *r, struct shell_command *func
 		r->pos = start;
 		return shell_unexpected(r);
 	}
+	if (!is_function_name(function->name.bytes))
+		return shell_fail(r, SHELL_UNSUPPORTED, function->range.start, start,
+		                  "name of a function");
 	shell_leave(r);
 	function->body = body;
 	function->range = shell_span(r, function->range.start, r->pos);
@@ -365,6 +384,28 @@ static bool read_function(struct shell_reader *r, struct shell_command *c)
 	return shell_read_function_body(r, c);
 }
 
+/* A reserved word that does not begin a compound command. */
+static bool is_other_reserved(enum reserved word)
+{
+	switch ((int)word) {
+	case RESERVED_THEN:
+	case RESERVED_ELIF:
+	case RESERVED_ELSE:
+	case RESERVED_FI:
+	case RESERVED_DO:
+	case RESERVED_DONE:
+	case RESERVED_ESAC:
+	case RESERVED_IN:
+	case RESERVED_TIME:
+	case RESERVED_BANG:
+	case RESERVED_CLOSE:
+	case RESERVED_TEST_END:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* coproc [name] compound, or coproc simple. */
 static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 {
@@ -373,6 +414,8 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 
 	shell_skip_blanks(r);
 	start = r->pos;
+	if (r->reprinted)
+		return shell_fail(r, SHELL_UNSUPPORTED, start, start, "coproc in a substitution");
 	switch ((int)shell_reserved(r, &end)) {
 	case RESERVED_BANG:
 	case RESERVED_COPROC:
@@ -388,10 +431,15 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 	if (!body) {
 		/* A word is the name only if a compound command follows it. */
 		struct shell_word *name = shell_read_word(r, WORD_SUBJECT);
+		uint32_t behind;
 
 		if (!name)
 			return false;
+		behind = r->pos;
 		shell_skip_blanks(r);
+		if (is_other_reserved(shell_reserved(r, &end)))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, end,
+			                  "reserved word in a coprocess");
 		if (r->pos > start && shell_peek(r) != '(' && !shell_read_compound(r, &body))
 			return false;
 		if (r->pos > start && !body && shell_peek(r) == '(') {
@@ -417,8 +465,12 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 			c->name = name->parts->text;
 		} else {
 			r->pos = start;
-			if (!shell_read_simple(r, &body))
+			if (!shell_read_simple(r, &body)) {
+				/* bash takes more here, as name=( ) behind a word. */
+				if (r->tree->status == SHELL_ERROR && behind > start)
+					r->tree->status = SHELL_UNSUPPORTED;
 				return false;
+			}
 			if (body->kind == SHELL_FUNCTION)
 				return shell_unexpected(r);
 		}
@@ -458,6 +510,8 @@ bool shell_read_compound(struct shell_reader *r, struct shell_command **ret)
 	word = c == '(' ? RESERVED_NONE : shell_reserved(r, &end);
 	if (c != '(' && (word == RESERVED_NONE || (word == RESERVED_TIME && piped)))
 		return true;
+	if (r->reprinted && r->heredocs && r->heredocs_tail != r->statement_heredocs)
+		return shell_heredoc_misplaced(r);
 	if (c == '(') {
 		if (!shell_command_new(r, SHELL_SUBSHELL, start, ret))
 			return false;

@@ -197,7 +197,7 @@ static void read_words(struct reading *r)
 		if (w->kind == SHELL_VALUE_MANY)
 			r->many = true;
 		if (known(w) && text_is(w->text, "--") && !ended)
-			ended = true;
+			ended = !r->known->single_dash; /* find -- . -delete */
 		else if (!ended && is_option(w))
 			i += r->known->single_dash || w->text.bytes[1] == '-'
 			             ? read_long(r, i)
@@ -342,6 +342,72 @@ static enum match script_in(const struct reading *r, const struct shell_fact_wor
 	return strstr(w->text.bytes, name) ? MATCH_YES : MATCH_NO;
 }
 
+/*
+ * An option word of awk: the letter of its option that takes a value, or 0; the value begins at
+ * *ret_at in the word, or is the next word if that is the end of it. Long options may be cut short.
+ */
+static char awk_option(struct shell_text word, size_t *ret_at)
+{
+	static const char *const names[] = {"assign", "field-separator", "file", "include",
+	                                    "load",   "source",          "exec"};
+	const char *s = word.bytes;
+	size_t n = strcspn(s, "=");
+
+	for (size_t i = 0; s[1] == '-' && i < array_size(names); i++)
+		if (n > 2 && strncmp(names[i], s + 2, n - 2) == 0) {
+			*ret_at = s[n] ? n + 1 : n;
+			return names[i][0] == 's' ? 'e' : names[i][0] == 'f' ? 'f' : 'v';
+		}
+	for (size_t i = 1; s[1] != '-' && i < word.len; i++) {
+		*ret_at = i + 1;
+		if (strchr("FvfeilEW", s[i]))
+			return s[i];
+		if (strchr("dDLop", s[i]))
+			break;
+	}
+	return 0;
+}
+
+/* The program: the values of -e and --source, else the first operand unless a file is given. */
+static enum match awk_matches(const struct reading *r, const char *name)
+{
+	const struct shell_fact_command *c = r->command;
+	enum match best = MATCH_NO, m;
+	bool given = false;
+
+	for (size_t i = 1; i < c->word_count; i++) {
+		const struct shell_fact_word *w = &c->words[i];
+		struct shell_fact_word value;
+		size_t at = 0;
+		char option;
+
+		if (w->kind == SHELL_VALUE_MANY || w->kind == SHELL_VALUE_GLOB)
+			return MATCH_MAYBE; /* options, or the program itself */
+		if (known(w) && text_is(w->text, "--") && i + 1 < c->word_count)
+			w = &c->words[++i];
+		else if (is_option(w)) {
+			option = awk_option(w->text, &at);
+			if (!option)
+				continue;
+			if (at < w->text.len || !known(w))
+				value = tail(w, at);
+			else if (i + 1 < c->word_count)
+				value = c->words[++i];
+			else
+				break;
+			given = given || strchr("efE", option);
+			if (option != 'e' && option != 'W')
+				continue;
+			m = script_in(r, &value, name);
+			best = m > best ? m : best;
+			continue;
+		}
+		m = given ? MATCH_NO : script_in(r, w, name);
+		return m > best ? m : best;
+	}
+	return best;
+}
+
 /* The program text: the values of -e and --expression, else the first operand; for others, any. */
 static enum match script_matches(const struct reading *r, const char *name)
 {
@@ -349,6 +415,8 @@ static enum match script_matches(const struct reading *r, const char *name)
 	const struct shell_fact_command *c = r->command;
 	enum match best = MATCH_NO, m;
 
+	if (strcmp(r->known->name, "awk") == 0)
+		return awk_matches(r, name);
 	for (size_t i = 1; sed && i < c->word_count; i++) {
 		const struct shell_fact_word *w = &c->words[i];
 		struct shell_fact_word text;

@@ -14,6 +14,8 @@ enum strictness {
 	QUOTES_IGNORED,
 	QUOTES_OF_PATTERNS,
 	QUOTES_OF_OPERANDS,
+	QUOTES_OF_UNSPLIT, /* the same for an operand that stays one word: empty quotes are nothing
+	                    */
 	QUOTES_EXACT,
 };
 
@@ -52,6 +54,7 @@ static bool quote_matters(enum strictness strict, char c)
 	case QUOTES_EXACT:
 		return true;
 	case QUOTES_OF_OPERANDS:
+	case QUOTES_OF_UNSPLIT:
 		return c != '$';
 	case QUOTES_OF_PATTERNS:
 		return shell_is(c, CLASS_BARE);
@@ -139,10 +142,22 @@ static bool part_equal(const struct shell_part *a, const struct shell_part *b)
 	}
 }
 
+static const struct shell_part *skip_empty(const struct shell_part *part, enum strictness strict)
+{
+	while (strict == QUOTES_OF_UNSPLIT && part && part->kind == SHELL_PART_LITERAL &&
+	       !part->text.len)
+		part = part->next;
+	return part;
+}
+
 static bool parts_equal(const struct shell_part *a, const struct shell_part *b,
                         enum strictness strict)
 {
-	while (a && b) {
+	for (;;) {
+		a = skip_empty(a, strict);
+		b = skip_empty(b, strict);
+		if (!a || !b)
+			return !a && !b;
 		if (a->kind == SHELL_PART_LITERAL && b->kind == SHELL_PART_LITERAL) {
 			if (!runs_equal(&a, &b, strict))
 				return false;
@@ -153,7 +168,6 @@ static bool parts_equal(const struct shell_part *a, const struct shell_part *b,
 		a = a->next;
 		b = b->next;
 	}
-	return !a && !b;
 }
 
 static bool is_literal(const struct shell_word *word)
@@ -184,6 +198,8 @@ static bool word_equal(const struct shell_word *a, const struct shell_word *b,
 		return assign_equal(a->assign, b->assign);
 	if (strict == QUOTES_OF_PATTERNS && (is_literal(a) || a->from_braces))
 		strict = QUOTES_IGNORED;
+	if (strict == QUOTES_OF_OPERANDS && !a->split)
+		strict = QUOTES_OF_UNSPLIT;
 	return parts_equal(a->parts, b->parts, strict);
 }
 

@@ -32,15 +32,29 @@ static bool remember(struct shell_reader *r, uint32_t start, struct shell_list *
 /* What a substitution must not see of its surroundings, and must not leave behind. */
 struct outside {
 	bool in_substitution, after_compound, in_pipe, in_heredoc;
+	bool reprinted, in_array, case_seen;
+	uint32_t heredoc_count, in_param;
 	struct heredoc *heredocs, **heredocs_tail;
 };
 
 static void go_inside(struct shell_reader *r, struct outside *o)
 {
-	*o = (struct outside){r->in_substitution, r->after_compound, r->in_pipe,
-	                      r->in_heredoc,      r->heredocs,       r->heredocs_tail};
-	r->in_substitution = true;
-	r->after_compound = r->in_pipe = r->in_heredoc = false;
+	*o = (struct outside){
+		.in_substitution = r->in_substitution,
+		.after_compound = r->after_compound,
+		.in_pipe = r->in_pipe,
+		.in_heredoc = r->in_heredoc,
+		.reprinted = r->reprinted,
+		.in_array = r->in_array,
+		.case_seen = r->case_seen,
+		.heredoc_count = r->heredoc_count,
+		.in_param = r->in_param,
+		.heredocs = r->heredocs,
+		.heredocs_tail = r->heredocs_tail,
+	};
+	r->in_substitution = r->reprinted = r->reprinted_first = true;
+	r->after_compound = r->in_pipe = r->in_heredoc = r->in_array = false;
+	r->heredoc_count = r->in_param = 0;
 	r->heredocs = NULL;
 	r->heredocs_tail = &r->heredocs;
 }
@@ -54,6 +68,12 @@ static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t
 	r->after_compound = o->after_compound;
 	r->in_pipe = o->in_pipe;
 	r->in_heredoc = o->in_heredoc;
+	r->reprinted = o->reprinted;
+	r->reprinted_first = false;
+	r->in_array = o->in_array;
+	r->case_seen = o->case_seen;
+	r->heredoc_count = o->heredoc_count;
+	r->in_param = o->in_param;
 	r->heredocs = o->heredocs;
 	r->heredocs_tail = r->heredocs ? o->heredocs_tail : &r->heredocs;
 	return shell_ok(r);
@@ -85,6 +105,16 @@ struct shell_list *shell_read_substitution(struct shell_reader *r)
 	return list;
 }
 
+/* Whether a comment, or also a here-document, may begin in the text. */
+static bool has_comment(const char *s, uint32_t p, uint32_t end, bool heredocs)
+{
+	for (; p < end; p++)
+		if ((s[p] == '#' && shell_is(s[p - 1], CLASS_META)) ||
+		    (heredocs && s[p] == '<' && s[p - 1] == '<'))
+			return true;
+	return false;
+}
+
 /* $( ( ...: a substitution whose end was found by counting; bash reads it only when it runs. */
 static struct shell_list *read_counted(struct shell_reader *r, uint32_t close)
 {
@@ -92,9 +122,15 @@ static struct shell_list *read_counted(struct shell_reader *r, uint32_t close)
 	struct shell_list *list;
 	struct outside outside;
 
+	/* Where bash looks for the end once more, it steps over comments. */
+	if (has_comment(r->s, start + 1, close, true)) {
+		shell_fail(r, SHELL_UNSUPPORTED, start, close, "comment or here-document in ((");
+		return NULL;
+	}
 	if (!shell_enter(r))
 		return NULL;
 	go_inside(r, &outside);
+	r->in_param = 1; /* bash reads it with the same function as ${ } */
 	r->pos++;
 	r->end = close;
 	list = shell_read_list(r);
@@ -107,13 +143,16 @@ static struct shell_list *read_counted(struct shell_reader *r, uint32_t close)
 		return NULL;
 	shell_leave(r);
 	r->pos = close + 1;
+	if (r->measuring && !remember(r, start, list))
+		return NULL;
 	return list;
 }
 
 static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, bool in_double);
 
-/* At an expansion or a quote at *p: moves behind it; a single character otherwise. */
-static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double)
+/* At an expansion or a quote at *p: moves behind it; a single character otherwise. Between
+ * parentheses bash counts also those in ${ } and $[ ]. */
+static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double, bool in_parens)
 {
 	char c = r->s[*p], next;
 	uint32_t q, pos = r->pos;
@@ -173,7 +212,7 @@ static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double)
 		r->pos = pos;
 		return true;
 	}
-	if (next == '{' || next == '[') {
+	if ((next == '{' || next == '[') && !in_parens) {
 		(*p)++;
 		return measure(r, p, next == '[' ? '[' : 0, next == '[' ? ']' : '}', false);
 	}
@@ -200,7 +239,7 @@ static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, 
 		if (c == close || (open && c == open)) {
 			count += c == open;
 			(*p)++;
-		} else if (!measure_one(r, p, in_double)) {
+		} else if (!measure_one(r, p, in_double, open == '(')) {
 			return false;
 		}
 	}
@@ -212,7 +251,7 @@ static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, 
 bool shell_measure_one(struct shell_reader *r, uint32_t *p)
 {
 	r->measuring++;
-	if (!measure_one(r, p, false))
+	if (!measure_one(r, p, false, false))
 		return false;
 	r->measuring--;
 	return true;
@@ -228,6 +267,31 @@ bool shell_measure(struct shell_reader *r, char open, char close, uint32_t *ret_
 	r->measuring--;
 	*ret_end = p - 1;
 	return true;
+}
+
+static struct shell_list *read_process(struct shell_reader *r)
+{
+	uint32_t start = r->pos, close;
+
+	if (shell_at(r, shell_after(r, start)) != '(' || (r->remembered && r->remembered[start]))
+		return shell_read_substitution(r);
+	r->pos++;
+	if (!shell_measure(r, '(', ')', &close))
+		return NULL;
+	r->pos = start;
+	return read_counted(r, close);
+}
+
+struct shell_list *shell_read_process(struct shell_reader *r)
+{
+	uint32_t start = r->pos;
+	struct shell_list *list = read_process(r);
+
+	if (list && !list->statements) {
+		shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "empty process substitution");
+		return NULL; /* bash makes no word of it */
+	}
+	return list;
 }
 
 struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
@@ -278,12 +342,71 @@ static bool balanced(const char *s, uint32_t p, uint32_t end)
 	return open == 0;
 }
 
+static bool parens_balanced(const struct shell_part *part, bool verbatim);
+
+static bool operand_balanced(const struct shell_word *word, bool verbatim)
+{
+	return !word || parens_balanced(word->parts, verbatim);
+}
+
+/* Whether bash counts as many parentheses in the canonical text as in the one that was written:
+ * those in an operand come to stand in quotes, so there must be none. */
+static bool parens_balanced(const struct shell_part *part, bool verbatim)
+{
+	uint32_t open = 0;
+
+	for (; part; part = part->next) {
+		const struct shell_param *param = part->param;
+		bool plain;
+
+		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++) {
+			char c = part->text.bytes[i];
+
+			if ((c == '(' || c == ')') && !verbatim)
+				return false;
+			open += c == '(';
+			if (c == ')' && !open--)
+				return false;
+		}
+		if (part->kind == SHELL_PART_DOUBLE && !parens_balanced(part->parts, false))
+			return false;
+		if (part->kind != SHELL_PART_PARAM)
+			continue;
+		plain = param->op == SHELL_PARAM_SUBSTRING;
+		if (!operand_balanced(param->index, true) ||
+		    !operand_balanced(param->word, plain) || !operand_balanced(param->word2, plain))
+			return false;
+	}
+	return open == 0;
+}
+
+bool shell_arith_check(struct shell_reader *r, const struct shell_word *word)
+{
+	if (!word || parens_balanced(word->parts, true))
+		return word != NULL;
+	return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+	                  "parentheses in arithmetic");
+}
+
+static bool add_command(struct shell_reader *r, struct part_list *list, uint32_t start,
+                        struct shell_list *commands)
+{
+	struct shell_part *part =
+		commands ? shell_part_add(r, list, SHELL_PART_COMMAND, start) : NULL;
+
+	if (part)
+		part->list = commands;
+	return part != NULL;
+}
+
 /* At the first ( of $((. */
 static bool read_double_paren(struct shell_reader *r, struct part_list *list, uint32_t start)
 {
 	uint32_t first = r->pos, inner = shell_after(r, first) + 1, close, last;
 	struct shell_part *part;
 
+	if (r->remembered && r->remembered[first])
+		return add_command(r, list, start, shell_read_substitution(r));
 	r->pos = first + 1;
 	if (!shell_measure(r, '(', ')', &close))
 		return false;
@@ -293,20 +416,19 @@ static bool read_double_paren(struct shell_reader *r, struct part_list *list, ui
 	if (last >= inner && r->s[last] == ')' && balanced(r->s, inner, last)) {
 		struct shell_word *word;
 
+		if (has_comment(r->s, inner, last, false))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, close, "# in $((");
+
 		r->pos = inner;
 		word = shell_read_arith(r, last);
 		r->pos = close + 1;
-		part = word ? shell_part_add(r, list, SHELL_PART_ARITH, start) : NULL;
+		part = shell_arith_check(r, word) ? shell_part_add(r, list, SHELL_PART_ARITH, start)
+		                                  : NULL;
 		if (part)
 			part->word = word;
 	} else {
-		struct shell_list *commands;
-
 		r->pos = first;
-		commands = read_counted(r, close);
-		part = commands ? shell_part_add(r, list, SHELL_PART_COMMAND, start) : NULL;
-		if (part)
-			part->list = commands;
+		return add_command(r, list, start, read_counted(r, close));
 	}
 	return part != NULL;
 }
@@ -326,9 +448,40 @@ static bool read_bracket_arith(struct shell_reader *r, struct part_list *list, u
 	word = shell_read_arith(r, close);
 	r->pos = close + 1;
 	part = word ? shell_part_add(r, list, SHELL_PART_ARITH, start) : NULL;
-	if (part)
+	if (part) {
 		part->word = word;
+		part->bracket = true;
+	}
 	return part != NULL;
+}
+
+/* What bash reads differently in double quotes: \", here-documents, and, in its search for braces,
+ * the quotes; and it looks for $( ) before it takes the backslashes of inner backticks away. */
+static bool check_quoted_backtick(struct shell_reader *r, uint32_t p, uint32_t close)
+{
+	uint32_t start = p;
+	bool quote = false, brace = false, inner = false, substitution = false, heredoc = false;
+	bool comment = false;
+
+	for (; p < close; p++) {
+		brace = brace || r->s[p] == '{';
+		heredoc = heredoc || (r->s[p] == '<' && r->s[p - 1] == '<');
+		comment = comment || (r->s[p] == '#' &&
+		                      (shell_is(r->s[p - 1], CLASS_META) || r->s[p - 1] == '`'));
+		substitution = substitution || (r->s[p] == '(' && r->s[p - 1] == '$');
+		quote = quote || r->s[p] == '"';
+		if (r->s[p] != '\\')
+			continue;
+		p++;
+		inner = inner || r->s[p] == '`';
+		if (r->s[p] == '"')
+			return shell_fail(r, SHELL_UNSUPPORTED, p - 1, p + 1,
+			                  "\\\" in a quoted backtick");
+	}
+	if ((brace && (quote || substitution)) || (inner && substitution) || heredoc || comment)
+		return shell_fail(r, SHELL_UNSUPPORTED, start, close,
+		                  "quotes, <<, # or $( in a quoted backtick");
+	return true;
 }
 
 /* At a backtick. bash takes one level of backslashes away, then reads what is left. */
@@ -345,6 +498,11 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 		close += r->s[close] == '\\' && close + 1 < r->end ? 2 : 1;
 	if (close >= r->end)
 		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched `");
+	if (in_double && !check_quoted_backtick(r, p, close))
+		return false;
+	if (r->in_inner && memchr(r->s + p, '\\', close - p))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, close,
+		                  "backslash in quotes in a quoted expansion");
 	text = shell_alloc(r, close - p + 1);
 	if (!text || !shell_enter(r))
 		return false;
@@ -356,9 +514,6 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 				p++;
 				continue;
 			}
-			if (c == '"' && in_double)
-				return shell_fail(r, SHELL_UNSUPPORTED, p, p + 2,
-				                  "\\\" in a quoted backtick");
 			if (c != '$' && c != '`' && c != '\\')
 				text[n++] = '\\';
 			p++;
@@ -368,6 +523,8 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 	r->pos = close + 1;
 	if (!shell_sub_reader(r, &sub, (struct shell_text){text, n}, start, r->pos))
 		return false;
+	sub.reprinted = sub.reprinted_first = true;
+	sub.case_seen = r->case_seen;
 	commands = shell_read_list(&sub);
 	if (commands && sub.pos != sub.end)
 		shell_unexpected(&sub);
@@ -427,7 +584,6 @@ bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool i
                           enum shell_quote quote)
 {
 	uint32_t start = r->pos, next;
-	struct shell_part *part;
 	char c;
 
 	if (r->s[start] == '`') {
@@ -440,19 +596,21 @@ bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool i
 		r->pos = next;
 		return c == '"' ? shell_read_double(r, list) : shell_read_ansi(r, list);
 	}
+	/* Where bash looks for braces, or the end of quotes or an operand, it sees $( or ${. */
+	if (c == '$') {
+		uint32_t behind = shell_after(r, next);
+
+		if (shell_at(r, behind) == '(' || shell_at(r, behind) == '{')
+			return shell_fail(r, SHELL_UNSUPPORTED, start, behind + 1,
+			                  "$$ before a parenthesis or brace");
+	}
 	if (c && (shell_is(c, CLASS_NAME) || strchr("@*#?-$!({[", c))) {
 		shell_literal_flush(r, list);
 		r->pos = next;
 		if (c == '(' && shell_at(r, shell_after(r, next)) == '(')
 			return read_double_paren(r, list, start);
-		if (c == '(') {
-			struct shell_list *commands = shell_read_substitution(r);
-
-			part = commands ? shell_part_add(r, list, SHELL_PART_COMMAND, start) : NULL;
-			if (part)
-				part->list = commands;
-			return part != NULL;
-		}
+		if (c == '(')
+			return add_command(r, list, start, shell_read_substitution(r));
 		if (c == '{')
 			return shell_read_param(r, list, in_double, start);
 		if (c == '[')

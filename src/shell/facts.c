@@ -233,6 +233,8 @@ static void combine(struct shell_pass *p)
 	struct shell_range all = {0, (uint32_t)p->tree->text.len};
 
 	if (p->alias && p->alias_on)
+		p->facts->changes_reading = true;
+	if (p->alias && p->alias_on)
 		pass_opaque(p, all, "aliases are made and expanded", "alias-expansion");
 	if (p->prompt && p->trace)
 		pass_opaque(p, all, "PS4 holds an expansion, and commands are traced",

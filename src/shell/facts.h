@@ -93,6 +93,9 @@ struct shell_facts {
 	size_t command_count;
 	struct shell_fact_effect *effects;
 	size_t effect_count;
+	/* Options or aliases of the text change how bash reads the rest of it, so that no other
+	 * text can be said to mean the same. */
+	bool changes_reading;
 };
 
 /* Returns 0 or -ENOMEM. The options may be NULL. An arena of SHELL_FACTS_ARENA_MAX suffices for any

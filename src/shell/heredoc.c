@@ -19,9 +19,16 @@ bool shell_heredoc_add(struct shell_reader *r, struct shell_redirect *redirect)
 	if (!h)
 		return false;
 	h->redirect = redirect;
+	r->heredoc_count++;
 	*r->heredocs_tail = h;
 	r->heredocs_tail = &h->next;
 	return true;
+}
+
+bool shell_heredoc_misplaced(struct shell_reader *r)
+{
+	return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos,
+	                  "more behind a here-document in a substitution");
 }
 
 /* The end of the line at P (its newline, or the end of the text), and whether it is the delimiter.
@@ -143,6 +150,7 @@ static bool read_body(struct shell_reader *r, struct shell_redirect *d, uint32_t
 	if (!shell_sub_reader(r, &sub, text, start, end) || !shell_enter(&sub))
 		return false;
 	sub.in_heredoc = true;
+	sub.in_double = 1;
 	/* Ranges inside the body hold as long as nothing was taken out of it. */
 	if (!changed && !r->derived) {
 		sub.derived = false;

@@ -146,18 +146,16 @@ static uint32_t offset_end(struct shell_reader *r, uint32_t close)
 				return p;
 			questions--;
 			break;
+		case '\\':
+			p++;
+			break;
 		case '$':
-		case '`':
-		case '\'':
-		case '"':
-		case '\\': {
+		case '`': {
 			/* An expansion here can have colons of its own. */
 			uint32_t pos = r->pos, end = r->end, q = p;
 			struct part_list skipped;
 
 			shell_parts_init(&skipped);
-			if (r->s[p] != '$' && r->s[p] != '`')
-				break;
 			r->pos = p;
 			r->end = close;
 			r->measuring++;
@@ -294,6 +292,7 @@ bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_do
 
 	if (!param || !shell_enter(r))
 		return false;
+	r->in_param++;
 	r->pos++;
 	read_prefix(r, param);
 	if (!read_name(r, param))
@@ -323,6 +322,7 @@ bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_do
 		return shell_peek(r) ? bad(r, start)
 		                     : shell_fail(r, SHELL_ERROR, start, r->end, "unmatched {");
 	shell_leave(r);
+	r->in_param--;
 	part = shell_part_add(r, list, SHELL_PART_PARAM, start);
 	if (part)
 		part->param = param;

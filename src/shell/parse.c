@@ -106,6 +106,9 @@ static bool read_function(struct shell_reader *r, struct shell_command *c)
 	struct shell_simple *simple = &c->simple;
 	struct shell_word *word = simple->words;
 
+	/* bash takes eval name=( ). */
+	if (simple->word_count > 1 && word->plain && !strcmp(word->parts->text.bytes, "eval"))
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos, "parenthesis behind eval");
 	if (simple->assigns || c->redirects || simple->word_count != 1)
 		return shell_unexpected(r);
 	shell_take(r, "(");
@@ -161,17 +164,27 @@ bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 		if (shell_is(c, CLASS_META) && !((c == '<' || c == '>') && shell_peek2(r) == '('))
 			break;
 		if (!s.command->simple.words) {
+			uint32_t end;
 			struct shell_assign *assign = shell_read_assign(r, s.command->redirects);
 
 			if (!shell_ok(r))
 				return false;
+			if (assign && assign->value->parts && s.command->simple.assigns &&
+			    s.command->redirects && assign->value->parts->kind == SHELL_PART_ARRAY)
+				return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+				                  "array behind a redirection");
 			if (assign) {
 				*s.assigns = assign;
 				s.assigns = &assign->next;
 				any = true;
 				continue;
 			}
-			/* In front of its redirections it would be read differently. */
+			/* In front of its redirections it would be read differently, and bash
+			 * prints it there. */
+			if (r->reprinted && s.command->redirects && !s.command->simple.assigns &&
+			    shell_reserved(r, &end) != RESERVED_NONE)
+				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, end,
+				                  "reserved word in a substitution");
 			if (s.command->redirects && shell_at_subscript(r))
 				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos,
 				                  "bracket in a command name");
@@ -218,6 +231,7 @@ static bool read_prefixes(struct shell_reader *r, struct shell_pipeline *p, bool
 		shell_skip_blanks(r);
 		if (shell_take_reserved(r, RESERVED_BANG)) {
 			p->negated = !p->negated;
+			p->negated_first = p->negated_first || !p->timed;
 		} else if (shell_take_reserved(r, RESERVED_TIME)) {
 			p->timed = true;
 			shell_skip_blanks(r);
@@ -237,20 +251,38 @@ static bool read_prefixes(struct shell_reader *r, struct shell_pipeline *p, bool
 	}
 }
 
+/* Where bash does not take time for a reserved word before it runs the substitution, what follows
+ * must be words for it. */
+static bool check_time(struct shell_reader *r, uint32_t start, const struct shell_pipeline *p)
+{
+	const struct shell_command *c = p->commands;
+
+	if (c && c->kind == SHELL_SIMPLE && !c->simple.assigns && c->simple.words && !p->negated &&
+	    !shell_is_declaration(c->simple.words))
+		return true;
+	return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "time in a substitution");
+}
+
 static struct shell_pipeline *read_pipeline(struct shell_reader *r)
 {
 	struct shell_pipeline *p = shell_alloc(r, sizeof(*p));
 	struct shell_command **tail;
+	bool alone, first = r->reprinted_first;
 	uint32_t start;
-	bool alone;
 
 	if (!p)
 		return NULL;
 	shell_skip_blanks(r);
 	shell_peek(r);
 	start = r->pos;
+	r->reprinted_first = false;
 	if (!read_prefixes(r, p, &alone))
 		return NULL;
+	if (alone && r->reprinted) {
+		shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+		           "! or time alone in a substitution");
+		return NULL;
+	}
 	if (alone) {
 		p->range = shell_span(r, start, r->pos);
 		r->after_compound = false;
@@ -262,6 +294,11 @@ static struct shell_pipeline *read_pipeline(struct shell_reader *r)
 
 		if (!read_command(r, &command))
 			return NULL;
+		if (first && p->timed && !p->commands) {
+			p->commands = command;
+			if (!check_time(r, start, p))
+				return NULL;
+		}
 		*tail = command;
 		tail = &command->next;
 		p->command_count++;
@@ -283,11 +320,15 @@ static struct shell_statement *read_statement(struct shell_reader *r)
 	struct shell_statement *s = shell_alloc(r, sizeof(*s));
 	struct shell_pipeline **tail, *p;
 	enum shell_join join = SHELL_JOIN_FIRST;
+	struct heredoc **outer = r->statement_heredocs;
 
 	if (!s)
 		return NULL;
+	r->statement_heredocs = r->heredocs_tail;
 	tail = &s->pipelines;
 	for (;;) {
+		uint32_t heredocs = r->heredoc_count;
+
 		r->in_pipe = false;
 		p = read_pipeline(r);
 		if (!p)
@@ -305,7 +346,13 @@ static struct shell_statement *read_statement(struct shell_reader *r)
 		} else {
 			s->range = s->pipelines->range;
 			s->range.end = p->range.end;
+			r->statement_heredocs = outer;
 			return s;
+		}
+		/* Only the first and the last of more than two can have one. */
+		if (r->reprinted && r->heredoc_count > heredocs && p != s->pipelines) {
+			shell_heredoc_misplaced(r);
+			return NULL;
 		}
 		if (!p->commands) { /* time && x */
 			shell_unexpected(r);
@@ -359,6 +406,8 @@ static bool read_separator(struct shell_reader *r, struct shell_statement *s, bo
 	shell_skip_blanks(r);
 	c = shell_peek(r);
 	*ret_more = true;
+	if (r->heredocs && ((r->in_substitution && c != '\n') || (r->reprinted && c == '&')))
+		return shell_heredoc_misplaced(r);
 	if (c == '&') {
 		s->background = true;
 		r->pos++;
@@ -379,15 +428,21 @@ struct shell_list *shell_read_list(struct shell_reader *r)
 {
 	struct shell_list *list = shell_alloc(r, sizeof(*list));
 	struct shell_statement **tail;
-	bool more = true;
+	bool more = true, newline = false;
 
 	if (!list || !shell_skip_newlines(r))
 		return NULL;
 	tail = &list->statements;
 	list->range = shell_span(r, r->pos, r->pos);
 	while (more && !at_list_end(r)) {
-		struct shell_statement *s = read_statement(r);
+		struct shell_statement *s;
 
+		/* bash loses a semicolon behind a here-document when it prints. */
+		if (r->in_substitution && r->heredoc_count && list->statements && !newline) {
+			shell_heredoc_misplaced(r);
+			return NULL;
+		}
+		s = read_statement(r);
 		if (!s || !read_separator(r, s, &more))
 			return NULL;
 		list->range.end = s->range.end;
@@ -396,7 +451,7 @@ struct shell_list *shell_read_list(struct shell_reader *r)
 		if (!more)
 			break;
 		shell_skip_blanks(r);
-		s->newline = shell_peek(r) == '\n';
+		s->newline = newline = shell_peek(r) == '\n';
 		if (!shell_skip_newlines(r))
 			return NULL;
 	}

@@ -36,22 +36,15 @@ static void inside(struct shell_pass *p, const char *step, const struct shell_li
 
 static const struct shell_text number_one = {"1", 1};
 
-/*
- * bash expands the word behind >& (or 1>&) twice when it is no descriptor: echo >&'$(id)' runs id.
- * The tree calls such a redirection &> if its word is known, and the canonical text is then not
- * expanded twice; but what was typed is.
+/* bash expands the word behind >& (or 1>&) twice when it is no descriptor: echo >&'$(id)' runs id.
  */
 static void check_dup(struct shell_pass *p, const struct shell_redirect *r,
                       const struct shell_fact_word *target)
 {
-	const char *text = p->tree->text.bytes + r->range.start;
-	bool both =
-		r->op == SHELL_REDIRECT_BOTH && r->range.start < p->tree->text.len && *text != '&';
-
-	if (!both && !(r->op == SHELL_REDIRECT_DUP_OUT && r->fd <= 1))
+	if (!r->written_dup && !(r->op == SHELL_REDIRECT_DUP_OUT && r->fd <= 1))
 		return;
 	if (pass_word_known(target)) {
-		if (!strpbrk(target->text.bytes, "$`\\\"'"))
+		if (!strpbrk(target->text.bytes, "$`\\\"'<>*?[~{"))
 			return;
 	} else if (pass_word_is_plain(p, r->target, "redirect-expansion")) {
 		return;

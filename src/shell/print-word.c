@@ -67,6 +67,8 @@ static void put_quoted(struct printer *p, const char *s, size_t n)
 				buffer_printf(p->out, "\\%03o", (unsigned char)s[i]);
 			else if (s[i] == '\'') /* bash 5.2 misreads \' in an array in $( ) */
 				printer_put(p, "'\"'\"'");
+			else if (p->in_body && i && s[i] == '\n' && s[i - 1] == '\\')
+				printer_put(p, "''\n");
 			else
 				buffer_putc(p->out, s[i]);
 		}
@@ -191,14 +193,20 @@ static void print_literal(struct printer *p, const struct shell_part *part, enum
 	}
 }
 
-/* $( ... ) and its kin, behind the opening characters. */
+/*
+ * $( ... ) and its kin, behind the opening characters.
+ *
+ * bash 5.2 runs not this text, but one that it prints from what it has read; and there every ;
+ * behind a here-document is lost, so that the next two commands become one. A newline is not.
+ */
 static void print_substitution(struct printer *p, const struct shell_list *list)
 {
 	struct buffer outside = p->later;
 	size_t from = p->out->len;
-	bool in_heredoc = p->in_heredoc;
+	bool in_heredoc = p->in_heredoc, lines = p->lines;
 
 	p->in_heredoc = false;
+	p->lines = printer_has_heredoc(list);
 	p->later = (struct buffer){0};
 	printer_closed_list(p, list);
 	/* $(( would be arithmetic. */
@@ -218,12 +226,17 @@ static void print_substitution(struct printer *p, const struct shell_list *list)
 	buffer_done(&p->later);
 	p->later = outside;
 	p->in_heredoc = in_heredoc;
+	p->lines = lines;
 }
 
 /* An operand of ${ }; quoted: the expansion stands in double quotes. */
 static void print_operand(struct printer *p, const struct shell_word *word, bool quoted)
 {
-	if (!word || !word->parts)
+	const struct shell_part *part = word ? word->parts : NULL;
+
+	while (quoted && part && part->kind == SHELL_PART_LITERAL && !part->text.len)
+		part = part->next;
+	if (!part)
 		return;
 	if (quoted)
 		printer_put(p, "\"");
@@ -246,6 +259,11 @@ static void print_param(struct printer *p, const struct shell_param *param, bool
 	char letter = letters[param->op];
 	bool is_default = param->op >= SHELL_PARAM_DEFAULT && param->op <= SHELL_PARAM_ALTERNATE;
 
+	/* bash does not split a word with $! while there is no such process; with ${!} it does. */
+	if (param->bare && param->name.bytes[0] == '!') {
+		printer_put(p, "$!");
+		return;
+	}
 	printer_put(p, "${");
 	if (param->op == SHELL_PARAM_LENGTH)
 		printer_put(p, "#");
@@ -348,9 +366,9 @@ static void print_part(struct printer *p, const struct shell_part *part, enum pl
 		print_substitution(p, part->list);
 		break;
 	case SHELL_PART_ARITH:
-		printer_put(p, "$((");
+		printer_put(p, part->bracket ? "$[" : "$((");
 		printer_word(p, part->word, PLACE_ARITH);
-		printer_put(p, "))");
+		printer_put(p, part->bracket ? "]" : "))");
 		break;
 	case SHELL_PART_ARRAY:
 	default:
@@ -378,7 +396,8 @@ void printer_word(struct printer *p, const struct shell_word *word, enum place p
 		return;
 	}
 	/* What came out of braces is no assignment, even if it begins like one. */
-	if (place == PLACE_WORD && word->from_braces && part && part->kind == SHELL_PART_LITERAL) {
+	if (place == PLACE_WORD && word->from_braces && part && part->kind == SHELL_PART_LITERAL &&
+	    (!part->text.len || shell_is_name_start(part->text.bytes[0]))) {
 		if (part->text.len || !begins_quoted(part->next, place))
 			put_quoted(p, part->text.bytes, part->text.len);
 		part = part->next;

@@ -36,7 +36,7 @@ static bool has_line(const char *text, const char *line)
 static void print_heredoc(struct printer *p, const struct shell_redirect *d)
 {
 	scoped(buffer_donep) struct buffer body = {0};
-	struct printer inner = {.out = &body, .level = 1, .in_heredoc = true};
+	struct printer inner = {.out = &body, .level = 1, .in_heredoc = true, .in_body = true};
 	char delimiter[24] = "EOF";
 
 	if (d->body && d->expand)
@@ -71,7 +71,7 @@ static void print_redirect(struct printer *p, const struct shell_redirect *d)
 		print_heredoc(p, d);
 		return;
 	}
-	printer_put(p, shell_redirect_name(d));
+	printer_put(p, d->written_dup ? ">&" : shell_redirect_name(d));
 	if ((d->op == SHELL_REDIRECT_DUP_IN || d->op == SHELL_REDIRECT_DUP_OUT) &&
 	    is_descriptor(d->target)) {
 		printer_text(p, &d->target->parts->text);
@@ -114,6 +114,30 @@ bool shell_is_raw_option(const struct shell_word *word)
 	return !*s;
 }
 
+/*
+ * The first word. bash forks for %1 & unless the % is written without quotes: then it is a job that
+ * goes on in the background.
+ */
+static void print_name(struct printer *p, const struct shell_word *word)
+{
+	struct shell_part first;
+	struct shell_word rest = *word;
+
+	if (shell_is_looked_up(word)) {
+		printer_text(p, &word->parts->text);
+		return;
+	}
+	if (!word->from_braces && word->parts && word->parts->kind == SHELL_PART_LITERAL &&
+	    word->parts->quote == SHELL_QUOTE_NONE && word->parts->text.bytes[0] == '%') {
+		printer_put(p, "%");
+		first = *word->parts;
+		first.text.bytes++;
+		first.text.len--;
+		rest.parts = first.text.len ? &first : first.next;
+	}
+	printer_word(p, &rest, PLACE_WORD);
+}
+
 static void print_simple(struct printer *p, const struct shell_simple *s,
                          const struct shell_redirect *redirects)
 {
@@ -132,8 +156,9 @@ static void print_simple(struct printer *p, const struct shell_simple *s,
 		space = " ";
 		if (w->assign)
 			printer_assign(p, w->assign);
-		else if ((w == s->words && shell_is_looked_up(w)) ||
-		         (declares && shell_is_raw_option(w)))
+		else if (w == s->words)
+			print_name(p, w);
+		else if (declares && shell_is_raw_option(w))
 			printer_text(p, &w->parts->text);
 		else
 			printer_word(p, w, PLACE_WORD);
@@ -149,7 +174,10 @@ static void print_body(struct printer *p, const struct shell_list *list)
 	printer_list(p, list);
 	while (s && s->next)
 		s = s->next;
-	printer_put(p, s && s->background ? " " : "; ");
+	if (p->lines)
+		printer_flush(p);
+	else
+		printer_put(p, s && s->background ? " " : "; ");
 }
 
 static void print_clauses(struct printer *p, const struct shell_command *c)
@@ -330,9 +358,11 @@ static void print_pipeline(struct printer *p, const struct shell_pipeline *pipel
 		[SHELL_JOIN_FIRST] = "", [SHELL_JOIN_AND] = " && ", [SHELL_JOIN_OR] = " || "};
 
 	printer_put(p, joins[pipeline->join]);
+	if (pipeline->negated && pipeline->negated_first)
+		printer_put(p, "! ");
 	if (pipeline->timed)
 		printer_put(p, pipeline->time_posix ? "time -p " : "time ");
-	if (pipeline->negated)
+	if (pipeline->negated && !pipeline->negated_first)
 		printer_put(p, "! ");
 	if (!pipeline->commands && !pipeline->timed && !pipeline->negated)
 		printer_put(p, "! ! ");
@@ -351,7 +381,7 @@ void printer_list(struct printer *p, const struct shell_list *list)
 			print_pipeline(p, q);
 		if (s->background)
 			printer_put(p, " &");
-		if (s->next && s->newline && p->level == 1)
+		if (s->next && (p->lines || (s->newline && p->level == 1)))
 			printer_flush(p);
 		else if (s->next)
 			printer_put(p, s->background ? " " : "; ");
@@ -371,7 +401,9 @@ void printer_closed_list(struct printer *p, const struct shell_list *list)
 		s = s->next;
 	for (q = s && !s->background ? s->pipelines : NULL; q && q->next;)
 		q = q->next;
-	if (q && !q->commands)
+	if (p->lines && p->later.len)
+		printer_flush(p);
+	else if (q && !q->commands)
 		printer_put(p, ";");
 }
 

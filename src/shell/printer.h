@@ -12,6 +12,8 @@ struct printer {
 	size_t quote_end;    /* where the last '...' has ended: what follows at once goes inside */
 	bool quote_control;  /* it was $'...' */
 	bool in_heredoc;     /* in a body: $'...' is text there */
+	bool in_body;        /* in a body, however deep: \<newline> goes before it is read */
+	bool lines;          /* every statement ends its line, see print_substitution() */
 	unsigned level;      /* of lists: lines matter only in the outermost */
 };
 
@@ -29,6 +31,7 @@ enum place {
 void printer_put(struct printer *p, const char *text);
 void printer_text(struct printer *p, const struct shell_text *text);
 void printer_flush(struct printer *p); /* a newline and the bodies that wait for it */
+bool printer_has_heredoc(const struct shell_list *list); /* NULL has none */
 void printer_word(struct printer *p, const struct shell_word *word, enum place place);
 void printer_assign(struct printer *p, const struct shell_assign *a);
 void printer_list(struct printer *p, const struct shell_list *list);

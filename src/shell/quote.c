@@ -177,8 +177,9 @@ static size_t ansi_escape(struct shell_reader *r, uint32_t *p, uint32_t end, cha
 	return 2;
 }
 
-/* At the ' of $'...'. A NUL ends the value, not the quotes. */
-bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
+/* At the ' of $'...'. A NUL ends the value, not the quotes. *ret_hard: there is a NUL, or what
+ * would mean more if it were not quoted. */
+static bool read_ansi(struct shell_reader *r, struct part_list *list, bool *ret_hard)
 {
 	uint32_t start = r->pos, p = start + 1, end = p;
 	bool ended = false;
@@ -189,6 +190,7 @@ bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
 	if (end >= r->end)
 		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched '");
 	shell_literal_put(r, list, SHELL_QUOTE_FULL, start, "", 0);
+	*ret_hard = false;
 	while (p < end && shell_ok(r)) {
 		size_t n = 1;
 
@@ -197,11 +199,26 @@ bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
 			n = ansi_escape(r, &p, end, to);
 		if (n == 1 && !to[0])
 			ended = true;
+		*ret_hard = *ret_hard || ended || (n && strchr("$`\\\"'{}", to[0]));
 		if (!ended)
 			shell_literal_put(r, list, SHELL_QUOTE_FULL, start, to, n);
 	}
 	r->pos = end + 1;
 	return shell_ok(r);
+}
+
+bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
+{
+	uint32_t start = r->pos;
+	bool hard;
+
+	if (!read_ansi(r, list, &hard))
+		return false;
+	/* In ${ } in double quotes bash puts the value in its place and then expands the whole,
+	 * also where a $( ) stands between. */
+	if (hard && r->in_param && r->in_double)
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$' in a quoted expansion");
+	return true;
 }
 
 bool shell_read_double(struct shell_reader *r, struct part_list *list)
@@ -216,8 +233,10 @@ bool shell_read_double(struct shell_reader *r, struct part_list *list)
 	if (!shell_enter(r))
 		return false;
 	r->pos++;
+	r->in_double++;
 	if (!shell_read_quoted(r, &inner, QUOTED_DOUBLE))
 		return false;
+	r->in_double--;
 	r->pos++;
 	shell_leave(r);
 	for (part = inner.first; part; part = part->next)
@@ -265,6 +284,15 @@ static bool read_quoted_single(struct shell_reader *r, struct part_list *list)
 	return true;
 }
 
+/* bash prints a process substitution anew even where it will be text. */
+static bool has_process(const char *s, uint32_t p, uint32_t end)
+{
+	for (; p + 1 < end; p++)
+		if ((s[p] == '<' || s[p] == '>') && s[p + 1] == '(')
+			return true;
+	return false;
+}
+
 /* A backslash in text that is expanded as in double quotes. */
 static void read_quoted_backslash(struct shell_reader *r, struct part_list *list,
                                   enum quoted_mode mode)
@@ -280,21 +308,55 @@ static void read_quoted_backslash(struct shell_reader *r, struct part_list *list
 		r->pos += c ? 2 : 1;
 		return;
 	}
-	escapes = c == '$' || c == '`' || c == '\\' ||
-	          (c == '"' && (mode == QUOTED_DOUBLE || mode == QUOTED_OPERAND)) ||
+	escapes = c == '$' || c == '`' || c == '\\' || (c == '"' && mode != QUOTED_HEREDOC) ||
 	          (c == '}' && mode == QUOTED_OPERAND);
 	if (mode == QUOTED_ARITH)
 		escapes = false;
+	/* bash drops this backslash before it expands the text: $\(id) becomes $(id). */
+	if (mode == QUOTED_INNER && !escapes)
+		shell_fail(r, SHELL_UNSUPPORTED, start, start + 2,
+		           "backslash in quotes in a quoted expansion");
+	if (mode == QUOTED_OPERAND && has_process(r->s, start + 1, start + 3))
+		shell_fail(r, SHELL_UNSUPPORTED, start, start + 2, "<( in a quoted expansion");
 	r->pos += 2;
 	shell_literal_put(r, list, quote, start, r->s + start + escapes, 2u - escapes);
 }
 
+/* Whether a $ that no backslash quotes is the last character. */
+static bool ends_in_dollar(const char *s, uint32_t start, uint32_t end)
+{
+	uint32_t p = end - 1;
+
+	if (end == start || s[p] != '$')
+		return false;
+	while (p > start && s[p - 1] == '\\')
+		p--;
+	return (end - p) % 2;
+}
+
 static bool read_quoted_double(struct shell_reader *r, struct part_list *list)
 {
-	r->pos++;
-	if (!shell_enter(r) || !shell_read_quoted(r, list, QUOTED_DOUBLE))
+	uint32_t start = ++r->pos;
+	bool outer = r->in_inner, whole;
+	struct shell_part **first;
+
+	shell_literal_flush(r, list);
+	first = list->tail;
+	r->in_inner = true;
+	if (!shell_enter(r) || !shell_read_quoted(r, list, QUOTED_INNER))
 		return false;
+	r->in_inner = outer;
 	shell_leave(r);
+	whole = first == &list->first && shell_at(r, shell_after(r, r->pos)) == '}';
+	for (const struct shell_part *p = *first; p && !whole; p = p->next)
+		if (p->kind == SHELL_PART_PARAM && (p->param->subscript > SHELL_SUBSCRIPT_WORD ||
+		                                    strchr("@*", p->param->name.bytes[0])))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+			                  "$@ in quotes in a quoted expansion");
+	/* bash takes what follows the quotes together with it. */
+	if (ends_in_dollar(r->s, start, r->pos) && shell_at(r, shell_after(r, r->pos)) != '}')
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos - 1, r->pos,
+		                  "$ in a quoted expansion");
 	r->pos++;
 	return true;
 }
@@ -303,19 +365,21 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 {
 	enum shell_quote quote = mode == QUOTED_ARITH ? SHELL_QUOTE_NONE : SHELL_QUOTE_FULL;
 	uint32_t start = r->pos, from;
+	bool hard;
 
 	while (shell_ok(r)) {
 		char c = shell_at(r, r->pos);
 
 		if (!c) {
-			if (mode == QUOTED_DOUBLE)
+			if (mode == QUOTED_DOUBLE || mode == QUOTED_INNER)
 				return shell_fail(r, SHELL_ERROR, start - 1, r->end,
 				                  "unmatched \"");
 			if (mode == QUOTED_OPERAND)
 				return shell_fail(r, SHELL_ERROR, start - 1, r->end, "unmatched {");
 			break;
 		}
-		if ((c == '"' && mode == QUOTED_DOUBLE) || (c == '}' && mode == QUOTED_OPERAND))
+		if ((c == '"' && (mode == QUOTED_DOUBLE || mode == QUOTED_INNER)) ||
+		    (c == '}' && mode == QUOTED_OPERAND))
 			break;
 		if (c == '\\') {
 			read_quoted_backslash(r, list, mode);
@@ -324,7 +388,12 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos + 2,
 				                  "$' in a here-document");
 			r->pos = shell_after(r, r->pos);
-			shell_read_ansi(r, list);
+			from = r->pos;
+			if (!read_ansi(r, list, &hard))
+				return false;
+			if (hard)
+				return shell_fail(r, SHELL_UNSUPPORTED, from, r->pos,
+				                  "$' in a quoted expansion");
 		} else if (c == '$' && mode == QUOTED_OPERAND && shell_peek2(r) == '"') {
 			return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos + 2,
 			                  "$\" in a quoted expansion");
@@ -339,6 +408,9 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 			while (r->pos < r->end && !shell_is(r->s[r->pos], CLASS_SPECIAL) &&
 			       r->s[r->pos] != '}')
 				r->pos++;
+			if (mode == QUOTED_OPERAND && has_process(r->s, from, r->pos))
+				return shell_fail(r, SHELL_UNSUPPORTED, from, r->pos,
+				                  "<( in a quoted expansion");
 			shell_literal_put(r, list, quote, from, r->s + from, r->pos - from);
 		}
 	}

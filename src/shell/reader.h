@@ -30,14 +30,28 @@ struct shell_reader {
 	bool derived; /* nodes get the origin as their range */
 	struct shell_range origin;
 	bool in_substitution; /* between $( and its ) */
+	/*
+	 * In a substitution of any form. bash prints what it has read of it anew and later reads
+	 * that text, which comes out wrong for some constructs; these are unsupported there. Those
+	 * in backticks are included, since the canonical text has $( ) instead.
+	 */
+	bool reprinted;
+	bool reprinted_first; /* nothing of it was read yet: time is no reserved word */
+	bool in_array;        /* between ( and ) of a compound value */
+	bool case_seen;       /* bash loses count of the esacs that it waits for */
 	bool in_heredoc;      /* in an expanded body: $'...' is text */
 	bool after_compound;  /* a reserved word may follow without a separator */
 	bool in_pipe;         /* behind |: time is no reserved word */
 	bool control_ok;
+	uint32_t in_double;             /* levels of double quotes around, also outside a $( ) */
+	uint32_t in_param;              /* levels of ${ } */
+	bool in_inner;                  /* in QUOTED_INNER */
 	uint32_t measuring;             /* inside shell_measure() */
 	struct remembered **remembered; /* by offset; NULL until the first measuring */
 	struct heredoc *heredocs, **heredocs_tail;
-	char *scratch; /* as large as the text: the literal being collected */
+	struct heredoc **statement_heredocs; /* the tail where the statement began */
+	uint32_t heredoc_count;              /* in the same substitution */
+	char *scratch;                       /* as large as the text: the literal being collected */
 	uint32_t scratch_len, scratch_start;
 	bool scratch_open; /* there is a literal, though perhaps an empty one */
 	enum shell_quote scratch_quote;
@@ -202,6 +216,7 @@ enum quoted_mode {
 	QUOTED_HEREDOC, /* up to the end of the text; " is text */
 	QUOTED_ARITH,   /* up to the end of the text; quotes and backslashes stay */
 	QUOTED_OPERAND, /* ${x:-...} inside these, up to the brace */
+	QUOTED_INNER,   /* "..." inside QUOTED_OPERAND */
 };
 bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quoted_mode mode);
 
@@ -210,10 +225,14 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 /* At a $ or `: adds the expansion, or the character as a literal of this quoting. */
 bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool in_double,
                           enum shell_quote quote);
-/* At the ( of $( or <(. */
+/* At the ( of $(. */
 struct shell_list *shell_read_substitution(struct shell_reader *r);
+/* At the ( of <( or >(. */
+struct shell_list *shell_read_process(struct shell_reader *r);
 /* The text from pos to END, with expansions, as arithmetic and subscripts have it. */
 struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end);
+/* Whether the text of (( )) can be printed; word may be NULL after a failure. */
+bool shell_arith_check(struct shell_reader *r, const struct shell_word *word);
 /* From behind an opening character to the position of its partner; r->pos does not move. */
 bool shell_measure(struct shell_reader *r, char open, char close, uint32_t *ret_end);
 /* Moves *p over the expansion, the quoted text or the character that stands there. */
@@ -254,6 +273,9 @@ bool shell_expand_braces(struct shell_reader *r, struct shell_word *word, enum w
 bool shell_heredoc_add(struct shell_reader *r, struct shell_redirect *redirect);
 /* Behind a newline (or at the end of the text): the bodies that are due. */
 bool shell_heredoc_read(struct shell_reader *r);
+/* For what stands between << in a substitution and the end of its line: bash prints it anew in
+ * front of the body without the separators it needs. */
+bool shell_heredoc_misplaced(struct shell_reader *r);
 
 /* redirect.c; *ret is NULL when no redirection stands at pos. */
 bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret);

@@ -115,6 +115,19 @@ static bool is_descriptor(const struct shell_word *word)
 	return last != 0;
 }
 
+/* More or less than one word is an ambiguous redirect, which bash finds out when it runs. */
+static bool expand_target(struct shell_reader *r, struct shell_redirect *d)
+{
+	struct shell_word *word = d->target, *last;
+
+	if (!shell_expand_braces(r, word, WORD_TARGET, &d->target, &last))
+		return false;
+	if (!d->target || d->target != last)
+		return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+		                  "braces in the target of a redirection");
+	return true;
+}
+
 static bool read_target(struct shell_reader *r, struct shell_redirect *d)
 {
 	bool dup = d->op == SHELL_REDIRECT_DUP_IN || d->op == SHELL_REDIRECT_DUP_OUT;
@@ -154,7 +167,7 @@ static bool read_target(struct shell_reader *r, struct shell_redirect *d)
 		return false;
 	if (r->pos == start)
 		return shell_unexpected(r);
-	return true;
+	return mode != WORD_TARGET || expand_target(r, d);
 }
 
 bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)
@@ -189,15 +202,22 @@ bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)
 	if (!read_operator(r, d) || !read_target(r, d))
 		return false;
 	d->range = shell_span(r, start, r->pos);
+	/* bash prints these as <>f and <<-x. */
+	if (r->reprinted && d->op == SHELL_REDIRECT_IN_OUT && d->fd == 1)
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "1<> in a substitution");
 	if (d->op == SHELL_REDIRECT_HEREDOC) {
 		if (!read_delimiter(r, d, d->target) || !shell_heredoc_add(r, d))
 			return false;
 		d->target = NULL;
+		if (r->reprinted && d->delimiter.bytes[0] == '-')
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+			                  "<< -x in a substitution");
 	}
 	if (d->op == SHELL_REDIRECT_DUP_OUT && (d->fd == -1 || d->fd == 1) &&
 	    !d->fd_variable.bytes && !is_descriptor(d->target)) {
 		d->op = SHELL_REDIRECT_BOTH;
 		d->fd = -1;
+		d->written_dup = true;
 	}
 	*ret = d;
 	return shell_ok(r);

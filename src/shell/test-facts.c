@@ -728,6 +728,15 @@ static void options_are_compared_with_what_is_known_of_them(void **state)
 	assert_true(does("tar -I cmd -tf a", "exec", "-I"));
 	assert_true(does("awk 'BEGIN{system(\"a\")}'", "exec", "system("));
 	assert_true(does("gawk '{print > \"f\"}'", "write", ">"));
+	assert_true(does("awk -F : 'BEGIN{system(\"a\")}'", "exec", "system("));
+	assert_true(does("awk -v a=b --assign c=d 'BEGIN{system(\"a\")}'", "exec", "system("));
+	assert_true(does("awk -e 1 -e 'END{system(\"a\")}'", "exec", "system("));
+	assert_true(does("awk --source='END{system(\"a\")}'", "exec", "system("));
+	assert_true(does("awk -W posix -- 'END{system(\"a\")}'", "exec", "system("));
+	assert_true(does("awk $x '{print}'", "exec", "system("));
+	assert_false(does("awk -F '|' '{print $1}' f", "exec", "|\""));
+	assert_false(does("awk -F'|' -v x='a>b' '{print $1}' f", "write", ">"));
+	assert_true(does("find -- . -delete", "write", "-delete"));
 	assert_true(does("curl -o f x", "write", "-o"));
 	assert_true(does("curl x", "network", "always"));
 	assert_true(does("curl -d @f x", "read-outside", "-d"));

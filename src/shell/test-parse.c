@@ -40,6 +40,7 @@ static void takes_what_bash_takes(void **state)
 		" \n\t\n",
 		"# c",
 		"ls\\",
+		"[[ -n\"\" ]]",
 		"!",
 		"! ; ls",
 		"! !",
@@ -111,7 +112,6 @@ static void takes_what_bash_takes(void **state)
 		"[[ a == *(x)y ]]",
 		"[[a ]]",
 		"echo a<(ls)",
-		"echo $(time)",
 		"echo $(case x in x) id;; esac)",
 		"echo $(# c )\nid)",
 		"a[1 + 2]=3",
@@ -263,6 +263,7 @@ static void says_what_it_does_not_support(void **state)
 		"a=(x)y",
 		"a[1 2]",
 		"echo ~:$x",
+		"echo $((1+${x:${x=(})}))",
 		"echo $*$",
 		"echo a=~$x",
 		"echo $x$~",
@@ -271,10 +272,132 @@ static void says_what_it_does_not_support(void **state)
 		"echo $`ls`",
 		"echo ~:~",
 		"(( x )\\\n)",
+		"((a)\n)",
+		"ls\n\\",
+		"ls >{a,b}",
+		"ls <{,}",
+		"x=1 >o y=(a)",
+		"case x in esac; for i\nin a; do b; done",
+		"case x in a) for i\nin a; do b; done;; esac",
+		"while a; do coproc b done",
+		"coproc A time",
+		"coproc A r=(b)",
+		"echo <((a) # b\n)",
+		"echo $((a) # )",
+		"echo \"`a \"{b,c}\"`\"",
+		"echo \"`$(\\`a\\`)`\"",
+		"echo \"`a <<E\nE\n`\"",
+		"echo \"${x+$'\\0'}\"",
+		"echo \"${x+$'\\''}\"",
+		"echo \"$$(\"'$(id)'\")\"",
+		"echo $${,}",
+		"echo \"${x-\\ \"$@\"}\"",
+		"eval a=(\"\")",
+		"echo <()",
+		"echo >( )",
+		"echo ~=~",
+		"echo \"${x-\\<(}\"",
+		"echo \"`#$(`\"",
+		"echo \"`'{''$('`\"",
+		"echo \"${x-\"`a \\$\\(id\\)`\"}\"",
+		"cat <<E\n${x#${y-$'\\x24(id)'}}\nE\n",
+		"echo \"${x-\"$\\(id\\)\"}\"",
+		"echo $[{],}",
+		"echo {$[1,2],b}",
+		"echo $((\n#))",
+		"echo ${x-$\\\n${\"'$(id)'\"}",
+		"echo \"${x-$'$(id)'}\"",
+		"echo \"$(echo ${x-$'$(id)'})\"",
+		"echo \"$(a <((echo $'$(id)')))\"",
+		"echo \"${x-$'\\x60id\\x60'}\"",
+		"echo \"${x-\"$\"(id)}\"",
+		"echo \"${x-<(a)}\"",
+		"echo \"${x-\"$\"[}\"",
 	};
 
 	for (size_t i = 0; i < array_size(texts); i++)
 		expect_status(texts[i], SHELL_UNSUPPORTED);
+}
+
+/* bash prints these anew before it runs them, in a form that means something else. */
+static void does_not_support_what_bash_reprints_wrong(void **state)
+{
+	static const char *const texts[] = {
+		"coproc a",
+		"case a in (esac) b;; esac",
+		"a 1<>b",
+		"a << -2\nx\n-2\n",
+		"r=(\\')",
+		"declare r=(\\;)",
+		"time (a)",
+		"time { a; }",
+		"time for i in 1; do a; done",
+		"time ! a",
+		"! time (a)",
+		"time x=1",
+		"! ; a",
+		"time",
+		"a; time; b",
+		"a <<E; b\nE\n",
+		"a <<E & b\nE\n",
+		"(a <<E); b\nE\n",
+		"a <<E && (b\nE\n)",
+		"a <<E\nE\nb; c",
+		"a && b <<E && c\nE\n",
+		"if a <<E\nE\nthen b; fi",
+		"((a <<E\nE\n) | b\n)",
+		">o ! a",
+		"{ a b\\&\n}",
+		"<i coproc a",
+		">o if",
+	};
+	static const char *const forms[][2] = {
+		{"x $( ", ")"}, {"x \"$( ", ")\""}, {"x <( ", ")"}, {"x >( ", ")"}};
+
+	for (size_t i = 0; i < array_size(texts); i++)
+		for (size_t k = 0; k < array_size(forms); k++) {
+			scoped(buffer_donep) struct buffer b = {0};
+
+			buffer_printf(&b, "%s%s%s", forms[k][0], texts[i], forms[k][1]);
+			expect_status(buffer_str(&b), SHELL_UNSUPPORTED);
+		}
+	expect_status("x `coproc a`", SHELL_UNSUPPORTED);
+	expect_status("x `time (a)`", SHELL_UNSUPPORTED);
+	expect_status("x $((a); r=(\\'))", SHELL_UNSUPPORTED);
+}
+
+static void supports_what_bash_reprints_well(void **state)
+{
+	static const char *const texts[] = {
+		"x $(cat <<'E'\na\nE\n)",
+		"x \"$(cat <<E | tr a b && c\na\nE\n)\"",
+		"x $(while read a; do b; c; done <<E\na\nE\n)",
+		"x $(a <<E\nE\nb\nc)",
+		"x $(a \"$(b <<E\nE\n)\"; c; d)",
+		"x `a <<E; b\nE\n`",
+		"x $(time a b)",
+		"x $( { time { a; b; }; } 2>&1)",
+		"x $(r=('a\\b' \"c\\\"\"))",
+		"x <((a); b) >((c) | d)",
+		"x $((a; b) | c)",
+		"x >{a,}",
+	};
+
+	for (size_t i = 0; i < array_size(texts); i++)
+		expect_status(texts[i], SHELL_OK);
+}
+
+/* Between (( and )) bash counts parentheses and knows quotes, no comments and no ${ }. */
+static void counts_parentheses_as_bash_does(void **state)
+{
+	expect_status("c1 <((c2) # '\n) ; c9 ') ; c8 \\'", SHELL_UNSUPPORTED);
+	expect_status("c1 >((c2) # '\n)", SHELL_ERROR);
+	expect_status("c1 $((${u-(}))", SHELL_ERROR);
+	expect_status("c1 $((c2); c3 ${x#(} ); c8", SHELL_ERROR);
+	expect_status("if c1; then((${u-(})) fi", SHELL_OK);
+	expect_status("c1||((${))", SHELL_UNSUPPORTED);
+	expect_status("echo $(( ${#x} + (1) ))", SHELL_OK);
+	expect_status("echo $(( ${x:(-1)} ))", SHELL_OK);
 }
 
 static void names_the_token_and_its_place(void **state)
@@ -500,6 +623,9 @@ int main(void)
 		cmocka_unit_test(takes_what_bash_takes),
 		cmocka_unit_test(refuses_what_bash_refuses),
 		cmocka_unit_test(says_what_it_does_not_support),
+		cmocka_unit_test(does_not_support_what_bash_reprints_wrong),
+		cmocka_unit_test(supports_what_bash_reprints_well),
+		cmocka_unit_test(counts_parentheses_as_bash_does),
 		cmocka_unit_test(names_the_token_and_its_place),
 		cmocka_unit_test(computes_the_values_of_words),
 		cmocka_unit_test(expands_braces_as_bash_does),

@@ -60,14 +60,17 @@ static void keeps_names_that_bash_looks_up_unquoted(void **state)
 	expect_print("\"export\" A=$x", "'export' A=${x}");
 	expect_print("declare -A a=([k]=v)", "declare -A a=([k]='v')");
 	expect_print("echo -A", "'echo' '-A'");
+	expect_print("a & %1 & %?'b c' %1; '%1' &", "'a' & %'1' & %?'b c' '%1'; '%1' &");
+	expect_print("% %; %$x", "% '%'; %${x}");
 }
 
 static void prints_expansions_in_one_spelling(void **state)
 {
-	expect_print("echo `ls` $[1+1] $x ${x}", "'echo' $('ls') $((1+1)) ${x} ${x}");
+	expect_print("echo `ls` $[1+1] $x ${x}", "'echo' $('ls') $[1+1] ${x} ${x}");
+	expect_print("echo \"${x:-$''}\" ${x-''}", "'echo' \"${x:-}\" ${x-''}");
+	expect_print("echo $! ${!} \"$!\"a", "'echo' $! ${!} \"$!\"a");
 	expect_print("echo \"a$x\\\"\"", "'echo' \"a${x}\\\"\"");
 	expect_print("echo \"${x:-a b}\" ${x:-a b}", "'echo' \"${x:-\"a b\"}\" ${x:-a b}");
-	expect_print("echo ${x:1 $${y:1}}", NULL);
 	expect_print("echo $(a=(\"'\"))", "'echo' $(a=(''\"'\"''))");
 	expect_print("echo \"${x:-a$'\\e'b}\"", "'echo' \"${x:-\"a\"$'\\033'\"b\"}\"");
 	expect_print("echo $( (ls) )", "'echo' $( ( 'ls' ))");
@@ -94,7 +97,10 @@ static void prints_every_kind_of_command(void **state)
 	expect_print("f() { a; } 2>&1; function g ( b )",
 	             "function f () { 'a'; } 2>&1; function g () ( 'b' )");
 	expect_print("coproc A { a; }; coproc b c", "coproc A { 'a'; }; coproc 'b' 'c'");
-	expect_print("! time -p a |& b && c || d &", "time -p ! 'a' |& 'b' && 'c' || 'd' &");
+	expect_print("! time -p a |& b && c || d &", "! time -p 'a' |& 'b' && 'c' || 'd' &");
+	expect_print("time ! a; ! time b", "time ! 'a'; ! time 'b'");
+	expect_print("a >&b 1>&c &>d >&'$x' >&2 2>&$y",
+	             "'a' >& 'b' >& 'c' &> 'd' >& '$x' >&2 2>& ${y}");
 	expect_print("((x=1)); ( (a) )", "((x=1)); ( ( 'a' ) )");
 	expect_print("a=1 b+=2 c[3]=4 d=(5 [6]=7) e 3>f {g}<h <&- >|i &>>j <<<k",
 	             "a='1' b+='2' c[3]='4' d=('5' [6]='7') 'e' 3> 'f' {g}< 'h' <&- >| 'i' &>> 'j' "
@@ -102,8 +108,8 @@ static void prints_every_kind_of_command(void **state)
 	expect_print("!", "! ");
 	expect_print("! !", "! ! ");
 	expect_print("time", "time ");
-	expect_print("echo `!`; (time; !; ); case x in x) !; ;; esac",
-	             "'echo' $(! ;); ( time ; ! ; ); case 'x' in ('x') ! ; ;; esac");
+	expect_print("(time; !; ); case x in x) !; ;; esac",
+	             "( time ; ! ; ); case 'x' in ('x') ! ; ;; esac");
 }
 
 static void prints_here_documents_with_fresh_delimiters(void **state)
@@ -112,7 +118,26 @@ static void prints_here_documents_with_fresh_delimiters(void **state)
 	             "'cat' <<EOF | 'wc'\nx ${y} \\$z \"q\"\nEOF\n'ls'");
 	expect_print("cat <<'A'; ls\nEOF\n$x\nA", "'cat' <<'EOF_1'; 'ls'\nEOF\n$x\nEOF_1\n");
 	expect_print("echo $(cat <<A\nx\nA\n) y", "'echo' $('cat' <<EOF\nx\nEOF\n) 'y'");
+	expect_print("cat <<A\n$(echo $'a\\\\\\nb')\nA",
+	             "'cat' <<EOF\n$('echo' 'a\\''\nb')\nEOF\n");
 	expect_print("{ cat <<-A; }\n\tx\n\tA", "{ 'cat' <<EOF; }\nx\nEOF\n");
+}
+
+static void puts_every_statement_on_a_line_where_bash_loses_semicolons(void **state)
+{
+	expect_print("a `b <<E; c; d\nx\nE\n`", "'a' $('b' <<EOF\nx\nEOF\n'c'\n'd')");
+	expect_print("a `b <<E | c && d; e\nx\nE\n`", "'a' $('b' <<EOF | 'c' && 'd'\nx\nEOF\n'e')");
+	expect_print("a `for i in 1; do b <<E\nx\nE\nc & d; done; e`",
+	             "'a' $(for i in '1'; do 'b' <<EOF\nx\nEOF\n'c' &\n'd'\ndone\n'e')");
+	expect_print("a `(b <<E); case c in d) e <<E;; esac\nx\nE\ny\nE\n`",
+	             "'a' $( ( 'b' <<EOF\nx\nEOF\n )\n"
+	             "case 'c' in ('d') 'e' <<EOF\ny\nEOF\n ;; esac)");
+	expect_print("a `b; { c; } <<E\nE\n` `d; e`; f",
+	             "'a' $('b'\n{ 'c'\n} <<EOF\nEOF\n) $('d'; 'e'); 'f'");
+	expect_print("a `f() { b; }; while c; do until d <<E; do g; done; done\nx\nE\n`", NULL);
+	expect_print("a `for ((;;)); do select i; do if b; then c; else d <<E; fi; done; "
+	             "done\nx\nE\n`",
+	             NULL);
 }
 
 static void keeps_lines_apart_that_bash_reads_one_by_one(void **state)
@@ -127,6 +152,7 @@ static void does_not_turn_brace_results_into_assignments(void **state)
 	expect_print("{,} | {,} >x", "{,} |  > 'x'");
 	expect_print("a{1,2}[`b`c", "'a1'[$('b')c 'a2'[$('b')c");
 	expect_print("{if,true}", "'if' 'true'");
+	expect_print("{],}*", "]* *");
 }
 
 static bool same(const char *x, const char *y)
@@ -153,6 +179,8 @@ static void compares_by_meaning(void **state)
 	assert_false(same("a >x", "a >>x"));
 	assert_false(same("[[ a =~ . ]]", "[[ a =~ '.' ]]"));
 	assert_false(same("echo ${x:-a b}", "echo ${x:-'a b'}"));
+	assert_false(same("echo ${x:-''}", "echo ${x:-}"));
+	assert_true(same("echo \"${x:-$''}\"", "echo \"${x:-\"\"}\""));
 	assert_false(same("cat <<E\nx\nE", "cat <<'E'\nx\nE"));
 	assert_false(same("export a=$x", "'export' a=$x"));
 	assert_false(same("if a; then b; fi", "while a; do b; done"));
@@ -167,6 +195,7 @@ int main(void)
 		cmocka_unit_test(prints_expansions_in_one_spelling),
 		cmocka_unit_test(prints_every_kind_of_command),
 		cmocka_unit_test(prints_here_documents_with_fresh_delimiters),
+		cmocka_unit_test(puts_every_statement_on_a_line_where_bash_loses_semicolons),
 		cmocka_unit_test(keeps_lines_apart_that_bash_reads_one_by_one),
 		cmocka_unit_test(does_not_turn_brace_results_into_assignments),
 		cmocka_unit_test(compares_by_meaning),

@@ -20,7 +20,7 @@ static bool read_process(struct shell_reader *r, struct part_list *list)
 
 	shell_literal_flush(r, list);
 	r->pos = shell_after(r, start);
-	commands = shell_read_substitution(r);
+	commands = shell_read_process(r);
 	if (!commands)
 		return false;
 	part = shell_part_add(r, list, in ? SHELL_PART_PROCESS_IN : SHELL_PART_PROCESS_OUT, start);
@@ -86,17 +86,35 @@ static bool read_meta(struct shell_reader *r, struct part_list *list, enum word_
 }
 
 /* A backslash outside quotes; continuations are gone already. */
-static void read_backslash(struct shell_reader *r, struct part_list *list)
+static bool read_backslash(struct shell_reader *r, struct part_list *list)
 {
 	uint32_t start = r->pos;
 
-	if (start + 1 >= r->end) { /* at the very end it stays */
+	/* At the very end it stays, but not always behind a newline. */
+	if (start + 1 >= r->end) {
+		if (memchr(r->s, '\n', r->end))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->end,
+			                  "backslash at the end");
 		r->pos++;
 		shell_literal_put(r, list, SHELL_QUOTE_BACKSLASH, start, "\\", 1);
-		return;
+		return true;
 	}
+	if (r->in_array && r->reprinted) {
+		return shell_fail(r, SHELL_UNSUPPORTED, start, start + 2,
+		                  "backslash in an array in a substitution");
+	}
+	/* bash takes it for an operator when it prints, and leaves out the semicolon. */
+	if (r->reprinted && r->s[start + 1] == '&' &&
+	    (start + 2 >= r->end || shell_is(r->s[start + 2], CLASS_META)))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, start + 2,
+		                  "\\& at the end of a word in a substitution");
 	r->pos += 2;
-	shell_literal_put(r, list, SHELL_QUOTE_BACKSLASH, start, r->s + start + 1, 1);
+	/* It quotes the whole character. */
+	while (r->pos < r->end && ((unsigned char)r->s[r->pos] & 0xc0) == 0x80)
+		r->pos++;
+	shell_literal_put(r, list, SHELL_QUOTE_BACKSLASH, start, r->s + start + 1,
+	                  r->pos - start - 1);
+	return true;
 }
 
 static bool extglob_here(struct shell_reader *r, enum word_mode mode, char c)
@@ -124,7 +142,7 @@ static bool read_parts(struct shell_reader *r, struct part_list *list, enum word
 			if (!ok && shell_ok(r) && r->pos == before)
 				break;
 		} else if (c == '\\') {
-			read_backslash(r, list);
+			ok = read_backslash(r, list);
 		} else if (c == '\'') {
 			ok = shell_read_single(r, list);
 		} else if (c == '"') {
@@ -174,7 +192,7 @@ struct shell_word *shell_read_word(struct shell_reader *r, enum word_mode mode)
 	word->range = shell_span(r, start, r->pos);
 	word->parts = parts.first;
 	word->split = mode == WORD_ARGUMENT || mode == WORD_TARGET || mode == WORD_ELEMENT;
-	if (mode == WORD_ARGUMENT || mode == WORD_ELEMENT)
+	if (word->split)
 		return word; /* finished behind brace expansion */
 	shell_word_finish(r, word, mode);
 	return shell_ok(r) ? word : NULL;
@@ -351,6 +369,10 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 
 	if (!part)
 		return;
+	if (is_unquoted(part) && part->text.bytes[0] == '~' &&
+	    part->text.bytes[strcspn(part->text.bytes, "/=")] == '=')
+		shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+		           "= behind a tilde");
 	if (!is_unquoted(part)) {
 		/* Only what stands behind a colon can be left. */
 	} else if (part->text.bytes[0] == '~' && (n = tilde_len(part, 0))) {
@@ -431,14 +453,15 @@ static bool is_quoted_literal(const struct shell_part *part)
 }
 
 /* Empty quotes beside other quoted text, or behind the last of any, mean nothing. Elsewhere they
- * can keep apart what would mean more together, as in name""[x]. */
-static void drop_empty(struct shell_word *word)
+ * can keep apart what would mean more together, as in name""[x], or be a word, as in ${x-a ""}. */
+static void drop_empty(struct shell_word *word, enum word_mode mode)
 {
 	struct shell_part **link = &word->parts, *before = NULL;
 
 	while (*link) {
 		struct shell_part *part = *link;
-		bool last = !part->next && before && before->kind == SHELL_PART_LITERAL;
+		bool last = !part->next && before && before->kind == SHELL_PART_LITERAL &&
+		            mode != WORD_OPERAND;
 
 		if (is_quoted_literal(part) && !part->text.len &&
 		    (is_quoted_literal(before) || is_quoted_literal(part->next) || last)) {
@@ -494,16 +517,23 @@ void shell_word_finish(struct shell_reader *r, struct shell_word *word, enum wor
 		find_tildes(r, word, mode);
 	if (glob && has_globs(mode))
 		find_globs(r, word);
-	drop_empty(word);
 	word->plain =
 		word->parts && is_unquoted(word->parts) && !word->parts->next && !word->from_braces;
+	drop_empty(word, mode);
 }
 
 bool shell_word_has_brace(const struct shell_word *word)
 {
-	for (const struct shell_part *p = word->parts; p; p = p->next)
-		if (is_unquoted(p) && memchr(p->text.bytes, '{', p->text.len))
-			return true;
+	for (const struct shell_part *p = word->parts; p; p = p->next) {
+		const struct shell_part *q = p;
+
+		/* bash does not step over $[ ] when it looks for braces. */
+		if (p->kind == SHELL_PART_ARITH && p->bracket)
+			q = p->word->parts;
+		for (; q; q = q == p ? NULL : q->next)
+			if (is_unquoted(q) && memchr(q->text.bytes, '{', q->text.len))
+				return true;
+	}
 	return false;
 }
 

@@ -24,7 +24,8 @@ RUN_TIME_ERRORS = ("syntax error", "bad substitution", "unexpected EOF", "arithm
                    "error token", "unbound variable", "not a valid identifier", "bad array subscript",
                    "unexpected argument", "unexpected token", "conditional binary operator",
                    "invalid variable name",
-                   "invalid indirect", "ambiguous redirect", "ignored null byte", "warning:")
+                   "invalid indirect", "ambiguous redirect", "Bad file descriptor",
+                   "ignored null byte", "warning:")
 
 
 def fits(word, unknown):
@@ -100,10 +101,12 @@ def messages(text):
     # The text that is quoted in front of these words may have several lines.
     text = re.sub(r"(?ms)^\S*(bash|sh|environment): "
                   r"((?!^\S*(bash|sh|environment): |^not found: ).)*?: (?=bad substitution$)", "", text)
+    text = re.sub(r"(?ms)bad substitution: no closing .*?(?=^\S*(bash|sh|environment): |\Z)",
+                  "bad substitution\n", text)
     for line in text.split("\n"):
         line = re.sub(r"\b(line )?\d+: ", "", line, count=1) if re.match(r"\S*(bash|sh|environment)\b",
                                                                          line) else line
-        if (re.match(r"\S*(bash|sh|environment)\b.*: `", line) or "warning: here-document" in line
+        if (re.match(r"\S*(bash|sh|environment)\b.*: `.*'$", line) or "warning: here-document" in line
                 or line.startswith("+")):  # set -x shows the words as they are written
             continue
         for words in RUN_TIME_ERRORS:
@@ -121,13 +124,18 @@ def numberless(text):
     return "\n".join(messages(text))
 
 
+def spelled(execution):
+    """For comparison: a number of a line may differ in words that came out of a message, too."""
+    return re.sub(r'\bline(", "| )\d+:', "line:", json.dumps(execution))
+
+
 def differences(text, first, second):
     """Between two runs: what is named here, in the order of importance."""
     if "BASH_EXECUTION_STRING" in json.dumps([first, second]):
         return []  # a line that prints all variables prints its own text
     loose = sorted if is_concurrent(text) else list
     found = []
-    if loose(map(json.dumps, first["execs"])) != loose(map(json.dumps, second["execs"])):
+    if loose(map(spelled, first["execs"])) != loose(map(spelled, second["execs"])):
         found.append(("execs", "%s / %s" % ([e[1] for e in first["execs"]],
                                             [e[1] for e in second["execs"]])))
     if first["status"] != second["status"]:

@@ -16,8 +16,27 @@ DAMAGE = ["'", '"', "`", "$", "\\", "(", ")", "{", "}", ";", "&", "|", "<", ">",
           "{ ",
           "time ", "coproc ", "é", "1", "<(", "-", ",", "..", "%", "^", "@", ":", "?", "+", "/", "\r"]
 
-TEMPLATES = [json.loads(line) for line in
-             (pathlib.Path(__file__).resolve().parent / "templates.txt").read_text("utf-8").splitlines()]
+
+# Pieces that are thrown together without any grammar, and what such a text may stand in.
+PIECES = [*"\"'\"'\"'$$(){}`\\ ;#\n[]|&=*~!:-@/%1^,?+<>é\t", "$$", "$(c9)", "`c8`", "c7", "${u-", "${A", "$((",
+          "))", "<<E", "\nE\n", "a=(", "$(", "$(", "$'", '$"', "\\'", '\\"', "\\`", "\\\n", "'$(c9)'", '"$(c9)"', "<(",
+          "[[ ", " ]]", "{a,b}", "case a in ", "esac", "a) ", ";;", "! ", "$x", '"$@"', "arr", "..", "o1", "if ",
+          "then ", "fi", "do ", "done", "for i in ", "time ", "coproc ", "function f ", "()", "{ ", ";}", "$[", "$#",
+          "$!", "${#", "${!", "@Q}", "[0]", "[$(c9)]", "let ", "eval ", "export ", "-eq ", "=~ ", "== ", "$'\\x27'",
+          "$'\\x24'", "\\\\", "\\$", "''", '""']
+FRAMES = [("c1 ", ""), ("c1 ", ""), ('c1 "', '"'), ("c1 $(", ")"), ('c1 "$(', ')"'), ("c1 ${u-", "}"),
+          ('c1 "${u-', '}"'), ("c1 `", "`"), ("x=", ""), ("c1 <<E\n", "\nE"), ("c1 $((", "))"), ("", ""),
+          ('c1 "`', '`"'), ("c1 <(", ")"), ("[[ ", " ]]"), ("case ", " in *) c2;; esac"), ("c1 ${A/", "}"),
+          ("arr=(", ")"), ("c1 >", "")]
+
+
+def strings(name):
+    """The lines of a file beside this one, each a JSON string."""
+    text = (pathlib.Path(__file__).resolve().parent / name).read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+TEMPLATES, EVERYDAY = strings("templates.txt"), strings("everyday.txt")
 
 
 class Generator:
@@ -119,7 +138,7 @@ class Generator:
         return self.pick("$A", "$B", "$x", "$y", "${A}", "${B}", "$Z", "${u}", "$1", "$#", "$?", "$@", "$*",
                          "${x}", "$-",
                          "${#A}", "$A$B", "${arr[0]}", "${arr[@]}", "${#arr[@]}", "$9", "${10}", "$0",
-                         "$_v1", "${!x}")
+                         "$_v1", "${!x}", "$$", "$!")
 
     def parameter(self, quoted=False):
         name = self.pick("A", "B", "x", "u", "y", "1", "@", "*", "arr[@]", "arr[1]", "arr[*]", "#", "?",
@@ -490,9 +509,46 @@ class Generator:
             text += " &"
         return text
 
+    def everyday(self):
+        """What people and agents type all day, with words of the grammar in it."""
+        makers = {"@W@": self.everyday_word, "@S@": lambda: self.pick("alpha", "x-1", "v2", "é"),
+                  "@C@": lambda: "c" + str(self.random.randint(1, 9)),
+                  "@F@": lambda: self.pick("a.txt", "src/main.c", "b.txt", "nofile", "./in")}
+        return re.sub("@[WSCF]@", lambda found: makers[found[0]](), self.random.choice(EVERYDAY))
+
+    def everyday_word(self):
+        if self.chance(0.4):
+            return self.pick("a", "b.txt", "-n", "'a b'", '"$A"', "$B", "--x=1", "src/", '"$A/$B"', "x*")
+        return self.nested(self.word)
+
+    def many_lines(self):
+        """Everyday lines, one after the other or inside something."""
+        text = self.everyday()
+        if self.chance(0.25) and "\n" not in text and "#" not in text:
+            form = self.pick("c1 $({})", 'c1 "$({})"', "x=$({}); c1 \"$x\"", "( {} )", "{{ {}; }}",
+                             "if {}; then c2; fi", "f() {{ {}; }}; f", "{} | c1", "{} && c1 && c2",
+                             "for i in 1 2; do {}; done", "{} 2>&1 | sort", "! {}", "c3 && {{ {}; }} >o1")
+            return text if text.endswith("&") else form.format(text)
+        if self.chance(0.2):
+            text += "\n" + self.everyday()
+        return text
+
+    def soup(self):
+        """No grammar at all: the few of these that are no errors lead into odd corners of quoting."""
+        begin, end = self.pick(*FRAMES)
+        text = begin + "".join(self.random.choices(PIECES, k=self.random.randint(2, 8)))
+        if self.chance(0.85):
+            text += end + self.pick("", "", "", "'$(c9)'", "; c6", " c6", "'; c6 '", '"; c6 "', "\nc6")
+        return text
+
     def line(self):
         self.pending, self.depth, self.functions, self.delimiters = [], 0, [], 0
-        text = self.joined(self.random.choices((1, 2, 3, 4), (50, 28, 14, 8))[0])
+        if self.chance(0.1):
+            return self.soup()
+        if self.chance(0.25):
+            text = self.many_lines()
+        else:
+            text = self.joined(self.random.choices((1, 2, 3, 4), (50, 28, 14, 8))[0])
         if self.pending:
             text += "\n" + self.bodies()
         if self.chance(0.05):

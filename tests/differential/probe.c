@@ -50,9 +50,9 @@ static void note(const char *file, char **argv)
 
 static void become(const char *name, char **argv)
 {
-	static const char *const real[] = {"bash", "sh",    "env",  "nice",   "nohup", "timeout",
-	                                   "find", "xargs", "cat",  "setsid", "sort",  "tr",
-	                                   "wc",   "head",  "grep", "stdbuf"};
+	static const char *const real[] = {
+		"bash", "sh", "env", "nice", "nohup", "timeout", "find", "xargs", "cat", "setsid",
+		"sort", "tr", "wc",  "head", "grep",  "stdbuf",  "tail", "cut",   "uniq"};
 	char path[64];
 
 	for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++) {

@@ -33,7 +33,9 @@ TIMEOUT = 1.5
 NAMES = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "w1", "w2", "w3", "w4", ".notfound", "ls", "rm",
          "git", "make", "curl", "echo", "printf", "true", "false", "test", "[", "kill", "pwd", "time", "é",
          "bash", "sh", "env", "nice", "nohup", "timeout", "find", "xargs", "cat", "setsid", "sort",
-         "tr", "wc", "head", "grep", "stdbuf"]
+         "tr", "wc", "head", "grep", "stdbuf", "tail", "cut", "uniq", "sed", "awk", "python3", "jq", "docker",
+         "npm", "ssh", "sleep", "date", "base64", "diff", "comm", "tee", "mkdir", "touch", "cp", "mv", "basename",
+         "chmod"]
 TREE = {"a.txt": "alpha\nbeta\n", "b.txt": "gamma\n", "my file.txt": "spaces\n", "[z]": "odd\n",
         "src/main.c": "int x;\n", "src/util.c": "int y;\n", "dir/sub/deep.txt": "deep\n",
         "home/.rc": "rc\n", "home/h.txt": "h\n", "in": "l1 x\nl2\\ y\n l3\n"}
@@ -42,7 +44,7 @@ ENVIRONMENT = {"PATH": BIN, "HOME": WORK + "/home", "LANG": "C.UTF-8", "A": "aa"
 
 CLONE = {"user": 0x10000000, "mount": 0x00020000, "pid": 0x20000000, "net": 0x40000000,
          "uts": 0x04000000, "ipc": 0x08000000}
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 0x4000, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 0x4000, 1 << 18
 NR_MOUNT_SETATTR = 442  # the same number everywhere
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 
@@ -73,6 +75,8 @@ def make_place(probe):
         if os.path.isdir(place):
             mount("none", place, "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=777")
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV)
+    if os.path.exists("/etc/profile"):  # what a login shell starts there is the machine's, not the line's
+        mount("/dev/null", "/etc/profile", None, MS_BIND)
     with open(BIN + "/.probe", "wb") as file:
         file.write(probe)
     os.chmod(BIN + "/.probe", 0o755)
@@ -195,6 +199,15 @@ def wait_all(child, deadline):
                 status = os.waitstatus_to_exitcode(code)
 
 
+def reset_numbers():
+    """The same $$ for every line, where the kernel lets process 1 of a namespace say so."""
+    try:
+        with open("/proc/sys/kernel/ns_last_pid", "w", encoding="utf-8") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
 def spawn(argv, out, err):
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     actions = [(os.POSIX_SPAWN_OPEN, 0, WORK + "/in", os.O_RDONLY, 0),
@@ -216,6 +229,7 @@ def run_one(job):
         argv = ["/usr/bin/strace", "-f", "-qqq", "-xx", "-s", "100000", "-e", "signal=none",
                 "-e", "trace=execve", "-o", TRACE, *argv]
         seconds = 4 * TIMEOUT
+    reset_numbers()
     child = spawn(argv, OUT + ".1", OUT + ".2")
     status, late = wait_all(child, time.monotonic() + seconds)
     if job.get("syntax"):
