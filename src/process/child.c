@@ -14,10 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "process/message.h"
+#include "sandbox/enter.h"
 
-static _Noreturn void child_fail(const struct child_plan *plan, enum child_step step, int sys)
+static _Noreturn void child_fail(const struct child_plan *plan, enum child_step step, int sys,
+                                 int detail)
 {
-	struct init_message m = {.event = INIT_FAILED, .step = step, .sys = sys};
+	struct init_message m = {.event = INIT_FAILED, .step = step, .sys = sys, .detail = detail};
 
 	(void)send(plan->report_fd, &m, sizeof(m), MSG_NOSIGNAL);
 	_exit(127);
@@ -72,24 +74,31 @@ static int exec_first(const struct child_plan *plan)
 _Noreturn void child_main(const struct child_plan *plan)
 {
 	if (setsid() < 0) /* no controlling terminal, and no group shared with nacre */
-		child_fail(plan, CHILD_SETSID, errno);
+		child_fail(plan, CHILD_SETSID, errno, 0);
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(plan->stdio[fd], fd) < 0)
-			child_fail(plan, CHILD_STDIO, errno);
+			child_fail(plan, CHILD_STDIO, errno, 0);
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		child_fail(plan, CHILD_STDIO, errno);
+		child_fail(plan, CHILD_STDIO, errno, 0);
 	for (int i = 0; i < plan->limit_count; i++)
 		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
 		              &plan->limits[i].value) < 0)
-			child_fail(plan, CHILD_LIMITS, errno);
-	volunteer_for_oom();
+			child_fail(plan, CHILD_LIMITS, errno, 0);
+	if (!plan->sandbox)
+		volunteer_for_oom(); /* a box's init has done it */
 	if (chdir(plan->cwd) < 0)
-		child_fail(plan, CHILD_CWD, errno);
+		child_fail(plan, CHILD_CWD, errno, 0);
 	/* A set-user-id program could not be signalled by us, and so could outlive its keeper. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		child_fail(plan, CHILD_PRIVILEGES, errno);
+		child_fail(plan, CHILD_PRIVILEGES, errno, 0);
 	if (reset_signals() < 0)
-		child_fail(plan, CHILD_SIGNALS, errno);
-	child_fail(plan, CHILD_EXEC, exec_first(plan));
+		child_fail(plan, CHILD_SIGNALS, errno, 0);
+	if (plan->sandbox) { /* the system call filter goes last */
+		int detail = 0, r = sandbox_seal(plan->sandbox, &detail);
+
+		if (r < 0)
+			child_fail(plan, CHILD_SANDBOX, -r, detail);
+	}
+	child_fail(plan, CHILD_EXEC, exec_first(plan), 0);
 }

@@ -3,14 +3,9 @@
  * Child: the last steps before a command runs. Between fork and exec only async-signal-safe calls
  * are made, on data that was prepared before.
  */
-#include <sys/resource.h>
+#include "sandbox/limits.h"
 
-#define CHILD_LIMITS_MAX 8
-
-struct child_limit {
-	int resource;
-	struct rlimit value; /* already within what this process may set */
-};
+struct sandbox_plan;
 
 struct child_plan {
 	int stdio[3];    /* each 3 or higher */
@@ -19,8 +14,9 @@ struct child_plan {
 	const char *const *paths; /* files to try in this order, NULL at the end */
 	const char *const *argv;
 	const char *const *envp;
-	struct child_limit limits[CHILD_LIMITS_MAX];
+	struct limit_value limits[LIMITS_MAX]; /* within what this process may set */
 	int limit_count;
+	struct sandbox_plan *sandbox; /* NULL: none */
 };
 
 _Noreturn void child_main(const struct child_plan *plan);

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -21,9 +22,13 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/packet.h"
 #include "process/child.h"
 #include "process/message.h"
 #include "process/tree.h"
+#include "process/wire.h"
+#include "sandbox/enter.h"
+#include "sandbox/plan.h"
 
 /* How long killed processes may take to be gone; a process stuck in the kernel is then reported. */
 #define KILL_PATIENCE_MS 5000
@@ -36,6 +41,8 @@ struct init {
 	pid_t command;
 	bool command_ended;
 	bool killing;
+	struct sandbox_plan *sandbox; /* NULL: none */
+	bool first; /* process 1 of a namespace of its own: "all" is one system call */
 	int64_t kill_deadline, kill_next;
 	struct tree_toll toll;
 };
@@ -84,6 +91,8 @@ static void reap(struct init *in)
 			empty = pid < 0 && errno == ECHILD;
 			break;
 		}
+		if (in->killing && in->first && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			in->toll.killed++;
 		if (pid == in->command && !in->command_ended) {
 			in->command_ended = ended = true;
 			m.status = status;
@@ -91,6 +100,7 @@ static void reap(struct init *in)
 	}
 	if (ended) {
 		m.leftover = !empty;
+		m.tmp_full = in->sandbox && sandbox_plan_scratch_is_full(in->sandbox);
 		tell(in, &m);
 	}
 	if (empty)
@@ -118,6 +128,16 @@ static void start(struct init *in, const struct child_plan *plan)
 	tell(in, &m);
 }
 
+static void signal_all(struct init *in, int signal)
+{
+	if (!in->first) {
+		(void)tree_signal(getpid(), signal);
+		return;
+	}
+	(void)kill(-1, signal); /* all of the namespace but ourselves */
+	(void)kill(-1, SIGCONT);
+}
+
 /* Takes one order, or notices that the keeper is gone. */
 static void obey(struct init *in)
 {
@@ -127,7 +147,7 @@ static void obey(struct init *in)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == (ssize_t)sizeof(order) && order == INIT_TERM)
-		(void)tree_signal(getpid(), SIGTERM);
+		signal_all(in, SIGTERM);
 	else
 		begin_killing(
 			in); /* INIT_KILL; and an end of file or a broken packet says the same */
@@ -141,7 +161,10 @@ static void kill_again(struct init *in)
 	if (!in->killing || now < in->kill_next)
 		return;
 	in->kill_next = now + KILL_AGAIN_MS;
-	tree_kill_on(getpid(), &in->toll);
+	if (in->first)
+		(void)kill(-1, SIGKILL);
+	else
+		tree_kill_on(getpid(), &in->toll);
 	/* Also where /proc cannot be read: a limit on our descriptors is within the command's
 	 * reach. */
 	if (!in->command_ended)
@@ -167,26 +190,123 @@ static void wait_for_events(struct init *in)
 	kill_again(in);
 }
 
-_Noreturn void init_main(int socket, const struct child_plan *plan)
+/* The keeper's own sockets and pipe ends must not live twice. */
+static void close_others(int socket, const struct child_plan *plan)
 {
-	struct init in = {.socket = socket, .signals = -1};
+	int keep[4 + SANDBOX_FDS_MAX] = {socket, plan->stdio[0], plan->stdio[1], plan->stdio[2]};
+	const int *fds;
+	size_t n = plan->sandbox ? sandbox_plan_fds(plan->sandbox, &fds) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		keep[4 + i] = fds[i];
+	fd_close_except(keep, 4 + n);
+}
+
+/* Waits until the parent has given us our identity; it may as well have died. */
+static void wait_for_admission(struct init *in)
+{
+	enum init_order order;
+	ssize_t n;
+
+	do
+		n = recv(in->socket, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(order) || order != INIT_GO)
+		_exit(1);
+}
+
+static void enter(struct init *in, struct sandbox_plan *sandbox)
+{
+	struct init_message m = {.event = INIT_FAILED, .step = CHILD_SANDBOX};
+	int r;
+
+	/* Before anything is waited for. Should the keeper be dead already, the socket says it. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	in->sandbox = sandbox;
+	in->first = sandbox_plan_clone_flags(sandbox) != 0;
+	if (sandbox_plan_waits(sandbox))
+		wait_for_admission(in);
+	r = sandbox_enter(sandbox, &m.detail);
+	if (r == 0)
+		return;
+	m.sys = -r;
+	tell(in, &m);
+	leave(in, 0);
+}
+
+/* Signals, name and duties of any init. */
+static void become_init(struct init *in)
+{
 	sigset_t all, child;
 
 	(void)prctl(PR_SET_NAME, "nacre-init", 0, 0, 0);
 	sigfillset(&all);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	/* The keeper's own sockets and pipe ends must not live twice. */
-	fd_close_except((const int[]){socket, plan->stdio[0], plan->stdio[1], plan->stdio[2]}, 4);
-	in.signals = signalfd(-1, &child, SFD_CLOEXEC);
-	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || in.signals < 0 ||
+	in->signals = signalfd(-1, &child, SFD_CLOEXEC);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || in->signals < 0 ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
 		struct init_message m = {.event = INIT_FAILED, .step = CHILD_FORK, .sys = errno};
 
+		tell(in, &m);
+		_exit(1);
+	}
+}
+
+static _Noreturn void run(struct init *in, const struct child_plan *plan)
+{
+	start(in, plan);
+	for (;;)
+		wait_for_events(in);
+}
+
+_Noreturn void init_main(int socket, const struct child_plan *plan)
+{
+	struct init in = {.socket = socket, .signals = -1};
+
+	close_others(socket, plan);
+	become_init(&in);
+	if (plan->sandbox)
+		enter(&in, plan->sandbox);
+	run(&in, plan);
+}
+
+/* The holder's own socket must not live on here: its end tells the holder that it may go. */
+static void close_holders(int socket, const struct sandbox_plan *sandbox)
+{
+	int keep[1 + SANDBOX_FDS_MAX] = {socket};
+	const int *fds;
+	size_t n = sandbox_plan_fds(sandbox, &fds);
+
+	for (size_t i = 0; i < n; i++)
+		keep[1 + i] = fds[i];
+	fd_close_except(keep, 1 + n);
+}
+
+_Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
+{
+	struct init in = {.socket = socket, .signals = -1, .first = true};
+	struct init_message m = {.event = INIT_READY};
+	struct child_plan plan = {.report_fd = socket, .sandbox = sandbox};
+	int self, r;
+
+	close_holders(socket, sandbox);
+	become_init(&in);
+	self = pidfd_open(getpid(), 0);
+	r = self < 0 ? -errno : sandbox_enter_nested(sandbox, &m.detail);
+	if (r < 0)
+		m = (struct init_message){
+			.event = INIT_FAILED, .step = CHILD_SANDBOX, .sys = -r, .detail = m.detail};
+	if (packet_send(socket, &m, sizeof(m), NULL, 0, &self, r == 0, 0) < 0 || r < 0)
+		_exit(1);
+	close(self);
+	r = wire_plan_receive(socket, &plan);
+	if (r == -EPIPE) /* nobody needs us any more */
+		_exit(0);
+	if (r < 0) {
+		m = (struct init_message){.event = INIT_FAILED, .step = CHILD_FORK, .sys = -r};
 		tell(&in, &m);
 		_exit(1);
 	}
-	start(&in, plan);
-	for (;;)
-		wait_for_events(&in);
+	run(&in, &plan);
 }

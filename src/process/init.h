@@ -8,3 +8,9 @@ struct child_plan;
 /* SOCKET is init's end of the packet socket to the keeper. Every other descriptor is closed, but
  * for those the plan names. */
 _Noreturn void init_main(int socket, const struct child_plan *plan);
+
+struct sandbox_plan;
+
+/* The same for an init below a held box, which has its plan sent later (process/wire.h). Every
+ * other descriptor is closed, but for those that sandbox_plan_fds() names. */
+_Noreturn void init_serve(int socket, struct sandbox_plan *sandbox);

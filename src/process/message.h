@@ -7,6 +7,7 @@
 
 enum init_event {              /* from init to the keeper */
 	          INIT_FAILED, /* the command could not be started: step and sys */
+	          INIT_READY,  /* it stands by for a plan; its pidfd comes along */
 	          INIT_STARTED,
 	          INIT_EXITED, /* the command itself has ended: status; leftover: others of its tree
 	                          live on */
@@ -22,15 +23,19 @@ enum child_step {
 	CHILD_PRIVILEGES,
 	CHILD_EXEC,
 	CHILD_FORK,
+	CHILD_SANDBOX, /* detail says where */
+	CHILD_STEP_MAX,
 };
 
 struct init_message {
 	enum init_event event;
 	enum child_step step;
 	int sys;
+	int detail; /* for sandbox_plan_explain() */
 	pid_t pid;
 	int status; /* as waitpid() gives it */
 	int leftover;
+	int tmp_full; /* the box has no room left for temporary files */
 	int killed;    /* processes that needed SIGKILL */
 	int survivors; /* processes that even that did not end */
 	int64_t cpu_us;
@@ -40,4 +45,5 @@ struct init_message {
 enum init_order {            /* from the keeper to init */
 	          INIT_TERM, /* SIGTERM to the whole tree */
 	          INIT_KILL, /* SIGKILL to the whole tree, then INIT_GONE */
+	          INIT_GO,   /* the box is admitted: its init may enter */
 };

@@ -17,8 +17,11 @@
 #include "process/clone.h"
 #include "process/init.h"
 #include "process/tree.h"
+#include "process/wire.h"
+#include "sandbox/plan.h"
 
 #define TAKE_OVER_PATIENCE_MS 5000
+#define REAP_PATIENCE_MS      1000
 
 struct pipes {
 	int read[2];
@@ -50,6 +53,52 @@ static int pipes_open(bool merged, struct pipes *p, struct error *err)
 	return 0;
 }
 
+/* What the box's init cannot do for itself. Without it init does not start the command. */
+static int admit(struct process *p, struct sandbox_plan *sandbox, struct error *err)
+{
+	int r;
+
+	if (!sandbox || !sandbox_plan_waits(sandbox))
+		return 0;
+	r = sandbox_plan_admit(sandbox, p->init_pid, err);
+	if (r == 0) {
+		process_order(p, INIT_GO);
+		return 0;
+	}
+	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
+	while (waitpid(p->init_pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+static int process_new(const struct process_command *command, struct process **ret_process,
+                       struct pipes *pipes, struct error *err)
+{
+	struct process *p = malloc(sizeof(*p));
+
+	if (!p)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}};
+	*ret_process = p;
+	return pipes_open(command->merged, pipes, err);
+}
+
+static struct child_plan plan_of(const struct process_command *command, const struct pipes *pipes)
+{
+	struct child_plan plan = {
+		.stdio = {command->stdin_fd, pipes->write[0],
+	                  command->merged ? pipes->write[0] : pipes->write[1]},
+		.cwd = command->cwd,
+		.paths = command->paths,
+		.argv = command->argv,
+		.envp = command->envp,
+		.limit_count = command->limit_count,
+	};
+
+	memcpy(plan.limits, command->limits, sizeof(plan.limits));
+	return plan;
+}
+
 int process_spawn(const struct process_command *command, struct process **ret_process,
                   struct error *err)
 {
@@ -59,11 +108,7 @@ int process_spawn(const struct process_command *command, struct process **ret_pr
 	struct child_plan plan;
 	int sockets[2], r;
 
-	p = malloc(sizeof(*p));
-	if (!p)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}};
-	r = pipes_open(command->merged, &pipes, err);
+	r = process_new(command, &p, &pipes, err);
 	if (r < 0)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
@@ -73,23 +118,43 @@ int process_spawn(const struct process_command *command, struct process **ret_pr
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return error_sys(err, errno, "becoming a subreaper");
 
-	plan = (struct child_plan){
-		.stdio = {command->stdin_fd, pipes.write[0],
-	                  command->merged ? pipes.write[0] : pipes.write[1]},
-		.report_fd = init_socket,
-		.cwd = command->cwd,
-		.paths = command->paths,
-		.argv = command->argv,
-		.envp = command->envp,
-		.limit_count = command->limit_count,
-	};
-	memcpy(plan.limits, command->limits, sizeof(plan.limits));
-
-	p->init_pid = process_clone(&p->init_pidfd);
+	plan = plan_of(command, &pipes);
+	plan.report_fd = init_socket;
+	plan.sandbox = command->sandbox;
+	p->init_pid = command->sandbox ? process_clone_box(command->sandbox, &p->init_pidfd)
+	                               : process_clone(&p->init_pidfd);
 	if (p->init_pid == 0)
 		init_main(init_socket, &plan);
 	if (p->init_pid < 0)
 		return error_sys(err, (int)-p->init_pid, "starting init");
+	r = admit(p, command->sandbox, err);
+	if (r < 0)
+		return r;
+	p->output[0] = take_fd(&pipes.read[0]);
+	p->output[1] = take_fd(&pipes.read[1]);
+	*ret_process = take_ptr(&p);
+	return 0;
+}
+
+int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,
+                  struct process **ret_process, struct error *err)
+{
+	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}};
+	scoped(process_freep) struct process *p = NULL;
+	scoped(fd_closep) int socket = init_socket;
+	scoped(fd_closep) int pidfd = init_pidfd;
+	struct child_plan plan;
+	int r;
+
+	r = process_new(command, &p, &pipes, err);
+	if (r < 0)
+		return r;
+	plan = plan_of(command, &pipes);
+	r = wire_plan_send(socket, &plan, err);
+	if (r < 0)
+		return r;
+	p->socket = take_fd(&socket);
+	p->init_pidfd = take_fd(&pidfd);
 	p->output[0] = take_fd(&pipes.read[0]);
 	p->output[1] = take_fd(&pipes.read[1]);
 	*ret_process = take_ptr(&p);
@@ -137,6 +202,14 @@ int process_take_over(struct process *p, int *ret_survivors)
 	int left;
 
 	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
+	if (p->init_pid == 0) {
+		/* Its pid namespace ends with it, and when a pidfd says that a first process has
+		 * ended, all others of the namespace have. */
+		struct pollfd end = {.fd = p->init_pidfd, .events = POLLIN};
+
+		*ret_survivors = poll(&end, 1, TAKE_OVER_PATIENCE_MS) == 1 ? 0 : 1;
+		return 0;
+	}
 	/* Until init is dead the tree is not ours to reap. One that somebody traces cannot be
 	 * waited for: go on after a while. */
 	for (int i = 0; i < 250 && waitpid(p->init_pid, NULL, WNOHANG | __WALL) == 0; i++)
@@ -154,6 +227,14 @@ int process_take_over(struct process *p, int *ret_survivors)
 	return toll.killed;
 }
 
+void process_reap(struct process *p)
+{
+	struct pollfd end = {.fd = p->init_pidfd, .events = POLLIN};
+
+	if (p->init_pid > 0 && poll(&end, 1, REAP_PATIENCE_MS) == 1)
+		(void)waitpid(p->init_pid, NULL, WNOHANG | __WALL);
+}
+
 const char *process_step_text(enum child_step step)
 {
 	static const char *const texts[] = {
@@ -161,6 +242,7 @@ const char *process_step_text(enum child_step step)
 		[CHILD_LIMITS] = "resource limits",  [CHILD_CWD] = "working directory",
 		[CHILD_SIGNALS] = "signals",         [CHILD_PRIVILEGES] = "no_new_privs",
 		[CHILD_EXEC] = "executing the file", [CHILD_FORK] = "new process",
+		[CHILD_SANDBOX] = "sandbox",
 	};
 
 	return texts[step];

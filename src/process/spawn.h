@@ -17,12 +17,13 @@ struct process_command {
 	const char *const *envp;
 	int stdin_fd; /* borrowed */
 	bool merged;  /* one pipe for both streams keeps the order of all writes */
-	struct child_limit limits[CHILD_LIMITS_MAX];
+	struct limit_value limits[LIMITS_MAX];
 	int limit_count;
+	struct sandbox_plan *sandbox; /* NULL: none; used up by one spawn */
 };
 
 struct process {
-	pid_t init_pid;
+	pid_t init_pid; /* 0: not our child, but one of a held box */
 	int init_pidfd;
 	int socket;    /* packets: struct init_message in, enum init_order out */
 	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged */
@@ -33,6 +34,9 @@ struct process {
  * killed. The caller owns *ret_process. */
 int process_spawn(const struct process_command *command, struct process **ret_process,
                   struct error *err);
+/* The same with an init that stands by in a held box. Takes its socket and its pidfd. */
+int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,
+                  struct process **ret_process, struct error *err);
 struct process *process_free(struct process *p); /* closes; kills nothing */
 DEFINE_CLEANUP(struct process *, process_free);
 
@@ -43,6 +47,9 @@ void process_order(struct process *p, enum init_order order);
 /* Ends init itself and then, as its heir, the tree. Used when init does not answer, or gave up.
  * Returns how many processes were killed; *ret_survivors is how many even that did not end. */
 int process_take_over(struct process *p, int *ret_survivors);
+
+/* Waits a little for the end of an init that has said goodbye. */
+void process_reap(struct process *p);
 
 /* Words for a failed start, such as "no such directory". */
 const char *process_step_text(enum child_step step);

@@ -1,0 +1,29 @@
+#pragma once
+/*
+ * Held: a box that is kept for several commands of one session.
+ *
+ * Its own first process holds the namespaces and the tree, and on request starts an init for one
+ * command in a pid, mount and ipc namespace below. Such an init is ready before its command is
+ * known; it then waits for a plan (process/wire.h). The box ends when nobody holds its socket any
+ * more and its last command has ended.
+ */
+#include <sys/types.h>
+
+struct error;
+struct sandbox_plan;
+
+struct held {
+	pid_t pid;
+	int pidfd;
+	int socket; /* -1: none */
+};
+
+/* The plan stays the caller's and is not changed. */
+int held_start(struct sandbox_plan *plan, struct held *ret_held, struct error *err);
+
+/* Asks for one more init. It speaks on INIT_SOCKET, of which the caller keeps the other end: first
+ * INIT_READY with its own pidfd. */
+int held_prepare(const struct held *h, int init_socket);
+
+/* Lets go of the box; commands that run in it go on. Does not wait. */
+void held_done(struct held *h);

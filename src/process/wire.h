@@ -1,0 +1,17 @@
+#pragma once
+/*
+ * Wire: a command's plan on its way to an init that was started before the command was known.
+ *
+ * The strings travel in an anonymous file, the standard streams beside it. Only keepers write here,
+ * so what comes is believed in content, yet every length is checked.
+ */
+#include "process/child.h"
+
+struct error;
+
+/* Sends cwd, paths, argv, envp, limits and the standard streams. */
+int wire_plan_send(int socket, const struct child_plan *plan, struct error *err);
+
+/* Waits for a plan. 0: *ret_plan was filled, its memory is never freed: the process ends with its
+ * command. -EPIPE: nobody will send one. */
+int wire_plan_receive(int socket, struct child_plan *ret_plan);

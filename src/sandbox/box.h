@@ -1,0 +1,232 @@
+#pragma once
+/*
+ * Box: what a plan is made of; for the files of this room only.
+ *
+ * The tree of a box is a list of steps, worked off one after the other by enter.c. While they run
+ * the process still has the host's root as its root and the new tree as its working directory: an
+ * absolute path names a file of the host, a relative one a file of the box.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "sandbox/cgroup.h"
+#include "sandbox/landlock.h"
+#include "sandbox/limits.h"
+#include "sandbox/plan.h"
+#include "sandbox/seccomp.h"
+
+struct arena;
+
+enum box_step_kind {
+	BOX_DIRECTORY, /* path, mode; one that exists is fine */
+	BOX_FILE,      /* path, mode; data is written to it */
+	BOX_SYMLINK,   /* path -> source */
+	BOX_BIND,      /* source, absolute or of the box, to path; with all below it */
+	BOX_TREE,      /* the same, but source must still be the file (device, inode); attr */
+	BOX_ATTACH,    /* the detached mount fd to path */
+	BOX_ATTR,      /* attr for path and all below it */
+	BOX_MOUNT,     /* a new file system: source is its type, data its options, flags */
+	BOX_COVER,     /* source over path, which may be a symbolic link itself */
+	BOX_HOLD,      /* path on itself, be it a link: it cannot be renamed; attr */
+	BOX_WRITE,     /* data to the existing file path */
+	BOX_KIND_MAX,
+};
+
+/* Places where entering can fail, beside the steps of the tree (0 and up). */
+enum box_at {
+	BOX_AT_IDENTITY = -1,
+	BOX_AT_LOOPBACK = -2,
+	BOX_AT_ROOT = -3,
+	BOX_AT_SWITCH = -4,
+	BOX_AT_CAPABILITIES = -5,
+	BOX_AT_RULES = -6,
+	BOX_AT_PRIVACY = -7,
+	BOX_AT_FILTER = -8,
+	BOX_AT_GROUP = -9,
+};
+
+/* Steps are worked off by phase, within a phase in the order in which they were added. */
+enum box_phase {
+	BOX_SKELETON,    /* mount points and links in the root's own tmpfs */
+	BOX_SYSTEM,      /* the system's directories */
+	BOX_SYSTEM_DONE, /* the root and all of these become read-only */
+	BOX_PRIVATE,     /* file systems of the box's own */
+	BOX_OWN,         /* files of the box's own become read-only */
+	BOX_GRANTS,      /* parts of the host */
+	BOX_MASKS,       /* what is hidden or protected in them */
+	BOX_LAST,
+};
+
+struct box_step {
+	enum box_phase phase;
+	enum box_step_kind kind;
+	const char *path; /* in the box, without a leading slash; "." is its root */
+	const char *source;
+	const char *data;
+	unsigned long flags; /* mount flags */
+	uint64_t attr;       /* MOUNT_ATTR_... to be set */
+	mode_t mode;
+	bool each; /* done anew for each command of a box that is kept */
+	int fd;
+	dev_t device;
+	ino_t inode;
+};
+
+struct box_rule { /* for Landlock, after the root has changed */
+	const char *path;
+	enum landlock_right right;
+};
+
+/* Growing arrays in the plan's arena. */
+struct box_steps {
+	struct box_step *items;
+	size_t count, capacity;
+};
+
+struct box_rules {
+	struct box_rule *items;
+	size_t count, capacity;
+};
+
+/* What lies under a path of the box: where mount points have to be made, and where they are. */
+enum box_ground_kind {
+	BOX_GROUND_SKELETON,
+	BOX_GROUND_SCRATCH,
+	BOX_GROUND_HOST,
+};
+
+struct box_ground {
+	const char *path; /* with a leading slash, as all paths of the plan but those of steps */
+	enum box_ground_kind kind;
+};
+
+/* What a plan was made for, so that it can be asked whether that still holds. */
+struct box_witness {
+	const char *path;
+	dev_t device;
+	ino_t inode;        /* 0: it was not there */
+	int64_t changed_ns; /* of a directory of programs; 0: does not matter */
+};
+
+struct box_absent {       /* a protected path that the tree does not protect */
+	const char *path; /* relative to the workspace */
+	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
+	uint64_t content; /* what was there instead; 0: nothing */
+};
+
+struct box_identity {
+	uid_t uid; /* kernel's and the box's */
+	gid_t gid;
+	bool by_parent; /* the parent writes the maps; else the process itself does */
+	bool idmapped;  /* the workspace's owner is somebody else, and mapped to us */
+	uid_t fs_uid;   /* that owner */
+	gid_t fs_gid;
+	int map_fd; /* the user namespace that maps them; -1 */
+};
+
+#define BOX_GROUNDS_MAX 128
+#define BOX_ABSENT_MAX  64
+#define BOX_WITNESS_MAX 256
+/* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to
+ * dynamic use, where no distribution puts a user. */
+#define BOX_UID 64999U
+
+struct sandbox_plan {
+	struct arena *arena;
+	const struct sandbox_spec *spec;
+	struct sandbox_standing standing;
+	struct box_identity identity;
+	const char *workspace; /* canonical */
+	const char *home;      /* canonical or NULL */
+	const char *tmp;
+	int workspace_fd; /* O_PATH */
+	dev_t workspace_device;
+	ino_t workspace_inode;
+	uint64_t clone_flags;
+	struct box_steps steps;
+	struct box_rules rules;
+	int fds[SANDBOX_FDS_MAX]; /* owned; needed by init */
+	size_t fd_count;
+	struct landlock_wall wall;
+	bool owns_tmp; /* made by the plan */
+	int rules_fd;  /* made by sandbox_enter() */
+	struct seccomp_program filter;
+	bool filtered;
+	struct cgroup *group;
+	bool group_later; /* it could not be born there */
+	int join_fds[CGROUP_CONTROLLERS];
+	size_t join_count;
+	struct limit_value limits[LIMITS_MAX];
+	int limit_count;
+	struct box_ground grounds[BOX_GROUNDS_MAX];
+	size_t ground_count;
+	struct box_absent absent[BOX_ABSENT_MAX];
+	size_t absent_count;
+	struct box_witness *witnesses;
+	size_t witness_count;
+	bool sealed; /* the process that starts commands is confined itself */
+	bool has_own;
+	const char *mask_file, *mask_directory; /* sources; NULL until needed */
+	bool runs_own;                          /* programs of the workspace and of /tmp may run */
+	bool loopback;
+	mode_t umask; /* of the command */
+	char uid_map[48], gid_map[48];
+};
+
+/* plan.c. NULL when memory runs out, or when PATH is NULL for that reason. */
+struct box_step *box_step_add(struct sandbox_plan *p, enum box_phase phase, enum box_step_kind kind,
+                              const char *path);
+int box_rule_add(struct sandbox_plan *p, const char *path, enum landlock_right right);
+/* Takes FD for the box; -E2BIG closes it. */
+int box_fd_keep(struct sandbox_plan *p, int fd);
+
+/* Notes what PATH is now. Past the limit the plan is never current again. */
+void box_witness_add(struct sandbox_plan *p, const char *path, bool content);
+
+/* maps.c: who the box runs as. */
+int box_identity_choose(struct sandbox_plan *p, struct error *err);
+int box_identity_write(const struct sandbox_plan *p, pid_t pid, struct error *err);
+/* A detached, idmapped copy of the tree at FD, or a negative errno. */
+int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr);
+
+/* tree.c: the steps that make the tree of the full tier. */
+int box_tree_plan(struct sandbox_plan *p, struct error *err);
+int box_bind(struct sandbox_plan *p, enum box_phase phase, const char *source, const char *path);
+int box_ground_add(struct sandbox_plan *p, const char *path, enum box_ground_kind kind);
+enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *path);
+/* A file (a directory without DATA and with S_IFDIR in MODE) of the box's own, read-only, to be
+ * bound where it is wanted: its path as a source, or NULL. */
+const char *box_own_file(struct sandbox_plan *p, const char *name, mode_t mode, const char *data);
+/* A mount point at PATH, with the directories above it, where the host does not provide them. */
+int box_point(struct sandbox_plan *p, const char *path, bool is_directory);
+/* The file or directory FD, which is PATH on the host, at the same path of the box. */
+int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
+
+/* The workspace at its own path. */
+int box_workspace_plan(struct sandbox_plan *p);
+/* Hides a file or directory of the host behind an empty one that nobody may open. */
+int box_mask(struct sandbox_plan *p, const char *path, bool is_directory);
+
+/* grants.c: what more of the host there is, the workspace among it, and what is hidden in it. */
+int box_grants_plan(struct sandbox_plan *p);
+int box_secrets_plan(struct sandbox_plan *p);
+/* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
+const char *box_expand(struct sandbox_plan *p, const char *path);
+
+/* protect.c: parts of the workspace that must stay as they are. */
+int box_protect_plan(struct sandbox_plan *p);
+
+/* programs.c: which programs there are. */
+int box_programs_plan(struct sandbox_plan *p, struct error *err);
+/* For the landlock tier: the denied are exceptions; with a list, all directories of programs are,
+ * and rules for the listed are added. */
+struct rules;
+int box_programs_except(struct sandbox_plan *p, struct rules *rules);
+
+/* rules.c: the landlock tier. */
+int box_rules_plan(struct sandbox_plan *p, struct error *err);
+int box_except(struct rules *rules, const char *path);
+
+/* "a/b" is inside of "a" and of "a/b". Both are canonical. */
+bool box_path_inside(const char *path, const char *directory);

@@ -1,0 +1,83 @@
+#pragma once
+/*
+ * Cgroup: control groups of one command's own, for the limits that only a group can hold.
+ *
+ * Version 2 is used where a group above us may be divided by us, else the memory and pids
+ * controllers of version 1 where we may write them. Nothing is left behind: the owner removes its
+ * group, and groups whose owner died are removed by whoever comes next.
+ *
+ * Moving another process costs some 10 ms, since the kernel waits for all processors. So a new
+ * process is born in its group (version 2, CLONE_INTO_CGROUP), or moves itself by its single thread
+ * (version 1), which costs 20 us.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+
+struct cgroup; /* opaque */
+struct error;
+struct sandbox_limits;
+
+enum cgroup_kind {
+	CGROUP_NONE,
+	CGROUP_V1,
+	CGROUP_V2,
+	CGROUP_KIND_MAX,
+};
+
+enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CONTROLLERS };
+
+#define CGROUP_PATH_MAX 512
+
+struct cgroup_place { /* plain data: where groups can be made */
+	enum cgroup_kind kind;
+	/* The directory to make them in, by controller; "": cannot be had. The same for both with
+	 * version 2. */
+	char path[CGROUP_CONTROLLERS][CGROUP_PATH_MAX];
+};
+
+struct cgroup_events {
+	uint64_t oom_kills;    /* processes that the memory limit ended */
+	uint64_t forks_denied; /* by the limit of processes */
+	uint64_t memory_peak;  /* bytes; 0: not known */
+};
+
+/* Where groups can be made; never fails: the kind may be NONE. */
+void cgroup_find(struct cgroup_place *ret_place);
+
+/* Groups for those of memory_bytes and processes that are limited and have a controller;
+ * -EOPNOTSUPP if that is none. One process is added for the box's init. */
+int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *limits,
+               struct cgroup **ret_group, struct error *err);
+/* Kills what is still in it, removes it, and removes those of dead owners beside it. NULL is fine;
+ * returns NULL. Best called when the answer has been given. In a fork of the owner it only forgets:
+ * the group is not the fork's. */
+struct cgroup *cgroup_free(struct cgroup *g);
+DEFINE_CLEANUP(struct cgroup *, cgroup_free);
+/* Closes the descriptors and leaves the group to its owner: for clones that hold a copy. */
+struct cgroup *cgroup_forget(struct cgroup *g);
+
+bool cgroup_limits(const struct cgroup *g, enum cgroup_controller controller);
+
+/* For clone3 with CLONE_INTO_CGROUP; -1 with version 1. */
+int cgroup_clone_fd(const struct cgroup *g);
+/* For version 1: descriptors that the new process hands to cgroup_join(). They hold the rights of
+ * who made the group, so it may have given up its own. Returns how many. */
+size_t cgroup_join_fds(const struct cgroup *g, const int **ret_fds);
+/* Moves the calling process, which has a single thread. Async-signal-safe. */
+int cgroup_join(const int *fds, size_t count);
+/* Moves any process, slowly: where a process could not be born in the group. */
+int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err);
+
+int cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
+/* Kills all in it. */
+int cgroup_kill(const struct cgroup *g);
+
+/* Removes groups whose owner is dead. */
+void cgroup_sweep(const struct cgroup_place *place);
+
+/* For tests: as cgroup_find(), with the file system of control groups at ROOT and the text of
+ * /proc/self/cgroup. */
+void cgroup_find_at(const char *root, const char *self, struct cgroup_place *ret_place);

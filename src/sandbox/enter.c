@@ -1,0 +1,401 @@
+/*
+ * Runs in a process that was just cloned into its namespaces, with the parent's memory behind it:
+ * async-signal-safe calls only, on a plan that the parent has made.
+ *
+ * The new root is a tmpfs laid over "/" and made the working directory. A lookup that begins at the
+ * process's root does not cross what lies on top of it, so absolute paths still name the host's
+ * files while relative ones name those of the box; a workspace under /tmp or the home directory is
+ * no special case. pivot_root(".", ".") then lays the old root over the new one, from where it is
+ * taken off: afterwards no path and no descriptor leads back.
+ */
+#include "sandbox/enter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "sandbox/box.h"
+#include "sandbox/caps.h"
+
+/* As many bytes as argv and the environment can have (a quarter of an 8 MiB stack), with room. */
+#define WORDS_MAX ((size_t)8 << 20)
+
+static int write_file(const char *path, int flags, mode_t mode, const char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+	int fd = open(path, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode), sys = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (n > 0 && write(fd, text, n) != (ssize_t)n)
+		sys = errno ? errno : EIO;
+	close(fd);
+	return -sys;
+}
+
+/* The maps of an ordinary user, who may map nothing but itself. */
+static int map_self(const struct sandbox_plan *p)
+{
+	int r;
+
+	r = write_file("/proc/self/setgroups", 0, 0, "deny");
+	if (r == 0)
+		r = write_file("/proc/self/gid_map", 0, 0, p->gid_map);
+	if (r == 0)
+		r = write_file("/proc/self/uid_map", 0, 0, p->uid_map);
+	return r;
+}
+
+/* libc's functions would look for threads; the kernel keeps our capabilities, since the uid that is
+ * left has no name in this namespace. */
+static int become_user(const struct sandbox_plan *p)
+{
+	const struct box_identity *id = &p->identity;
+
+	/* The files in /proc/self belong to root while the process is not dumpable, as its parent
+	 * was not. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return -errno;
+	/* When memory runs out the kernel should take the box, not the keeper who has to report it.
+	 */
+	(void)write_file("/proc/self/oom_score_adj", 0, 0, "500");
+	if (!id->by_parent)
+		return map_self(p);
+	if (syscall(SYS_setgroups, 0, NULL) < 0 ||
+	    syscall(SYS_setresgid, id->gid, id->gid, id->gid) < 0 ||
+	    syscall(SYS_setresuid, id->uid, id->uid, id->uid) < 0)
+		return -errno;
+	return 0;
+}
+
+static int loopback_up(void)
+{
+	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static int root_make(void)
+{
+	int context = fsopen("tmpfs", FSOPEN_CLOEXEC), root = -1, r = 0;
+
+	if (context < 0)
+		return -errno;
+	if (fsconfig(context, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
+	    fsconfig(context, FSCONFIG_SET_STRING, "size", "1m", 0) < 0 ||
+	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		r = -errno;
+	if (r == 0) {
+		root = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		if (root < 0 || move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+		    fchdir(root) < 0)
+			r = -errno;
+	}
+	close(context);
+	if (root >= 0)
+		close(root);
+	return r;
+}
+
+static int attr_set(int fd, const char *path, uint64_t attr)
+{
+	/* Private: nothing that is mounted on the host later may appear inside. */
+	struct mount_attr a = {.attr_set = attr, .propagation = MS_PRIVATE};
+
+	return mount_setattr(fd, path, AT_RECURSIVE | (*path ? 0 : AT_EMPTY_PATH), &a, sizeof(a)) <
+	                       0
+	               ? -errno
+	               : 0;
+}
+
+/* A path that others can write may lead elsewhere by now: what was opened is compared with what was
+ * planned. */
+static int tree_attach(const struct box_step *s)
+{
+	int fd =
+		open_tree(AT_FDCWD, s->source,
+	                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	struct stat st;
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		r = -errno;
+	else if (st.st_dev != s->device || st.st_ino != s->inode)
+		r = -ESTALE;
+	if (r == 0)
+		r = attr_set(fd, "", s->attr);
+	if (r == 0 && move_mount(fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static int hold(const struct box_step *s)
+{
+	int fd = open_tree(AT_FDCWD, s->path,
+	                   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+	                           AT_SYMLINK_NOFOLLOW),
+	    r;
+
+	if (fd < 0)
+		return -errno;
+	r = attr_set(fd, "", s->attr);
+	if (r == 0 && move_mount(fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+/* mount() would follow a link; kernels that put nothing on top of one get the file behind it
+ * masked.
+ */
+static int cover(const struct box_step *s)
+{
+	int fd = open_tree(AT_FDCWD, s->source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), r;
+
+	if (fd < 0)
+		return -errno;
+	r = move_mount(fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH);
+	if (r < 0)
+		r = mount(s->source, s->path, NULL, MS_BIND, NULL);
+	r = r < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static int step_do(const struct box_step *s)
+{
+	int r = 0;
+
+	switch (s->kind) {
+	case BOX_DIRECTORY:
+		r = mkdir(s->path, s->mode);
+		if (r < 0 && errno == EEXIST)
+			r = 0;
+		break;
+	case BOX_FILE:
+		return write_file(s->path, O_CREAT, s->mode, s->data);
+	case BOX_SYMLINK:
+		r = symlink(s->source, s->path);
+		break;
+	case BOX_BIND:
+		r = mount(s->source, s->path, NULL, MS_BIND | MS_REC, NULL);
+		break;
+	case BOX_TREE:
+		return tree_attach(s);
+	case BOX_ATTACH:
+		r = move_mount(s->fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH);
+		break;
+	case BOX_HOLD:
+		return hold(s);
+	case BOX_COVER:
+		return cover(s);
+	case BOX_ATTR:
+		return attr_set(AT_FDCWD, s->path, s->attr);
+	case BOX_MOUNT:
+		r = mount(s->source, s->path, s->source, s->flags, s->data);
+		break;
+	case BOX_WRITE:
+		return write_file(s->path, 0, 0, s->data);
+	case BOX_KIND_MAX:
+		return -EINVAL;
+	}
+	return r < 0 ? -errno : 0;
+}
+
+static int root_switch(void)
+{
+	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return -errno;
+	return 0;
+}
+
+/* The words that nacre was started with, and its environment, are read by everybody in the box
+ * (/proc/1/cmdline), or by whoever may trace us. They lie together, up to the file name that the
+ * kernel put behind them. */
+static void forget_words(void)
+{
+	char *first = program_invocation_name;
+	const char *behind = (const char *)getauxval(AT_EXECFN);
+
+	if (first && behind > first && (size_t)(behind - first) < WORDS_MAX)
+		memset(first, 0, (size_t)(behind - first));
+}
+
+static int rules_make(struct sandbox_plan *p)
+{
+	int r = 0;
+
+	if (p->wall.abi == 0)
+		return 0;
+	p->rules_fd = landlock_begin(&p->wall);
+	if (p->rules_fd < 0)
+		return p->rules_fd;
+	for (size_t i = 0; r == 0 && i < p->rules.count; i++) {
+		r = landlock_grant_at(p->rules_fd, &p->wall, AT_FDCWD, p->rules.items[i].path,
+		                      p->rules.items[i].right);
+		if (r == -ENOENT || r == -EACCES) /* what is not there needs no grant */
+			r = 0;
+	}
+	return r;
+}
+
+static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
+{
+	int r;
+
+	*ret_step = BOX_AT_IDENTITY;
+	r = become_user(p);
+	if (r < 0)
+		return r;
+	*ret_step = BOX_AT_LOOPBACK;
+	if (p->loopback && (r = loopback_up()) < 0)
+		return r;
+	*ret_step = BOX_AT_ROOT;
+	r = root_make();
+	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
+		*ret_step = (int)i;
+		r = step_do(&p->steps.items[i]);
+	}
+	if (r < 0)
+		return r;
+	*ret_step = BOX_AT_SWITCH;
+	return root_switch();
+}
+
+/* The last of all steps of entering, for any init. */
+static int finish(struct sandbox_plan *p, int *ret_step)
+{
+	int r = 0;
+
+	*ret_step = BOX_AT_CAPABILITIES;
+	if (p->clone_flags)
+		r = caps_drop_all();
+	if (r < 0)
+		return r;
+	*ret_step = BOX_AT_RULES;
+	r = rules_make(p);
+	if (r < 0)
+		return r;
+	*ret_step = BOX_AT_PRIVACY;
+	/* The change of identity has undone both. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -errno;
+	umask(p->umask);
+	return 0;
+}
+
+/* With version 1 a process moves itself; before all else, so that nothing of it is outside. */
+static int group_join(const struct sandbox_plan *p, int *ret_step)
+{
+	*ret_step = BOX_AT_GROUP;
+	return p->join_count > 0 ? cgroup_join(p->join_fds, p->join_count) : 0;
+}
+
+int sandbox_enter(struct sandbox_plan *p, int *ret_step)
+{
+	int r = group_join(p, ret_step);
+
+	umask(0);
+	if (r == 0 && p->clone_flags)
+		r = namespaces_enter(p, ret_step);
+	if (r < 0)
+		return r;
+	forget_words();
+	for (size_t i = 0; i < p->fd_count; i++)
+		close(p->fds[i]);
+	return finish(p, ret_step);
+}
+
+int sandbox_enter_session(struct sandbox_plan *p, int *ret_step)
+{
+	int r = group_join(p, ret_step);
+
+	umask(0);
+	if (r == 0)
+		r = namespaces_enter(p, ret_step);
+	if (r < 0)
+		return r;
+	forget_words();
+	for (size_t i = 0; i < p->fd_count; i++)
+		close(p->fds[i]);
+	p->fd_count = 0;
+	*ret_step = BOX_AT_PRIVACY;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* The workspace may lie in /tmp, which is about to be covered: its mounts are copied before, and
+ * attached again after. */
+int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
+{
+	struct box_step *s;
+	int r = 0;
+
+	umask(0);
+	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
+		s = &p->steps.items[i];
+		*ret_step = (int)i;
+		if (!s->each || (s->kind != BOX_TREE && s->kind != BOX_ATTACH))
+			continue;
+		s->kind = BOX_ATTACH;
+		s->fd = open_tree(AT_FDCWD, s->path,
+		                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		r = s->fd < 0 ? -errno : 0;
+	}
+	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
+		s = &p->steps.items[i];
+		*ret_step = (int)i;
+		if (!s->each)
+			continue;
+		r = step_do(s);
+		if (s->kind == BOX_ATTACH)
+			close(s->fd);
+	}
+	if (r == 0)
+		r = finish(p, ret_step);
+	if (r == 0)
+		r = sandbox_seal(p, ret_step);
+	p->sealed = r == 0;
+	return r;
+}
+
+int sandbox_seal(const struct sandbox_plan *p, int *ret_step)
+{
+	int r;
+
+	if (p->sealed)
+		return 0;
+	*ret_step = BOX_AT_CAPABILITIES;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	if (!p->clone_flags) {
+		r = caps_drop_all();
+		if (r < 0)
+			return r;
+	}
+	*ret_step = BOX_AT_RULES;
+	if (p->wall.abi > 0) {
+		r = landlock_enforce(p->rules_fd);
+		if (r < 0)
+			return r;
+	}
+	*ret_step = BOX_AT_FILTER;
+	return p->filtered ? seccomp_enforce(&p->filter) : 0;
+}

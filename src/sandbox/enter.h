@@ -1,0 +1,28 @@
+#pragma once
+/*
+ * Enter: the way of a freshly cloned process into its box. System calls on a prepared plan, and
+ * nothing else: no memory is allocated, nothing is searched.
+ *
+ * A box for one command: its init calls sandbox_enter(). A box that is kept: its first process
+ * calls sandbox_enter_session() and keeps the capabilities of its namespace; each command's init,
+ * cloned from it with sandbox_nested_flags(), calls sandbox_enter_nested(). sandbox_seal() is for
+ * each command, last before execve.
+ *
+ * All return 0, or a negative errno with *ret_step set for sandbox_plan_explain(). The arguments
+ * and the environment that the program was started with are wiped: what the command gets must lie
+ * elsewhere.
+ */
+struct sandbox_plan;
+
+/* Builds the tree and makes it the root, becomes the box's user, gives up all capabilities. */
+int sandbox_enter(struct sandbox_plan *p, int *ret_step);
+
+/* The same, but for the capabilities. */
+int sandbox_enter_session(struct sandbox_plan *p, int *ret_step);
+
+/* A /proc, /tmp, /dev/shm, /dev/pts and home of the command's own; capabilities are given up and
+ * the caller itself is sealed. */
+int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step);
+
+/* no_new_privs, the Landlock rules, the system call filter. */
+int sandbox_seal(const struct sandbox_plan *p, int *ret_step);

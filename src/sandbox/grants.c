@@ -1,0 +1,184 @@
+/*
+ * More of the host than the workspace, and less: paths that a profile grants, and secrets inside of
+ * what is granted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "sandbox/box.h"
+
+#define GRANTS_MAX 64
+
+struct grant {
+	const char *asked; /* absolute, perhaps through links */
+	const char *path;  /* canonical */
+	int fd;
+	bool writable;
+};
+
+struct grants {
+	struct grant items[GRANTS_MAX];
+	size_t count;
+};
+
+static void grants_done(struct grants *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		fd_close(g->items[i].fd);
+}
+
+const char *box_expand(struct sandbox_plan *p, const char *path)
+{
+	if (*path == '/')
+		return path;
+	if (*path == '~' && (path[1] == '/' || !path[1]))
+		return p->home ? arena_printf(p->arena, "%s%s", p->home, path + 1) : NULL;
+	return arena_printf(p->arena, "%s/%s", p->workspace, path);
+}
+
+/* What is not there is not granted. */
+static int collect(struct sandbox_plan *p, struct grants *g, const char *const *list, bool writable)
+{
+	char real[PATH_MAX];
+	struct grant *grant;
+
+	for (; list && *list; list++) {
+		const char *asked = box_expand(p, *list);
+
+		if (!asked)
+			continue;
+		if (g->count == GRANTS_MAX)
+			return -E2BIG;
+		box_witness_add(p, asked, false);
+		grant = &g->items[g->count];
+		grant->fd = open(asked, O_PATH | O_CLOEXEC);
+		if (grant->fd < 0)
+			continue;
+		g->count++;
+		if (!realpath(asked, real))
+			return -errno;
+		grant->asked = asked;
+		grant->writable = writable;
+		grant->path = arena_strndup(p->arena, real, strlen(real));
+		if (!grant->path)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A directory before what lies in it; of two grants for one path the stronger first. */
+static int by_path(const void *a, const void *b)
+{
+	const struct grant *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	return order ? order : (int)y->writable - (int)x->writable;
+}
+
+static bool is_covered(const struct sandbox_plan *p, const struct grants *g, size_t n)
+{
+	const struct grant *grant = &g->items[n];
+
+	if (box_path_inside(grant->path, p->workspace))
+		return !grant->writable || !p->spec->workspace_readonly;
+	for (size_t i = 0; i < n; i++)
+		if (box_path_inside(grant->path, g->items[i].path) &&
+		    (g->items[i].writable || !grant->writable))
+			return true;
+	return !grant->writable && box_ground_of(p, grant->path) == BOX_GROUND_HOST;
+}
+
+/* The name by which it was asked for, where that is a link. */
+static int plan_alias(struct sandbox_plan *p, const struct grant *grant)
+{
+	enum box_ground_kind ground = box_ground_of(p, grant->asked);
+	struct box_step *s;
+	const char *parent;
+	int r;
+
+	if (strcmp(grant->asked, grant->path) == 0 || ground == BOX_GROUND_HOST)
+		return 0;
+	parent = arena_strndup(p->arena, grant->asked,
+	                       (size_t)(strrchr(grant->asked, '/') - grant->asked));
+	if (!parent)
+		return -ENOMEM;
+	r = *parent ? box_point(p, parent, true) : 0;
+	if (r < 0)
+		return r;
+	s = box_step_add(p, ground == BOX_GROUND_SKELETON ? BOX_SKELETON : BOX_GRANTS, BOX_SYMLINK,
+	                 grant->asked + 1);
+	if (!s)
+		return -ENOMEM;
+	s->source = grant->path;
+	return 0;
+}
+
+static int plan_grant(struct sandbox_plan *p, const struct grant *grant)
+{
+	uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	enum landlock_right right = p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE;
+	int r;
+
+	if (!grant->writable)
+		attr |= MOUNT_ATTR_RDONLY;
+	if (p->spec->exec == SANDBOX_EXEC_LISTED || (grant->writable && !p->runs_own))
+		attr |= MOUNT_ATTR_NOEXEC;
+	r = box_grant(p, grant->path, grant->fd, attr);
+	if (r == 0 && grant->writable)
+		r = box_rule_add(p, grant->path, right);
+	return r == 0 ? plan_alias(p, grant) : r;
+}
+
+/* In the order of their paths, the workspace at its place among them. */
+int box_grants_plan(struct sandbox_plan *p)
+{
+	scoped(grants_done) struct grants g = {.count = 0};
+	bool workspace_done = false;
+	int r;
+
+	r = collect(p, &g, p->spec->writable, true);
+	if (r == 0)
+		r = collect(p, &g, p->spec->readable, false);
+	if (r < 0)
+		return r;
+	if (g.count > 0)
+		qsort(g.items, g.count, sizeof(g.items[0]), by_path);
+	for (size_t i = 0; r == 0 && i < g.count; i++) {
+		if (!workspace_done && strcmp(p->workspace, g.items[i].path) < 0) {
+			r = box_workspace_plan(p);
+			workspace_done = true;
+		}
+		if (r == 0 && !is_covered(p, &g, i))
+			r = plan_grant(p, &g.items[i]);
+	}
+	return r == 0 && !workspace_done ? box_workspace_plan(p) : r;
+}
+
+int box_secrets_plan(struct sandbox_plan *p)
+{
+	char real[PATH_MAX];
+	const char *path;
+	struct stat st;
+	int r = 0;
+
+	for (const char *const *s = p->spec->secrets; r == 0 && s && *s; s++) {
+		path = box_expand(p, *s);
+		if (path)
+			box_witness_add(p, path, false);
+		if (!path || !realpath(path, real) || stat(real, &st) < 0 ||
+		    box_path_inside(p->workspace, real) ||
+		    box_ground_of(p, real) != BOX_GROUND_HOST)
+			continue;
+		path = arena_strndup(p->arena, real, strlen(real));
+		r = path ? box_mask(p, path, S_ISDIR(st.st_mode)) : -ENOMEM;
+	}
+	return r;
+}

@@ -1,0 +1,80 @@
+#include "sandbox/layers.h"
+
+#include <stddef.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+
+static const struct layer {
+	enum sandbox_layer bit;
+	const char *name;
+	const char *how; /* to get it */
+} layers[SANDBOX_LAYER_COUNT] = {
+	{SANDBOX_LAYER_NAMESPACES, "namespaces",
+         "allow unprivileged user namespaces (sysctl user.max_user_namespaces, and "
+         "kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns where "
+         "they exist); in a container, a seccomp profile that lets unshare through"},
+	{SANDBOX_LAYER_NETWORK, "network",
+         "namespaces; without them Linux 6.7 (Landlock ABI 4) or seccomp"},
+	{SANDBOX_LAYER_PROGRAMS, "programs", "namespaces; without them Landlock (Linux 5.13)"},
+	{SANDBOX_LAYER_LANDLOCK, "landlock",
+         "Linux 5.19 or newer with Landlock in the kernel's list of security modules (lsm=)"},
+	{SANDBOX_LAYER_SECCOMP, "seccomp", "a kernel with CONFIG_SECCOMP_FILTER"},
+	{SANDBOX_LAYER_MEMORY, "memory",
+         "a control group that nacre may divide: run it as root, or as a service with "
+         "Delegate=yes (systemd-run --user --scope -p Delegate=yes nacre ...)"},
+	{SANDBOX_LAYER_PROCESSES, "processes",
+         "namespaces with a uid that is not root's, or a control group that nacre may divide"},
+	{SANDBOX_LAYER_NO_NEW_PRIVS, "no_new_privs", "Linux 3.5"},
+	{SANDBOX_LAYER_UNPRIVILEGED, "unprivileged",
+         "run nacre as an ordinary user, give the workspace to one, or use a file system with "
+         "idmapped mounts (ext4, xfs, btrfs; Linux 5.12 and newer)"},
+};
+
+const char *sandbox_layer_name(enum sandbox_layer layer)
+{
+	for (size_t i = 0; i < array_size(layers); i++)
+		if (layers[i].bit == layer)
+			return layers[i].name;
+	return NULL;
+}
+
+enum sandbox_layer sandbox_layer_parse(const char *name)
+{
+	for (size_t i = 0; i < array_size(layers); i++)
+		if (strcmp(layers[i].name, name) == 0)
+			return layers[i].bit;
+	return 0;
+}
+
+const char *sandbox_layer_remedy(enum sandbox_layer layer)
+{
+	for (size_t i = 0; i < array_size(layers); i++)
+		if (layers[i].bit == layer)
+			return layers[i].how;
+	return NULL;
+}
+
+const char *sandbox_tier_name(enum sandbox_tier tier)
+{
+	static const char *const names[SANDBOX_TIER_MAX] = {
+		[SANDBOX_TIER_FULL] = "full",
+		[SANDBOX_TIER_LANDLOCK] = "landlock",
+		[SANDBOX_TIER_NONE] = "none",
+	};
+
+	return tier < SANDBOX_TIER_MAX ? names[tier] : NULL;
+}
+
+void sandbox_layers_print(uint32_t bits, struct buffer *into)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < array_size(layers); i++) {
+		if (!(bits & (uint32_t)layers[i].bit))
+			continue;
+		buffer_puts(into, between);
+		buffer_puts(into, layers[i].name);
+		between = ", ";
+	}
+}

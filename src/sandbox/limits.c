@@ -1,0 +1,112 @@
+/*
+ * Memory is not bounded by RLIMIT_AS: node, Go and Java reserve far more addresses than they use.
+ * RLIMIT_DATA counts what a process can really write to on its own, and is the second best where
+ * there is no control group: it holds for each process alone, and not for shared memory.
+ */
+#include "sandbox/limits.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "sandbox/pids.h"
+
+#define CPU_GRACE_SECONDS 2 /* between SIGXCPU, which a program may handle, and SIGKILL */
+#define FULL_BLOCKS       4
+
+struct filling {
+	struct limit_value *into;
+	int count;
+};
+
+static void add(struct filling *f, int resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit now;
+
+	if (f->count == LIMITS_MAX || getrlimit((__rlimit_resource_t)resource, &now) < 0)
+		return;
+	if (hard > now.rlim_max)
+		hard = now.rlim_max;
+	if (soft > hard)
+		soft = hard;
+	f->into[f->count++] = (struct limit_value){resource, {soft, hard}};
+}
+
+static rlim_t processes(const struct sandbox_limits *limits, const struct limits_place *place)
+{
+	if (!limits->processes || place->kernel_root)
+		return RLIM_INFINITY;
+	/* The box's init is one of them. */
+	if (place->own_user_namespace)
+		return limits->processes + 1;
+	return pids_rlimit(limits->processes);
+}
+
+int limits_fill(const struct sandbox_limits *limits, const struct limits_place *place,
+                struct limit_value into[LIMITS_MAX])
+{
+	struct filling f = {.into = into};
+	rlim_t nproc = processes(limits, place);
+
+	add(&f, RLIMIT_CORE, 0, 0);
+	if (nproc != RLIM_INFINITY)
+		add(&f, RLIMIT_NPROC, nproc, nproc);
+	if (limits->file_bytes)
+		add(&f, RLIMIT_FSIZE, limits->file_bytes, limits->file_bytes);
+	if (limits->open_files)
+		add(&f, RLIMIT_NOFILE, limits->open_files, limits->open_files);
+	if (limits->cpu_seconds)
+		add(&f, RLIMIT_CPU, limits->cpu_seconds, limits->cpu_seconds + CPU_GRACE_SECONDS);
+	if (limits->memory_bytes && !place->memory_group)
+		add(&f, RLIMIT_DATA, limits->memory_bytes, limits->memory_bytes);
+	return f.count;
+}
+
+const char *limit_hit_name(enum limit_hit hit)
+{
+	static const char *const names[LIMIT_HIT_MAX] = {
+		[LIMIT_HIT_MEMORY] = "memory",
+		[LIMIT_HIT_PROCESSES] = "processes",
+		[LIMIT_HIT_FILE_SIZE] = "file_size",
+		[LIMIT_HIT_CPU] = "cpu",
+		[LIMIT_HIT_TMP] = "tmp",
+	};
+
+	return hit < LIMIT_HIT_MAX ? names[hit] : NULL;
+}
+
+/* By the signal itself, or as a shell passes it on. */
+static bool ended_by(int status, int signal)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == signal;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal;
+}
+
+enum limit_hit limits_judge(const struct sandbox_limits *limits, const struct limits_evidence *e)
+{
+	uint64_t cpu_us = limits->cpu_seconds * 1000000;
+
+	if (limits->memory_bytes && e->oom_kills)
+		return LIMIT_HIT_MEMORY;
+	if (limits->cpu_seconds && (ended_by(e->wait_status, SIGXCPU) ||
+	                            (ended_by(e->wait_status, SIGKILL) && e->cpu_us >= cpu_us)))
+		return LIMIT_HIT_CPU;
+	if (limits->file_bytes && ended_by(e->wait_status, SIGXFSZ))
+		return LIMIT_HIT_FILE_SIZE;
+	if (limits->processes && e->forks_denied)
+		return LIMIT_HIT_PROCESSES;
+	if (limits->tmp_bytes && e->tmp_full)
+		return LIMIT_HIT_TMP;
+	return LIMIT_HIT_NONE;
+}
+
+bool limits_is_full(int fd)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(fd, &fs) < 0 || fs.f_blocks == 0)
+		return false;
+	return fs.f_bavail < FULL_BLOCKS || (fs.f_files && fs.f_favail == 0);
+}

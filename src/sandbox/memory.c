@@ -1,0 +1,139 @@
+/*
+ * Two rounds. The first adds up the resident pages of all, which is a read of one line each and
+ * counts shared pages too often. Only if that is too much, the second asks for the proportional
+ * share of each, for which the kernel walks all page tables.
+ */
+#include "sandbox/memory.h"
+
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/fd.h"
+
+#define TREE_MAX 4096 /* more processes than that are more than their memory */
+#define TEXT_MAX 16384
+
+struct tree {
+	pid_t pids[TREE_MAX];
+	size_t count;
+};
+
+static int read_proc(pid_t pid, const char *file, char text[TEXT_MAX])
+{
+	char path[96];
+	scoped(fd_closep) int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return 0;
+}
+
+static void add_children(struct tree *t, char *text)
+{
+	for (char *p = text; t->count < TREE_MAX;) {
+		long pid = strtol(p, &p, 10);
+
+		if (pid <= 0)
+			return;
+		t->pids[t->count++] = (pid_t)pid;
+	}
+}
+
+/* A thread has children of its own. */
+static int visit(struct tree *t, pid_t pid)
+{
+	char path[64], file[320], text[TEXT_MAX];
+	struct dirent *d;
+	DIR *threads;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	if (!threads)
+		return 0; /* it has ended */
+	while ((d = readdir(threads))) {
+		if (d->d_name[0] == '.')
+			continue;
+		snprintf(file, sizeof(file), "task/%s/children", d->d_name);
+		r = read_proc(pid, file, text);
+		if (r == 0)
+			add_children(t, text);
+		else if (r == -ENOENT && pid == t->pids[0])
+			r = -EOPNOTSUPP;
+		else
+			r = 0;
+	}
+	closedir(threads);
+	return r;
+}
+
+static uint64_t resident(pid_t pid)
+{
+	char text[TEXT_MAX], *end;
+
+	if (read_proc(pid, "statm", text) < 0)
+		return 0;
+	(void)strtoull(text, &end, 10);
+	return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The sum of "KEY:  N kB" for the keys. */
+static uint64_t add_keys(const char *text, const char *const *keys)
+{
+	uint64_t sum = 0;
+
+	for (; *keys; keys++) {
+		const char *at = strstr(text, *keys);
+
+		if (at)
+			sum += strtoull(at + strlen(*keys), NULL, 10) * 1024;
+	}
+	return sum;
+}
+
+static uint64_t share(pid_t pid)
+{
+	static const char *const shares[] = {"\nPss_Anon:", "\nPss_Shmem:", "\nSwapPss:", NULL};
+	static const char *const whole[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:", NULL};
+	char text[TEXT_MAX];
+
+	if (read_proc(pid, "smaps_rollup", text) == 0 && strstr(text, "\nPss_Anon:"))
+		return add_keys(text, shares);
+	/* One that may not be looked into is taken for the only user of its pages. */
+	return read_proc(pid, "status", text) == 0 ? add_keys(text, whole) : 0;
+}
+
+static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t))
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		sum += of(t->pids[i]);
+	return sum;
+}
+
+int memory_of_tree(pid_t root, uint64_t enough, uint64_t *ret_bytes)
+{
+	struct tree t = {.pids = {root}, .count = 1};
+	uint64_t sum;
+	int r;
+
+	for (size_t i = 0; i < t.count; i++) {
+		r = visit(&t, t.pids[i]);
+		if (r < 0)
+			return r;
+	}
+	sum = add_up(&t, resident);
+	*ret_bytes = sum <= enough ? sum : add_up(&t, share);
+	return 0;
+}

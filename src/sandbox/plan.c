@@ -1,0 +1,562 @@
+#include "sandbox/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "sandbox/box.h"
+#include "sandbox/cgroup.h"
+
+#define PLAN_BYTES_MAX ((size_t)16 << 20)
+/* With the first ABI of Landlock nothing can be renamed from one directory to another; beside a
+ * tree of our own it is not worth that. */
+#define LANDLOCK_ABI_USEFUL 2
+
+/* Doubles an array of the arena; the old one stays there unused. */
+static void *grow(struct arena *arena, void *items, size_t size, size_t count, size_t *capacity)
+{
+	size_t wanted = *capacity ? *capacity * 2 : 64;
+	void *larger = arena_alloc_array(arena, size, wanted);
+
+	if (!larger)
+		return NULL;
+	if (count > 0)
+		memcpy(larger, items, count * size);
+	*capacity = wanted;
+	return larger;
+}
+
+struct box_step *box_step_add(struct sandbox_plan *p, enum box_phase phase, enum box_step_kind kind,
+                              const char *path)
+{
+	struct box_steps *steps = &p->steps;
+	struct box_step *items;
+
+	if (!path)
+		return NULL;
+	if (steps->count == steps->capacity) {
+		items = grow(p->arena, steps->items, sizeof(*items), steps->count,
+		             &steps->capacity);
+		if (!items)
+			return NULL;
+		steps->items = items;
+	}
+	items = &steps->items[steps->count++];
+	*items = (struct box_step){.phase = phase, .kind = kind, .path = path, .fd = -1};
+	return items;
+}
+
+int box_rule_add(struct sandbox_plan *p, const char *path, enum landlock_right right)
+{
+	struct box_rules *rules = &p->rules;
+	struct box_rule *items;
+
+	if (!path)
+		return -ENOMEM;
+	if (rules->count == rules->capacity) {
+		items = grow(p->arena, rules->items, sizeof(*items), rules->count,
+		             &rules->capacity);
+		if (!items)
+			return -ENOMEM;
+		rules->items = items;
+	}
+	rules->items[rules->count++] = (struct box_rule){.path = path, .right = right};
+	return 0;
+}
+
+int box_fd_keep(struct sandbox_plan *p, int fd)
+{
+	if (p->fd_count == SANDBOX_FDS_MAX) {
+		fd_close(fd);
+		return -E2BIG;
+	}
+	p->fds[p->fd_count++] = fd;
+	return 0;
+}
+
+static int by_phase(const void *a, const void *b)
+{
+	const struct box_step *const *x = a, *const *y = b;
+
+	if ((*x)->phase != (*y)->phase)
+		return (*x)->phase < (*y)->phase ? -1 : 1;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int steps_sort(struct sandbox_plan *p)
+{
+	struct box_step *sorted = arena_new_array(p->arena, struct box_step, p->steps.count + 1);
+	struct box_step **order = arena_new_array(p->arena, struct box_step *, p->steps.count + 1);
+
+	if (!sorted || !order)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->steps.count; i++)
+		order[i] = &p->steps.items[i];
+	qsort(order, p->steps.count, sizeof(struct box_step *), by_phase);
+	for (size_t i = 0; i < p->steps.count; i++)
+		sorted[i] = *order[i];
+	p->steps.items = sorted;
+	p->steps.capacity = p->steps.count;
+	return 0;
+}
+
+static const char *path_of_fd(struct arena *arena, int fd)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path));
+	return n > 0 && n < (ssize_t)sizeof(path) ? arena_strndup(arena, path, (size_t)n) : NULL;
+}
+
+/* A workspace in or around one of these would make the system's own files the command's. */
+static int check_workspace(const char *path, struct error *err)
+{
+	static const char *const reserved[] = {"/usr",   "/etc",   "/bin",    "/sbin", "/lib",
+	                                       "/lib32", "/lib64", "/libx32", "/dev",  "/proc",
+	                                       "/sys",   "/run",   "/boot"};
+
+	for (size_t i = 0; i < array_size(reserved); i++)
+		if (box_path_inside(path, reserved[i]) || box_path_inside(reserved[i], path))
+			return error_set(err, ERROR_INPUT, EINVAL,
+			                 "'%.150s' cannot be a workspace: it is part of the system",
+			                 path);
+	return 0;
+}
+
+static int find_workspace(struct sandbox_plan *p, const char *path, struct error *err)
+{
+	struct stat held, named;
+
+	p->workspace_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->workspace_fd < 0)
+		return error_set(err, ERROR_INPUT, errno, "workspace '%.150s': %s", path,
+		                 strerrordesc_np(errno));
+	p->workspace = path_of_fd(p->arena, p->workspace_fd);
+	/* A deleted directory has a name that is not its own. */
+	if (!p->workspace || fstat(p->workspace_fd, &held) < 0 || lstat(p->workspace, &named) < 0 ||
+	    held.st_ino != named.st_ino || held.st_dev != named.st_dev)
+		return error_set(err, ERROR_INPUT, ENOENT, "workspace '%.150s' is not there", path);
+	p->workspace_device = held.st_dev;
+	p->workspace_inode = held.st_ino;
+	return check_workspace(p->workspace, err);
+}
+
+/* No ".", no "..", no "//", no "/" at the end. */
+static bool is_clean(const char *path)
+{
+	for (const char *part = path; *part; part = strchrnul(part + 1, '/')) {
+		size_t n = strcspn(part + 1, "/");
+
+		if (n == 0 || (n == 1 && part[1] == '.') ||
+		    (n == 2 && part[1] == '.' && part[2] == '.'))
+			return false;
+	}
+	return strlen(path) < PATH_MAX;
+}
+
+static void find_home(struct sandbox_plan *p, const char *path)
+{
+	char resolved[PATH_MAX];
+
+	if (path && *path == '/' && is_clean(path)) {
+		if (!realpath(path, resolved)) /* one that is not there yet is made in the box */
+			snprintf(resolved, sizeof(resolved), "%s", path);
+		if (strcmp(resolved, "/") != 0)
+			p->home = arena_strndup(p->arena, resolved, strlen(resolved));
+	}
+}
+
+static void find_layers(struct sandbox_plan *p)
+{
+	const struct sandbox_spec *spec = p->spec;
+	uint32_t wanted = SANDBOX_LAYER_LANDLOCK | SANDBOX_LAYER_SECCOMP |
+	                  SANDBOX_LAYER_NO_NEW_PRIVS | SANDBOX_LAYER_UNPRIVILEGED |
+	                  SANDBOX_LAYER_NAMESPACES;
+	uint32_t have = SANDBOX_LAYER_NO_NEW_PRIVS | p->standing.layers;
+
+	if (spec->network == SANDBOX_NETWORK_NONE)
+		wanted |= SANDBOX_LAYER_NETWORK;
+	if (spec->exec == SANDBOX_EXEC_LISTED || (spec->denied && spec->denied[0]))
+		wanted |= SANDBOX_LAYER_PROGRAMS;
+	if (spec->limits.memory_bytes)
+		wanted |= SANDBOX_LAYER_MEMORY;
+	if (spec->limits.processes)
+		wanted |= SANDBOX_LAYER_PROCESSES;
+	if (p->clone_flags & CLONE_NEWUSER)
+		have |= SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS;
+	else if (p->wall.abi > 0 && spec->exec == SANDBOX_EXEC_ANY) /* the loader maps what it can
+	                                                               read */
+		have |= SANDBOX_LAYER_PROGRAMS;
+	if (p->clone_flags & CLONE_NEWNET || (!p->clone_flags && p->filtered)) /* no sockets */
+		have |= SANDBOX_LAYER_NETWORK;
+	if (p->wall.abi > 0)
+		have |= SANDBOX_LAYER_LANDLOCK;
+	if (p->filtered)
+		have |= SANDBOX_LAYER_SECCOMP;
+	if (p->identity.uid != 0)
+		have |= SANDBOX_LAYER_UNPRIVILEGED;
+	p->standing.layers = have & wanted;
+	p->standing.missing = wanted & ~have;
+}
+
+/* A group of its own is what bounds the memory of all processes together, and the processes of the
+ * kernel's root. Without one the rlimits are left. */
+static void find_group(struct sandbox_plan *p)
+{
+	const struct sandbox_limits *l = &p->spec->limits;
+	struct cgroup_place place;
+	const int *fds;
+	size_t n;
+
+	if (!l->memory_bytes && (!l->processes || p->identity.uid != 0))
+		return;
+	cgroup_find(&place);
+	if (cgroup_new(&place, l, &p->group, NULL) < 0)
+		return;
+	n = cgroup_join_fds(p->group, &fds);
+	for (size_t i = 0; i < n && i < CGROUP_CONTROLLERS; i++) {
+		int fd = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+
+		if (fd < 0 || box_fd_keep(p, fd) < 0) {
+			p->group = cgroup_free(p->group);
+			p->join_count = 0;
+			return;
+		}
+		p->join_fds[p->join_count++] = fd;
+	}
+	if (cgroup_limits(p->group, CGROUP_MEMORY))
+		p->standing.layers |= SANDBOX_LAYER_MEMORY;
+	if (cgroup_limits(p->group, CGROUP_PIDS))
+		p->standing.layers |= SANDBOX_LAYER_PROCESSES;
+}
+
+static void find_limits(struct sandbox_plan *p)
+{
+	struct limits_place place = {
+		.own_user_namespace = p->clone_flags != 0,
+		.kernel_root = p->identity.uid == 0,
+		.memory_group = p->group && cgroup_limits(p->group, CGROUP_MEMORY),
+	};
+
+	p->limit_count = limits_fill(&p->spec->limits, &place, p->limits);
+	for (int i = 0; i < p->limit_count; i++) {
+		if (p->limits[i].resource == RLIMIT_NPROC)
+			p->standing.layers |= SANDBOX_LAYER_PROCESSES;
+		if (p->limits[i].resource == RLIMIT_DATA)
+			p->standing.layers |= SANDBOX_LAYER_MEMORY;
+	}
+}
+
+/* Nothing runs behind a wall that has a hole where the profile wants none. */
+static int check_required(const struct sandbox_plan *p, struct error *err)
+{
+	uint32_t lacking = p->spec->require & ~p->standing.layers;
+
+	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+		if (lacking & 1U << i)
+			return error_set(
+				err, ERROR_UNSUPPORTED, EOPNOTSUPP,
+				"the profile requires the sandbox layer '%s', which cannot "
+				"be had here; 'nacre doctor' says why",
+				sandbox_layer_name((enum sandbox_layer)(1U << i)));
+	return 0;
+}
+
+/* Without namespaces the rules are the wall; without them, too, there is none. */
+static int plan_rules(struct sandbox_plan *p, int abi, struct error *err)
+{
+	char path[] = "/tmp/nacre-XXXXXX";
+
+	if (abi < 1)
+		return error_set(err, ERROR_UNSUPPORTED, EOPNOTSUPP,
+		                 "neither namespaces nor Landlock can be had here; "
+		                 "'nacre doctor' says why");
+	if (!p->tmp && mkdtemp(path)) {
+		p->tmp = arena_strndup(p->arena, path, strlen(path));
+		p->owns_tmp = true;
+	}
+	return box_rules_plan(p, err);
+}
+
+static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *err)
+{
+	int r, abi = landlock_abi();
+
+	p->standing.tier = tier;
+	box_witness_add(p, p->workspace, false);
+	if (tier == SANDBOX_TIER_FULL) {
+		p->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+		                 CLONE_NEWUTS | CLONE_NEWCGROUP;
+		if (p->spec->network == SANDBOX_NETWORK_NONE) {
+			p->clone_flags |= CLONE_NEWNET;
+			p->loopback = true;
+		}
+	}
+	r = box_identity_choose(p, err);
+	if (r < 0)
+		return r;
+	if (tier == SANDBOX_TIER_FULL)
+		r = box_tree_plan(p, err);
+	else
+		r = plan_rules(p, abi, err);
+	if (r < 0)
+		return r;
+	if (abi >= (p->clone_flags ? LANDLOCK_ABI_USEFUL : 1))
+		p->wall = landlock_wall(abi, !p->clone_flags &&
+		                                     p->spec->network == SANDBOX_NETWORK_NONE);
+	if (seccomp_available()) {
+		struct seccomp_options options = {
+			.sockets = !p->clone_flags && p->spec->network == SANDBOX_NETWORK_NONE
+		                           ? SECCOMP_SOCKETS_PAIRS
+		                           : SECCOMP_SOCKETS_INET,
+			.no_anonymous_exec = !p->runs_own,
+			.no_namespaces = !p->clone_flags,
+			.no_setgid = p->identity.idmapped || p->identity.uid == 0,
+		};
+
+		r = seccomp_compile(&options, &p->filter, err);
+		if (r < 0)
+			return error_wrap(err, "system call filter");
+		p->filtered = true;
+	}
+	find_group(p);
+	find_limits(p);
+	find_layers(p);
+	r = steps_sort(p);
+	if (r < 0)
+		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
+	return check_required(p, err);
+}
+
+/* Back to what was known before build(). */
+static void box_forget(struct sandbox_plan *p)
+{
+	for (size_t i = 0; i < p->fd_count; i++)
+		fd_close(p->fds[i]);
+	p->fd_count = p->ground_count = p->absent_count = p->witness_count = 0;
+	p->steps.count = p->rules.count = 0;
+	p->group = cgroup_free(p->group);
+	p->join_count = 0;
+	fd_close(take_fd(&p->rules_fd));
+	fd_close(take_fd(&p->identity.map_fd));
+	seccomp_program_done(&p->filter);
+	p->filtered = p->loopback = p->has_own = false;
+	p->mask_file = p->mask_directory = NULL;
+	p->clone_flags = 0;
+	p->wall = (struct landlock_wall){0};
+	p->standing = (struct sandbox_standing){0};
+}
+
+int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
+                     struct sandbox_plan **ret_plan, struct error *err)
+{
+	scoped(sandbox_plan_freep) struct sandbox_plan *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (p)
+		p->arena = arena_new(PLAN_BYTES_MAX);
+	if (!p || !p->arena)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	p->workspace_fd = p->rules_fd = p->identity.map_fd = -1;
+	p->spec = spec;
+	p->umask = umask(0);
+	(void)umask(p->umask);
+	p->runs_own = spec->exec == SANDBOX_EXEC_ANY && !spec->workspace_noexec;
+	r = find_workspace(p, place->workspace, err);
+	if (r < 0)
+		return r;
+	find_home(p, place->home);
+	if (place->tmp)
+		p->tmp = arena_strndup(p->arena, place->tmp, strlen(place->tmp));
+	r = build(p, spec->tier, err);
+	if (r < 0)
+		return r;
+	*ret_plan = take_ptr(&p);
+	return 0;
+}
+
+int sandbox_plan_weaken(struct sandbox_plan **plan, int sys, struct error *err)
+{
+	struct sandbox_plan *p = *plan;
+	int r;
+
+	if (p->standing.tier != SANDBOX_TIER_FULL)
+		return error_sys(err, sys, "sandbox");
+	box_forget(p);
+	r = build(p, SANDBOX_TIER_LANDLOCK, err);
+	return r < 0 ? error_wrap(err, "namespaces cannot be had here (%s)", strerrordesc_np(sys))
+	             : 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)remove(path);
+	return 0;
+}
+
+struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)
+{
+	if (!p)
+		return NULL;
+	box_forget(p);
+	if (p->owns_tmp)
+		(void)nftw(p->tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	fd_close(p->workspace_fd);
+	arena_free(p->arena);
+	free(p);
+	return NULL;
+}
+
+uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p)
+{
+	return p->clone_flags;
+}
+
+int sandbox_plan_group_fd(const struct sandbox_plan *p)
+{
+	return p->group ? cgroup_clone_fd(p->group) : -1;
+}
+
+void sandbox_plan_group_later(struct sandbox_plan *p)
+{
+	p->group_later = true;
+}
+
+size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds)
+{
+	*ret_fds = p->fds;
+	return p->fd_count;
+}
+
+bool sandbox_plan_waits(const struct sandbox_plan *p)
+{
+	return p->identity.by_parent || p->group_later;
+}
+
+const char *sandbox_plan_tmp(const struct sandbox_plan *p)
+{
+	return p->clone_flags ? NULL : p->tmp;
+}
+
+int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err)
+{
+	int r = p->group_later ? cgroup_enter(p->group, pid, err) : 0;
+
+	return r < 0 ? r : box_identity_write(p, pid, err);
+}
+
+const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p)
+{
+	return &p->standing;
+}
+
+int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value **ret_limits)
+{
+	*ret_limits = p->limits;
+	return p->limit_count;
+}
+
+void box_witness_add(struct sandbox_plan *p, const char *path, bool content)
+{
+	struct box_witness *w;
+	struct stat st;
+
+	if (!p->witnesses)
+		p->witnesses = arena_new_array(p->arena, struct box_witness, BOX_WITNESS_MAX);
+	if (!path || !p->witnesses || p->witness_count >= BOX_WITNESS_MAX) {
+		p->witness_count = BOX_WITNESS_MAX + 1;
+		return;
+	}
+	w = &p->witnesses[p->witness_count++];
+	*w = (struct box_witness){.path = path};
+	if (lstat(path, &st) < 0)
+		return;
+	w->device = st.st_dev;
+	w->inode = st.st_ino;
+	if (content)
+		w->changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+bool sandbox_plan_is_current(const struct sandbox_plan *p)
+{
+	struct stat st;
+
+	if (p->witness_count > BOX_WITNESS_MAX)
+		return false;
+	for (size_t i = 0; i < p->witness_count; i++) {
+		const struct box_witness *w = &p->witnesses[i];
+
+		if (lstat(w->path, &st) < 0) {
+			if (w->inode)
+				return false;
+			continue;
+		}
+		if (st.st_ino != w->inode || st.st_dev != w->device ||
+		    (w->changed_ns &&
+		     w->changed_ns != (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec))
+			return false;
+	}
+	return true;
+}
+
+uint64_t sandbox_nested_flags(const struct sandbox_plan *p)
+{
+	return p->clone_flags & (CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC);
+}
+
+bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
+{
+	scoped(fd_closep) int fd = -1;
+
+	if (!p->clone_flags || !p->spec->limits.tmp_bytes)
+		return false;
+	fd = open("/dev/shm", O_PATH | O_CLOEXEC);
+	return fd >= 0 && limits_is_full(fd);
+}
+
+enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence)
+{
+	struct cgroup_events events;
+
+	if (p->group && cgroup_read_events(p->group, &events) == 0) {
+		evidence->oom_kills = events.oom_kills;
+		evidence->forks_denied = events.forks_denied;
+	}
+	return limits_judge(&p->spec->limits, evidence);
+}
+
+void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struct error *err)
+{
+	static const char *const doings[BOX_KIND_MAX] = {
+		[BOX_DIRECTORY] = "directory", [BOX_FILE] = "file",
+		[BOX_SYMLINK] = "link",        [BOX_BIND] = "mount of",
+		[BOX_TREE] = "mount of",       [BOX_ATTACH] = "mount of",
+		[BOX_ATTR] = "protection of",  [BOX_MOUNT] = "file system at",
+		[BOX_WRITE] = "setting of",    [BOX_COVER] = "mask of",
+		[BOX_HOLD] = "protection of",
+
+	};
+	static const char *const places[] = {
+		"identity",     "loopback interface", "new root", "switch to the new root",
+		"capabilities", "Landlock rules",     "privacy",  "system call filter",
+		"control group"};
+
+	if (step >= 0 && (size_t)step < p->steps.count)
+		(void)error_sys(err, sys, "sandbox: %s /%.150s", doings[p->steps.items[step].kind],
+		                p->steps.items[step].path);
+	else if (step < 0 && step >= -(int)array_size(places))
+		(void)error_sys(err, sys, "sandbox: %s", places[-step - 1]);
+	else
+		(void)error_sys(err, sys, "sandbox");
+}

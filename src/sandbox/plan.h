@@ -1,0 +1,74 @@
+#pragma once
+/*
+ * Plan: a spec made ready for one command here and now. Everything that needs memory, searching or
+ * a decision is done when the plan is made; what is left are system calls that a process makes on
+ * it after it was cloned (enter.h).
+ *
+ * A plan belongs to one process and its clones. It holds descriptors; those that the box needs are
+ * named by sandbox_plan_fds().
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "sandbox/limits.h"
+#include "sandbox/spec.h"
+
+struct error;
+struct limits_evidence;
+struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
+
+struct sandbox_place {
+	const char *workspace; /* an existing directory */
+	const char *home;      /* where the box has a private home; NULL: nowhere */
+	const char *tmp; /* a private directory for temporary files; used without namespaces only */
+};
+
+/* What is in force and what is not, as bits of enum sandbox_layer. */
+struct sandbox_standing {
+	enum sandbox_tier tier;
+	uint32_t layers;
+	uint32_t missing;
+};
+
+/* Refuses (ERROR_INPUT) a workspace that cannot be one, and (ERROR_UNSUPPORTED) a box that lacks
+ * what the spec requires. The spec must live as long as the plan. */
+int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
+                     struct sandbox_plan **ret_plan, struct error *err);
+struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p); /* NULL is fine; returns NULL */
+DEFINE_CLEANUP(struct sandbox_plan *, sandbox_plan_free);
+
+/* Flags for clone: the namespaces of the box. 0 where there are none. */
+uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p);
+/* A control group of version 2 for CLONE_INTO_CGROUP, or -1; where that fails, the parent moves the
+ * process in when it admits it. */
+int sandbox_plan_group_fd(const struct sandbox_plan *p);
+void sandbox_plan_group_later(struct sandbox_plan *p);
+/* Descriptors that must stay open in the box's init until it has entered. */
+#define SANDBOX_FDS_MAX 32
+size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds);
+/* Whether init has to wait for its parent, who calls sandbox_plan_admit() right after the clone:
+ * identity and control group. */
+bool sandbox_plan_waits(const struct sandbox_plan *p);
+int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err);
+const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p);
+/* Values for setrlimit(); returns how many. */
+int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value **ret_limits);
+/* The tier below this one, if the spec can do with it: the plan is made anew for the landlock tier.
+ * For a kernel that refused the namespaces. SYS says how it refused. */
+int sandbox_plan_weaken(struct sandbox_plan **p, int sys, struct error *err);
+/* For the box's init, at the end of the command: whether the bounded space for temporary files is
+ * used up. */
+bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p);
+/* Where temporary files go, for TMPDIR; NULL: /tmp is private. */
+const char *sandbox_plan_tmp(const struct sandbox_plan *p);
+/* Whether a plan that was made earlier would be made in the same way now: the workspace is the same
+ * directory, and what is protected, secret, denied or listed is there, or not there, as before. */
+bool sandbox_plan_is_current(const struct sandbox_plan *p);
+/* Flags for clone: the namespaces of one command in a box that is kept (sandbox_enter_nested). */
+uint64_t sandbox_nested_flags(const struct sandbox_plan *p);
+/* What ended the command, if that was a limit of the spec. */
+enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence);
+/* What the box was doing when sandbox_enter() failed there, in words. */
+void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struct error *err);

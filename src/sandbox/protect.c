@@ -1,0 +1,347 @@
+/*
+ * A new repository has a .git/config and a .git/hooks of its own, and both are wanted: where .git
+ * was made by the command, hooks that are samples and a config without anything that git would run
+ * are left alone.
+ */
+#include "sandbox/protect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "sandbox/box.h"
+
+#define CONFIG_MAX ((size_t)64 << 10)
+
+/* Links are followed as far as they stay in the workspace: what git or an editor would read. */
+static int open_inside(int workspace_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {.flags = flags | O_CLOEXEC,
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	long fd = syscall(SYS_openat2, workspace_fd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static bool is_usable(const char *path)
+{
+	size_t n = strlen(path);
+
+	if (n == 0 || n >= PATH_MAX || *path == '/')
+		return false;
+	while (*path) {
+		n = strcspn(path, "/");
+		if (n == 0 || (n <= 2 && strncmp(path, "..", n) == 0))
+			return false;
+		path += n;
+		if (*path && !*++path) /* "a/" */
+			return false;
+	}
+	return true;
+}
+
+static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t attr)
+{
+	const char *path = arena_printf(p->arena, "%s/%.*s", p->workspace + 1, (int)n, inside);
+	struct box_step *s;
+
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->steps.count; i++) {
+		s = &p->steps.items[i];
+		if (s->kind == BOX_HOLD && strcmp(s->path, path) == 0) {
+			s->attr |= attr;
+			return 0;
+		}
+	}
+	s = box_step_add(p, BOX_MASKS, BOX_HOLD, path);
+	if (!s)
+		return -ENOMEM;
+	s->attr = attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	return 0;
+}
+
+/* Where a path that is or leads through a link really lies: that is held, too. */
+static int hold_real(struct sandbox_plan *p, const char *inside)
+{
+	char link[64], real[PATH_MAX];
+	size_t n = strlen(p->workspace);
+	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH);
+	ssize_t length;
+
+	if (fd < 0)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, real, sizeof(real) - 1);
+	if (length <= 0)
+		return 0;
+	real[length] = '\0';
+	if (strncmp(real, p->workspace, n) != 0 || real[n] != '/' ||
+	    strcmp(real + n + 1, inside) == 0)
+		return 0;
+	return hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY);
+}
+
+/* A number for what a path is now, with what a directory has in it; never 0. */
+static uint64_t content_of(int fd)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	struct stat st;
+	struct dirent *d;
+	DIR *dir;
+	int r = fstat(fd, &st);
+
+	for (int i = 0; r == 0 && i < 4; i++) {
+		const uint64_t parts[4] = {st.st_ino, (uint64_t)st.st_size,
+		                           (uint64_t)st.st_ctim.tv_sec,
+		                           (uint64_t)st.st_ctim.tv_nsec};
+
+		hash = (hash ^ parts[i]) * 0x100000001b3;
+	}
+	fd = r == 0 && S_ISDIR(st.st_mode) ? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+	                                   : -1;
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] != '.' && fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			hash += (uint64_t)st.st_ino * 31 + (uint64_t)st.st_ctim.tv_nsec +
+			        (uint64_t)st.st_ctim.tv_sec * 17;
+	if (dir)
+		closedir(dir);
+	else
+		fd_close(fd);
+	return hash | 1;
+}
+
+static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64_t content)
+{
+	if (p->absent_count == BOX_ABSENT_MAX)
+		return -E2BIG;
+	p->absent[p->absent_count++] =
+		(struct box_absent){.path = path, .missing = missing, .content = content};
+	return 0;
+}
+
+static int protect(struct sandbox_plan *p, const char *inside)
+{
+	const char *end = inside;
+	struct stat st;
+	int r = 0;
+
+	while (r == 0) {
+		scoped(fd_closep) int fd = -1;
+		const char *part =
+			arena_strndup(p->arena, inside, strcspn(end, "/") + (size_t)(end - inside));
+		bool last;
+
+		if (!part)
+			return -ENOMEM;
+		end += strcspn(end, "/");
+		last = *end == '\0';
+		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return note(p, inside, (size_t)(end - inside), 0);
+		if (!p->clone_flags) { /* nothing can be mounted: it is compared afterwards */
+			if (last)
+				return note(p, inside, strlen(inside), content_of(fd));
+			end++;
+			continue;
+		}
+		r = hold(p, inside, (size_t)(end - inside), last ? MOUNT_ATTR_RDONLY : 0);
+		if (r == 0 && last)
+			return hold_real(p, inside);
+		end++;
+	}
+	return r;
+}
+
+int box_protect_plan(struct sandbox_plan *p)
+{
+	int r = 0;
+
+	if (p->spec->workspace_readonly)
+		return 0;
+	for (const char *const *path = p->spec->protected_; r == 0 && path && *path; path++)
+		if (is_usable(*path)) {
+			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, *path),
+			                false);
+			r = protect(p, *path);
+		}
+	return r;
+}
+
+/* Keys with which a config file runs nothing. */
+static bool is_harmless_key(const char *section, const char *key)
+{
+	static const char *const keys[] = {"core.repositoryformatversion",
+	                                   "core.filemode",
+	                                   "core.bare",
+	                                   "core.logallrefupdates",
+	                                   "core.ignorecase",
+	                                   "core.symlinks",
+	                                   "core.precomposeunicode",
+	                                   "remote.url",
+	                                   "remote.fetch",
+	                                   "branch.remote",
+	                                   "branch.merge",
+	                                   "user.name",
+	                                   "user.email",
+	                                   "extensions.objectformat"};
+	char both[80];
+
+	snprintf(both, sizeof(both), "%s.%s", section, key);
+	for (size_t i = 0; i < array_size(keys); i++)
+		if (strcasecmp(both, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+/* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
+ * that begins with "ext::" names a program. */
+static bool is_harmless_config(int workspace_fd, const char *path)
+{
+	scoped(fd_closep) int fd =
+		open_inside(workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
+	char section[32] = "", key[40], *line, *rest;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || fd_read_all(fd, &text) < 0)
+		return false;
+	if (text.len == 0)
+		return true;
+	if (memchr(text.data, 0, text.len) || strchr(text.data, '\\') || strstr(text.data, "::"))
+		return false;
+	for (line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		line += strspn(line, " \t");
+		if (!*line || *line == '#' || *line == ';')
+			continue;
+		if (*line == '[') {
+			if (sscanf(line, "[%31[a-z]", section) != 1 ||
+			    line[strlen(line) - 1] != ']')
+				return false;
+		} else if (sscanf(line, "%39[a-zA-Z]", key) != 1 ||
+		           !is_harmless_key(section, key)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool is_harmless_hooks(int workspace_fd, const char *path)
+{
+	int fd = open_inside(workspace_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool harmless = dir != NULL;
+	struct dirent *d;
+
+	if (!dir)
+		fd_close(fd);
+	while (harmless && (d = readdir(dir))) {
+		size_t n = strlen(d->d_name);
+
+		harmless = strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		           (n > 7 && strcmp(d->d_name + n - 7, ".sample") == 0);
+	}
+	if (dir)
+		closedir(dir);
+	return harmless;
+}
+
+static bool is_harmless(int workspace_fd, const struct box_absent *a)
+{
+	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
+		return false;
+	if (strcmp(a->path, ".git/config") == 0)
+		return is_harmless_config(workspace_fd, a->path);
+	if (strcmp(a->path, ".git/hooks") == 0)
+		return is_harmless_hooks(workspace_fd, a->path);
+	return false;
+}
+
+/* Only the name is moved, whatever it is; nothing is opened. */
+static bool move_away(int workspace_fd, const char *path, int into_fd, const char *id, int number)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char parent[PATH_MAX], aside[NAME_MAX + 1];
+	scoped(fd_closep) int fd = -1;
+
+	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
+	         slash ? path : ".");
+	fd = open_inside(workspace_fd, parent, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return false;
+	snprintf(aside, sizeof(aside), "planted-%d", number);
+	if (into_fd >= 0 && renameat(fd, name, into_fd, aside) == 0)
+		return true;
+	if (errno == ENOENT)
+		return false;
+	snprintf(aside, sizeof(aside), "%.150s.planted-%.60s-%d", name, id, number);
+	return renameat(fd, name, fd, aside) == 0 || errno != ENOENT;
+}
+
+/* Opened anew: the plan may come from a process that closed its descriptors since. */
+static int open_workspace(const struct sandbox_plan *p)
+{
+	scoped(fd_closep) int fd =
+		open(p->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_dev == p->workspace_device && st.st_ino == p->workspace_inode ? take_fd(&fd)
+	                                                                           : -ESTALE;
+}
+
+static bool is_changed(const struct box_absent *a, int fd)
+{
+	return fd < 0 || content_of(fd) != a->content;
+}
+
+/* Whether it appeared; then it is moved away. */
+static bool is_planted(int workspace_fd, const struct box_absent *a, int fd, int into_fd,
+                       const char *id, int number)
+{
+	char first[PATH_MAX];
+
+	if (fd >= 0)
+		return !is_harmless(workspace_fd, a) &&
+		       move_away(workspace_fd, a->path, into_fd, id, number);
+	if (fd != -EXDEV && fd != -ELOOP)
+		return false;
+	/* It leads out of the workspace, by a link that was made just now. */
+	snprintf(first, sizeof(first), "%.*s", (int)a->missing, a->path);
+	return move_away(workspace_fd, first, into_fd, id, number);
+}
+
+int sandbox_protect_check(const struct sandbox_plan *p, int into_fd, const char *id,
+                          struct buffer *planted)
+{
+	scoped(fd_closep) int workspace_fd = -1;
+	int count = 0;
+
+	if (p->absent_count > 0)
+		workspace_fd = open_workspace(p);
+	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++) {
+		const struct box_absent *a = &p->absent[i];
+		scoped(fd_closep) int fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
+
+		if (a->content ? !is_changed(a, fd)
+		               : !is_planted(workspace_fd, a, fd, into_fd, id, count))
+			continue;
+		if (count++ > 0)
+			buffer_putc(planted, '\n');
+		buffer_puts(planted, a->path);
+	}
+	return count;
+}

@@ -1,0 +1,215 @@
+/*
+ * The landlock tier: no namespaces, so the files of the host are all there, and Landlock says which
+ * of them can be touched. A rule covers all that lies below its path and nothing takes away from
+ * it; where something must be left out, the directories above it are granted for walking only and
+ * their other entries one by one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "sandbox/box.h"
+
+#define DEPTH_MAX 8
+
+/* A path that must not be granted, by name and, for files with more names than one, by identity. */
+struct exception {
+	const char *path;
+	dev_t device;
+	ino_t inode;
+};
+
+struct exceptions {
+	struct exception *items;
+	size_t count, capacity;
+};
+
+struct rules {
+	struct sandbox_plan *plan;
+	struct exceptions out;
+};
+
+int box_except(struct rules *g, const char *path)
+{
+	struct exceptions *out = &g->out;
+	struct exception *larger;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return 0;
+	if (out->count == out->capacity) {
+		size_t capacity = out->capacity ? out->capacity * 2 : 32;
+
+		larger = arena_new_array(g->plan->arena, struct exception, capacity);
+		if (!larger)
+			return -ENOMEM;
+		if (out->count > 0)
+			memcpy(larger, out->items, out->count * sizeof(*larger));
+		out->items = larger;
+		out->capacity = capacity;
+	}
+	out->items[out->count] = (struct exception){
+		.path = arena_strndup(g->plan->arena, real, strlen(real)),
+		.device = st.st_dev,
+		.inode = st.st_ino,
+	};
+	return out->items[out->count++].path ? 0 : -ENOMEM;
+}
+
+static bool is_exception(const struct rules *g, const char *path, const struct stat *st)
+{
+	for (size_t i = 0; i < g->out.count; i++) {
+		const struct exception *e = &g->out.items[i];
+
+		if (strcmp(e->path, path) == 0 ||
+		    (st->st_nlink > 1 && S_ISREG(st->st_mode) && e->inode == st->st_ino &&
+		     e->device == st->st_dev))
+			return true;
+	}
+	return false;
+}
+
+static bool has_exception_below(const struct rules *g, const char *path)
+{
+	for (size_t i = 0; i < g->out.count; i++)
+		if (box_path_inside(g->out.items[i].path, path))
+			return true;
+	return false;
+}
+
+static int grant(struct rules *g, const char *path, enum landlock_right right, int depth);
+
+static int grant_entries(struct rules *g, const char *path, enum landlock_right right, int depth)
+{
+	DIR *dir = opendir(path);
+	const char *inside;
+	struct dirent *d;
+	struct stat st;
+	int r;
+
+	if (!dir)
+		return 0;
+	r = box_rule_add(g->plan, path, LANDLOCK_WALK);
+	while (r == 0 && (d = readdir(dir))) {
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		    d->d_type == DT_LNK) /* a link has what it leads to */
+			continue;
+		inside = arena_printf(g->plan->arena, "%s/%s", path, d->d_name);
+		if (!inside)
+			r = -ENOMEM;
+		else if (lstat(inside, &st) == 0 && !is_exception(g, inside, &st))
+			r = grant(g, inside, right, depth + 1);
+	}
+	closedir(dir);
+	return r;
+}
+
+/* PATH is canonical. */
+static int grant(struct rules *g, const char *path, enum landlock_right right, int depth)
+{
+	for (size_t i = 0; i < g->out.count; i++)
+		if (box_path_inside(path, g->out.items[i].path))
+			return 0;
+	if (has_exception_below(g, path)) {
+		/* What lies too deep is not granted at all. */
+		return depth < DEPTH_MAX ? grant_entries(g, path, right, depth) : 0;
+	}
+	return box_rule_add(g->plan, path, right);
+}
+
+static int grant_existing(struct rules *g, const char *path, enum landlock_right right)
+{
+	char real[PATH_MAX];
+	const char *copy;
+
+	if (!path || !realpath(path, real))
+		return 0;
+	copy = arena_strndup(g->plan->arena, real, strlen(real));
+	return copy ? grant(g, copy, right, 0) : -ENOMEM;
+}
+
+static int find_exceptions(struct rules *g)
+{
+	static const char *const of_root[] = {
+		"/etc/shadow",      "/etc/shadow-", "/etc/gshadow",
+		"/etc/gshadow-",    "/etc/sudoers", "/etc/sudoers.d",
+		"/etc/ssl/private", "/etc/ssh",     "/etc/krb5.keytab"};
+	int r = 0;
+
+	if (geteuid() == 0)
+		for (size_t i = 0; r == 0 && i < array_size(of_root); i++)
+			r = box_except(g, of_root[i]);
+	for (const char *const *s = g->plan->spec->secrets; r == 0 && s && *s; s++) {
+		const char *path = box_expand(g->plan, *s);
+
+		if (path && !box_path_inside(g->plan->workspace, path))
+			r = box_except(g, path);
+	}
+	return r;
+}
+
+static int grant_list(struct rules *g, const char *const *list, enum landlock_right right)
+{
+	int r = 0;
+
+	for (; r == 0 && list && *list; list++)
+		r = grant_existing(g, box_expand(g->plan, *list), right);
+	return r;
+}
+
+static int grant_system(struct rules *g, enum landlock_right right)
+{
+	static const char *const directories[] = {"/usr",  "/opt", "/nix",   "/gnu",   "/bin",
+	                                          "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+	                                      "/dev/random", "/dev/urandom", "/dev/tty",
+	                                      "/dev/ptmx",   "/dev/pts"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < array_size(directories); i++)
+		r = grant_existing(g, directories[i], right);
+	if (r == 0)
+		r = grant_existing(g, "/etc", LANDLOCK_READ);
+	if (r == 0)
+		r = grant_existing(g, "/proc", LANDLOCK_READ);
+	for (size_t i = 0; r == 0 && i < array_size(devices); i++)
+		r = grant_existing(g, devices[i], LANDLOCK_DEVICE);
+	return r;
+}
+
+int box_rules_plan(struct sandbox_plan *p, struct error *err)
+{
+	struct rules g = {.plan = p};
+	bool listed = p->spec->exec == SANDBOX_EXEC_LISTED;
+	enum landlock_right own = p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE;
+	enum landlock_right foreign = listed ? LANDLOCK_READ : LANDLOCK_READ_EXEC;
+	int r = find_exceptions(&g);
+
+	if (r == 0)
+		r = box_programs_except(p, &g);
+	if (r == 0)
+		r = grant_system(&g, foreign);
+	if (r == 0)
+		r = grant_list(&g, p->spec->readable, foreign);
+	if (r == 0)
+		r = grant_list(&g, p->spec->writable, own);
+	if (r == 0 && p->spec->workspace_readonly)
+		own = p->runs_own ? LANDLOCK_READ_EXEC : LANDLOCK_READ;
+	if (r == 0)
+		r = grant_existing(&g, p->workspace, own);
+	if (r == 0)
+		r = grant_existing(&g, p->tmp, p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE);
+	if (r == 0)
+		r = box_protect_plan(p);
+	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "rules of the box: %s", strerrordesc_np(-r))
+	             : 0;
+}

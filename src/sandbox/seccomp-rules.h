@@ -1,0 +1,195 @@
+#pragma once
+/*
+ * The list of system calls that are not simply allowed, for seccomp.c alone.
+ *
+ * Numbers that the C library's header may not know are given here; from 424 on they are the same
+ * for all architectures.
+ */
+#include <sys/syscall.h>
+
+/* Each is a piece of the filter. A piece goes on only to pieces below it: jumps lead forward. */
+enum verdict {
+	/* These look at arguments. */
+	CHECK_CLONE,       /* no new namespaces */
+	CHECK_UNSHARE,     /* the same */
+	CHECK_IOCTL,       /* no typing into a terminal */
+	CHECK_SOCKET,      /* families, types, protocols */
+	CHECK_INET_TYPE,   /* ... a part of it */
+	CHECK_INET,        /* ... */
+	CHECK_NETLINK,     /* ... */
+	CHECK_SOCKETPAIR,  /* unix only */
+	CHECK_PERSONALITY, /* questions, and no address randomisation */
+	CHECK_SECCOMP,     /* no listener */
+	CHECK_EXECVEAT,    /* not by descriptor alone */
+	CHECK_PRLIMIT,     /* one's own, or to look */
+	CHECK_PRIORITY,    /* one process, oneself */
+	CHECK_IO_PRIORITY,
+	CHECK_OWN_SECOND, /* ... a part of it */
+	CHECK_OWN,        /* of the first argument: oneself */
+	CHECK_OPEN,       /* no set-user-id bit, where the flags make a file */
+	CHECK_OPENAT,
+	CHECK_MKNOD, /* no devices, no set-user-id bit */
+	CHECK_MKNODAT,
+	CHECK_MODE_1, /* no set-user-id bit in the argument with that index */
+	CHECK_MODE_2,
+	CHECK_MODE_3,
+	/* These answer. */
+	ALLOW,
+	REFUSE,      /* EPERM */
+	ABSENT,      /* ENOSYS */
+	NO_FAMILY,   /* EAFNOSUPPORT */
+	NO_PROTOCOL, /* EPROTONOSUPPORT */
+	VERDICT_MAX,
+};
+
+struct seccomp_rule {
+	short nr;
+	unsigned char verdict;
+};
+
+#ifndef SYS_memfd_secret
+#define SYS_memfd_secret 447
+#endif
+#ifndef SYS_quotactl_fd
+#define SYS_quotactl_fd 443
+#endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+#define NR_STATMOUNT         457
+#define NR_LISTMOUNT         458
+#define NR_LSM_SET_SELF_ATTR 460
+#define NR_OPEN_TREE_ATTR    467
+
+static const struct seccomp_rule rules_always[] = {
+	/* Other processes: their memory, descriptors and identity. */
+	{SYS_ptrace, REFUSE},
+	{SYS_process_vm_readv, REFUSE},
+	{SYS_process_vm_writev, REFUSE},
+	{SYS_process_madvise, REFUSE},
+	{SYS_pidfd_getfd, REFUSE},
+	{SYS_kcmp, REFUSE},
+	{SYS_prlimit64, CHECK_PRLIMIT}, /* the box's init is of the same user */
+
+	/* Namespaces. clone3 keeps its flags in memory, where a filter cannot look: the C libraries
+         * fall back to clone. */
+	{SYS_clone, CHECK_CLONE},
+	{SYS_clone3, ABSENT},
+	{SYS_unshare, CHECK_UNSHARE},
+	{SYS_setns, REFUSE},
+
+	/* Mounts and roots. */
+	{SYS_mount, REFUSE},
+	{SYS_umount2, REFUSE},
+	{SYS_pivot_root, REFUSE},
+	{SYS_chroot, REFUSE},
+	{SYS_move_mount, REFUSE},
+	{SYS_open_tree, REFUSE},
+	{NR_OPEN_TREE_ATTR, REFUSE},
+	{SYS_fsopen, REFUSE},
+	{SYS_fsmount, REFUSE},
+	{SYS_fsconfig, REFUSE},
+	{SYS_fspick, REFUSE},
+	{SYS_mount_setattr, REFUSE},
+	{NR_STATMOUNT, ABSENT},
+	{NR_LISTMOUNT, ABSENT},
+	{SYS_open_by_handle_at, REFUSE},
+
+	/* Wide doors into the kernel that few programs need, and all do without. io_uring makes
+         * calls that no filter sees. */
+	{SYS_io_uring_setup, ABSENT},
+	{SYS_io_uring_enter, ABSENT},
+	{SYS_io_uring_register, ABSENT},
+	{SYS_bpf, REFUSE},
+	{SYS_perf_event_open, REFUSE},
+	{SYS_userfaultfd, REFUSE},
+	{SYS_keyctl, ABSENT},
+	{SYS_add_key, ABSENT},
+	{SYS_request_key, ABSENT},
+	{SYS_fanotify_init, REFUSE},
+	{SYS_memfd_secret, ABSENT},
+	{NR_LSM_SET_SELF_ATTR, ABSENT},
+	{SYS_seccomp, CHECK_SECCOMP},
+	{SYS_personality, CHECK_PERSONALITY},
+	{SYS_ioctl, CHECK_IOCTL},
+	{SYS_socket, CHECK_SOCKET},
+	{SYS_socketpair, CHECK_SOCKETPAIR},
+
+	/* The machine itself; only root could, and root is not in the box. */
+	{SYS_kexec_load, REFUSE},
+	{SYS_kexec_file_load, REFUSE},
+	{SYS_init_module, REFUSE},
+	{SYS_finit_module, REFUSE},
+	{SYS_delete_module, REFUSE},
+	{SYS_reboot, REFUSE},
+	{SYS_swapon, REFUSE},
+	{SYS_swapoff, REFUSE},
+	{SYS_settimeofday, REFUSE},
+	{SYS_clock_settime, REFUSE},
+	{SYS_sethostname, REFUSE},
+	{SYS_setdomainname, REFUSE},
+	{SYS_acct, REFUSE},
+	{SYS_quotactl, REFUSE},
+	{SYS_quotactl_fd, REFUSE},
+	{SYS_syslog, REFUSE},
+	{SYS_vhangup, REFUSE},
+#ifdef SYS_nfsservctl
+	{SYS_nfsservctl, ABSENT},
+#endif
+#ifdef SYS_lookup_dcookie
+	{SYS_lookup_dcookie, ABSENT},
+#endif
+#ifdef __x86_64__
+	{SYS_iopl, REFUSE},
+	{SYS_ioperm, REFUSE},
+	{SYS_modify_ldt, ABSENT},
+	{SYS_uselib, ABSENT},
+	{SYS_ustat, ABSENT},
+	{SYS_sysfs, ABSENT},
+	{SYS__sysctl, ABSENT},
+#endif
+
+	/* A file with the set-user-id bit would be a gift to other users of the host. openat2 keeps
+         * its mode in memory; programs fall back to openat. */
+	{SYS_fchmod, CHECK_MODE_1},
+	{SYS_fchmodat, CHECK_MODE_2},
+	{SYS_fchmodat2, CHECK_MODE_2},
+	{SYS_openat, CHECK_OPENAT},
+	{SYS_openat2, ABSENT},
+	{SYS_mknodat, CHECK_MKNODAT},
+#ifdef SYS_open
+	{SYS_chmod, CHECK_MODE_1},
+	{SYS_creat, CHECK_MODE_1},
+	{SYS_open, CHECK_OPEN},
+	{SYS_mknod, CHECK_MKNOD},
+#endif
+};
+
+/* A program without a file would be on no list. */
+static const struct seccomp_rule rules_no_anonymous_exec[] = {
+	{SYS_memfd_create, REFUSE},
+	{SYS_execveat, CHECK_EXECVEAT},
+};
+
+/* What an ipc or pid namespace would keep apart. */
+static const struct seccomp_rule rules_no_namespaces[] = {
+	{SYS_shmget, ABSENT},
+	{SYS_shmat, ABSENT},
+	{SYS_shmctl, ABSENT},
+	{SYS_semget, ABSENT},
+	{SYS_semop, ABSENT},
+	{SYS_semtimedop, ABSENT},
+	{SYS_semctl, ABSENT},
+	{SYS_msgget, ABSENT},
+	{SYS_msgsnd, ABSENT},
+	{SYS_msgrcv, ABSENT},
+	{SYS_msgctl, ABSENT},
+	{SYS_mq_open, ABSENT},
+	{SYS_mq_unlink, ABSENT},
+	{SYS_setpriority, CHECK_PRIORITY},
+	{SYS_ioprio_set, CHECK_IO_PRIORITY},
+	{SYS_sched_setaffinity, CHECK_OWN},
+	{SYS_sched_setattr, CHECK_OWN},
+	{SYS_sched_setparam, CHECK_OWN},
+	{SYS_sched_setscheduler, CHECK_OWN},
+};

@@ -1,0 +1,169 @@
+#include "sandbox/memory.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "sandbox/test-child.h"
+
+#define MIB (1ULL << 20)
+
+struct user {
+	pid_t pid;
+	int ready[2];
+};
+
+/* Calls ACT in a child and returns when it says that it is ready; the child then waits. */
+static struct user begin(void (*act)(void))
+{
+	struct user u;
+	char byte;
+
+	assert_int_equal(pipe(u.ready), 0);
+	u.pid = fork();
+	assert_true(u.pid >= 0);
+	if (u.pid == 0) {
+		(void)alarm(TEST_PATIENCE_MS / 1000);
+		act();
+		(void)!write(u.ready[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	test_wait_readable(u.ready[0]);
+	assert_int_equal(read(u.ready[0], &byte, 1), 1);
+	return u;
+}
+
+static void end(struct user *u)
+{
+	kill(u->pid, SIGKILL);
+	waitpid(u->pid, NULL, 0);
+	close(u->ready[0]);
+	close(u->ready[1]);
+}
+
+static void use(int flags, size_t bytes)
+{
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(1);
+	memset(p, 1, bytes);
+}
+
+static void use_nothing(void)
+{
+}
+
+static void use_private(void)
+{
+	use(MAP_PRIVATE, 64 * MIB);
+}
+
+static void use_shared(void)
+{
+	use(MAP_SHARED, 64 * MIB);
+}
+
+/* Children that die with their parent, and do nothing with what they share with it. */
+static void fork_idle(int count)
+{
+	for (int i = 0; i < count; i++)
+		if (fork() == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+			for (;;)
+				pause();
+		}
+}
+
+static void use_private_in_five(void)
+{
+	use_private();
+	fork_idle(4);
+}
+
+static void use_in_a_grandchild(void)
+{
+	int done[2];
+	char byte;
+
+	if (pipe(done) < 0 || fork() != 0) {
+		(void)!read(done[0], &byte, 1);
+		return;
+	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		use_private();
+		(void)!write(done[1], "x", 1);
+	}
+	for (;;)
+		pause();
+}
+
+static uint64_t measure(void (*act)(void))
+{
+	struct user u = begin(act);
+	uint64_t bytes = 0;
+	int r = memory_of_tree(u.pid, 0, &bytes);
+
+	end(&u);
+	assert_int_equal(r, 0);
+	return bytes;
+}
+
+static void private_and_shared_memory_is_seen(void **state)
+{
+	uint64_t base = measure(use_nothing);
+
+	assert_true(base < 32 * MIB);
+	assert_in_range(measure(use_private) - base, 60 * MIB, 72 * MIB);
+	assert_in_range(measure(use_shared) - base, 60 * MIB, 72 * MIB);
+}
+
+static void what_processes_share_is_counted_once(void **state)
+{
+	uint64_t base = measure(use_nothing);
+
+	assert_in_range(measure(use_private_in_five) - base, 60 * MIB, 90 * MIB);
+}
+
+static void descendants_are_found(void **state)
+{
+	uint64_t base = measure(use_nothing);
+
+	assert_in_range(measure(use_in_a_grandchild) - base, 60 * MIB, 80 * MIB);
+}
+
+static void a_cheap_answer_is_enough_below_the_limit(void **state)
+{
+	struct user u = begin(use_private_in_five);
+	uint64_t cheap = 0, exact = 0;
+
+	assert_int_equal(memory_of_tree(u.pid, UINT64_MAX, &cheap), 0);
+	assert_int_equal(memory_of_tree(u.pid, 64 * MIB, &exact), 0);
+	end(&u);
+	assert_true(cheap > exact); /* five times the same pages */
+}
+
+static void a_tree_that_is_gone_uses_nothing(void **state)
+{
+	struct user u = begin(use_nothing);
+	uint64_t bytes = 1;
+
+	end(&u);
+	assert_int_equal(memory_of_tree(u.pid, 0, &bytes), 0);
+	assert_int_equal(bytes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(private_and_shared_memory_is_seen),
+		cmocka_unit_test(what_processes_share_is_counted_once),
+		cmocka_unit_test(descendants_are_found),
+		cmocka_unit_test(a_cheap_answer_is_enough_below_the_limit),
+		cmocka_unit_test(a_tree_that_is_gone_uses_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

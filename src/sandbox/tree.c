@@ -1,0 +1,495 @@
+/*
+ * The tree of a box, as steps for enter.c: a small tmpfs as skeleton, the system's directories
+ * bound into it and made read-only in one call, then what can be written: a second tmpfs of bounded
+ * size behind /tmp, /dev/shm and the home directory, and the workspace at its own path.
+ *
+ * The second tmpfs ("scratch") is mounted at /dev/shm; parts of it are bound elsewhere, and last
+ * one part over /dev/shm itself. Its root, where masks and other private files lie, has no name
+ * then.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "sandbox/box.h"
+
+#define PASSWD_MAX ((size_t)1 << 20)
+
+static const char *const system_dirs[] = {"/usr",  "/etc", "/opt",   "/nix",   "/gnu",   "/bin",
+                                          "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+bool box_path_inside(const char *path, const char *directory)
+{
+	size_t n = strlen(directory);
+
+	if (n == 1) /* "/" */
+		return true;
+	return strncmp(path, directory, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+static int directory(struct sandbox_plan *p, enum box_phase phase, const char *path, mode_t mode)
+{
+	struct box_step *s = box_step_add(p, phase, BOX_DIRECTORY, path);
+
+	if (!s)
+		return -ENOMEM;
+	s->mode = mode;
+	return 0;
+}
+
+static int symlink_to(struct sandbox_plan *p, const char *target, const char *path)
+{
+	struct box_step *s = box_step_add(p, BOX_SKELETON, BOX_SYMLINK, path);
+
+	if (!s)
+		return -ENOMEM;
+	s->source = target;
+	return 0;
+}
+
+int box_bind(struct sandbox_plan *p, enum box_phase phase, const char *source, const char *path)
+{
+	struct box_step *s = box_step_add(p, phase, BOX_BIND, path);
+
+	if (!s)
+		return -ENOMEM;
+	s->source = source;
+	return 0;
+}
+
+static int file_system(struct sandbox_plan *p, const char *type, const char *path,
+                       unsigned long flags, const char *options)
+{
+	struct box_step *s = box_step_add(p, BOX_PRIVATE, BOX_MOUNT, path);
+
+	if (!s)
+		return -ENOMEM;
+	s->source = type;
+	s->each = true;
+	s->flags = flags;
+	s->data = options;
+	return 0;
+}
+
+int box_ground_add(struct sandbox_plan *p, const char *path, enum box_ground_kind kind)
+{
+	if (p->ground_count == BOX_GROUNDS_MAX)
+		return -E2BIG;
+	p->grounds[p->ground_count++] = (struct box_ground){.path = path, .kind = kind};
+	return 0;
+}
+
+enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *path)
+{
+	enum box_ground_kind kind = BOX_GROUND_SKELETON;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < p->ground_count; i++) {
+		size_t n = strlen(p->grounds[i].path);
+
+		if (n >= longest && box_path_inside(path, p->grounds[i].path)) {
+			longest = n;
+			kind = p->grounds[i].kind;
+		}
+	}
+	return kind;
+}
+
+/* The first one makes their directory, bound on itself: mounts that are taken from a read-only
+ * mount are read-only, so each file costs no call for that. */
+static int own_begin(struct sandbox_plan *p)
+{
+	struct box_step *s;
+	int r = directory(p, BOX_PRIVATE, "dev/shm/own", 0755);
+
+	if (r == 0)
+		r = box_bind(p, BOX_OWN, "dev/shm/own", "dev/shm/own");
+	s = r == 0 ? box_step_add(p, BOX_OWN, BOX_ATTR, "dev/shm/own") : NULL;
+	if (!s)
+		return -ENOMEM;
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	p->has_own = true;
+	return 0;
+}
+
+const char *box_own_file(struct sandbox_plan *p, const char *name, mode_t mode, const char *data)
+{
+	struct box_step *s;
+
+	if (!p->has_own && own_begin(p) < 0)
+		return NULL;
+	s = box_step_add(p, BOX_PRIVATE, S_ISDIR(mode) ? BOX_DIRECTORY : BOX_FILE,
+	                 arena_printf(p->arena, "dev/shm/own/%s", name));
+	if (!s)
+		return NULL;
+	s->mode = mode & 07777;
+	s->data = data;
+	return s->path;
+}
+
+int box_mask(struct sandbox_plan *p, const char *path, bool is_directory)
+{
+	const char **source = is_directory ? &p->mask_directory : &p->mask_file;
+
+	if (!*source)
+		*source = is_directory ? box_own_file(p, "masked", S_IFDIR, NULL)
+		                       : box_own_file(p, "mask", 0, NULL);
+	if (!*source)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->steps.count; i++)
+		if (p->steps.items[i].phase == BOX_MASKS &&
+		    strcmp(p->steps.items[i].path, path + 1) == 0)
+			return 0;
+	return box_bind(p, BOX_MASKS, *source, path + 1);
+}
+
+static bool is_planned(const struct sandbox_plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->steps.count; i++)
+		if ((p->steps.items[i].kind == BOX_DIRECTORY ||
+		     p->steps.items[i].kind == BOX_FILE) &&
+		    strcmp(p->steps.items[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+int box_point(struct sandbox_plan *p, const char *path, bool is_directory)
+{
+	const char *end = path;
+	int r = 0;
+
+	while (r == 0 && *end) {
+		enum box_ground_kind ground;
+		enum box_phase phase;
+		struct box_step *s;
+		const char *part;
+		bool last;
+
+		end = strchrnul(end + 1, '/');
+		last = *end == '\0';
+		part = arena_strndup(p->arena, path, (size_t)(end - path));
+		if (!part)
+			return -ENOMEM;
+		ground = box_ground_of(p, part);
+		if (ground == BOX_GROUND_HOST || is_planned(p, part + 1))
+			continue;
+		phase = ground == BOX_GROUND_SKELETON ? BOX_SKELETON : BOX_GRANTS;
+		s = box_step_add(p, phase, last && !is_directory ? BOX_FILE : BOX_DIRECTORY,
+		                 part + 1);
+		if (!s)
+			return -ENOMEM;
+		s->mode = last && !is_directory ? 0600 : 0755;
+		s->each = ground == BOX_GROUND_SCRATCH;
+	}
+	return r;
+}
+
+/* /usr and its kin; a symbolic link such as /bin stays one. */
+static int plan_system(struct sandbox_plan *p, uint64_t attr)
+{
+	struct box_step *s;
+	struct stat st;
+	char target[256];
+	ssize_t n;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < array_size(system_dirs); i++) {
+		const char *path = system_dirs[i];
+
+		if (lstat(path, &st) < 0)
+			continue;
+		if (S_ISLNK(st.st_mode)) {
+			n = readlink(path, target, sizeof(target));
+			if (n > 0 && n < (ssize_t)sizeof(target))
+				r = symlink_to(p, arena_strndup(p->arena, target, (size_t)n),
+				               path + 1);
+		} else if (S_ISDIR(st.st_mode)) {
+			r = box_ground_add(p, path, BOX_GROUND_HOST);
+			if (r == 0)
+				r = directory(p, BOX_SKELETON, path + 1, 0755);
+			if (r == 0)
+				r = box_bind(p, BOX_SYSTEM, path, path + 1);
+		}
+	}
+	if (r < 0)
+		return r;
+	s = box_step_add(p, BOX_SYSTEM_DONE, BOX_ATTR, ".");
+	if (!s)
+		return -ENOMEM;
+	s->attr = attr;
+	return 0;
+}
+
+static int plan_devices(struct sandbox_plan *p)
+{
+	static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
+	                                       {"/proc/self/fd/0", "dev/stdin"},
+	                                       {"/proc/self/fd/1", "dev/stdout"},
+	                                       {"/proc/self/fd/2", "dev/stderr"},
+	                                       {"pts/ptmx", "dev/ptmx"}};
+	struct box_step *s;
+	char path[32];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < array_size(links); i++)
+		r = symlink_to(p, links[i][0], links[i][1]);
+	for (size_t i = 0; r == 0 && i < array_size(devices); i++) {
+		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+		if (access(path, F_OK) < 0)
+			continue;
+		s = box_step_add(p, BOX_SKELETON, BOX_FILE,
+		                 arena_printf(p->arena, "dev/%s", devices[i]));
+		if (!s)
+			return -ENOMEM;
+		s->mode = 0600;
+		r = box_bind(p, BOX_PRIVATE, arena_printf(p->arena, "%s", path), s->path);
+	}
+	if (r == 0)
+		r = directory(p, BOX_SKELETON, "dev/pts", 0755);
+	if (r == 0)
+		r = file_system(p, "devpts", "dev/pts", MS_NOSUID | MS_NOEXEC,
+		                "newinstance,ptmxmode=0666,mode=620");
+	return r;
+}
+
+/* Everything in /proc can only be read: sysctls, sysrq, the memory of processes and their limits
+ * alike. What a process does to itself, it can do with system calls. */
+static int plan_proc(struct sandbox_plan *p)
+{
+	int r = directory(p, BOX_SKELETON, "proc", 0755);
+
+	if (r == 0)
+		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+		                NULL);
+	return r;
+}
+
+static void mark_each(struct sandbox_plan *p, size_t last)
+{
+	for (size_t i = p->steps.count - last; i < p->steps.count; i++)
+		p->steps.items[i].each = true;
+}
+
+/* One part of the scratch file system, at its place in the box. */
+static int plan_scratch_part(struct sandbox_plan *p, const char *path, const char *part,
+                             mode_t mode)
+{
+	const char *source = arena_printf(p->arena, "dev/shm/%s", part);
+	int r;
+
+	if (!source)
+		return -ENOMEM;
+	r = box_point(p, path, true);
+	if (r == 0)
+		r = box_ground_add(p, path, BOX_GROUND_SCRATCH);
+	if (r == 0)
+		r = directory(p, BOX_PRIVATE, source, mode);
+	if (r == 0)
+		r = box_bind(p, BOX_PRIVATE, source, path + 1);
+	if (r == 0)
+		mark_each(p, 2);
+	if (r == 0)
+		r = box_rule_add(p, path, p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE);
+	return r;
+}
+
+static bool is_granted_by_host(const struct sandbox_plan *p, const char *path)
+{
+	return box_path_inside(path, p->workspace) || box_ground_of(p, path) == BOX_GROUND_HOST;
+}
+
+static int plan_scratch(struct sandbox_plan *p)
+{
+	uint64_t bytes = p->spec->limits.tmp_bytes;
+	const char *options = "mode=755";
+	unsigned long flags = MS_NOSUID | MS_NODEV | (p->runs_own ? 0 : MS_NOEXEC);
+	bool var_tmp = box_path_inside(p->workspace, "/var/tmp");
+	int r;
+
+	if (bytes > 0) /* files without content are bounded, too */
+		options = arena_printf(p->arena, "mode=755,size=%llu,nr_inodes=%llu",
+		                       (unsigned long long)bytes,
+		                       (unsigned long long)(bytes / 1024 + 1024));
+	if (!options)
+		return -ENOMEM;
+	r = directory(p, BOX_SKELETON, "dev/shm", 0755);
+	if (r == 0)
+		r = file_system(p, "tmpfs", "dev/shm", flags, options);
+	if (r == 0 && !is_granted_by_host(p, "/tmp"))
+		r = plan_scratch_part(p, "/tmp", "tmp", 01777);
+	if (r == 0 && var_tmp && !is_granted_by_host(p, "/var/tmp"))
+		r = plan_scratch_part(p, "/var/tmp", "var-tmp", 01777);
+	else if (r == 0 && !is_granted_by_host(p, "/var/tmp"))
+		r = symlink_to(p, "../tmp", "var/tmp");
+	if (r == 0 && p->home && !is_granted_by_host(p, p->home))
+		r = box_ground_of(p, p->home) == BOX_GROUND_SKELETON
+		            ? plan_scratch_part(p, p->home, "home", 0700)
+		            : box_point(p, p->home, true); /* in /tmp */
+	return r;
+}
+
+static int plan_shm(struct sandbox_plan *p)
+{
+	int r = directory(p, BOX_PRIVATE, "dev/shm/shm", 01777);
+
+	if (r == 0)
+		r = box_bind(p, BOX_LAST, "dev/shm/shm", "dev/shm");
+	if (r == 0)
+		mark_each(p, 2);
+	if (r == 0)
+		r = box_rule_add(p, "/dev/shm", p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE);
+	return r;
+}
+
+int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr)
+{
+	scoped(fd_closep) int tree = -1;
+	bool in_scratch = box_ground_of(p, path) == BOX_GROUND_SCRATCH;
+	struct box_step *s;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	r = box_point(p, path, S_ISDIR(st.st_mode));
+	if (r == 0)
+		r = box_ground_add(p, path, BOX_GROUND_HOST);
+	if (r < 0)
+		return r;
+	if (p->identity.idmapped)
+		tree = box_idmap_tree(&p->identity, fd, attr);
+	s = box_step_add(p, BOX_GRANTS, tree >= 0 ? BOX_ATTACH : BOX_TREE, path + 1);
+	if (!s)
+		return -ENOMEM;
+	s->source = path;
+	s->each = in_scratch; /* a new scratch file system hides it */
+	s->attr = attr;
+	s->fd = tree;
+	s->device = st.st_dev;
+	s->inode = st.st_ino;
+	return tree >= 0 ? box_fd_keep(p, take_fd(&tree)) : 0;
+}
+
+int box_workspace_plan(struct sandbox_plan *p)
+{
+	uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	enum landlock_right right = p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE;
+	int r;
+
+	if (!p->runs_own)
+		attr |= MOUNT_ATTR_NOEXEC;
+	if (p->spec->workspace_readonly)
+		attr |= MOUNT_ATTR_RDONLY;
+	r = box_grant(p, p->workspace, p->workspace_fd, attr);
+	if (r == 0 && !p->spec->workspace_readonly)
+		r = box_rule_add(p, p->workspace, right);
+	return r;
+}
+
+/* Whether the third field of some line of the file is this id. */
+static bool has_id(const char *text, unsigned id)
+{
+	char wanted[16];
+	size_t n = (size_t)snprintf(wanted, sizeof(wanted), ":%u:", id);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		const char *field;
+
+		line += *line == '\n';
+		field = strchr(line, ':');
+		field = field ? strchr(field + 1, ':') : NULL;
+		if (field && strncmp(field, wanted, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Some programs refuse to run as a user without a name: the file gets one more line. */
+static int plan_name(struct sandbox_plan *p, const char *path, const char *name, unsigned id,
+                     const char *line)
+{
+	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
+	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, path);
+	const char *own;
+
+	if (fd < 0 || fd_read_all(fd, &text) < 0 || has_id(buffer_str(&text), id))
+		return 0;
+	if (text.len > 0 && text.data[text.len - 1] != '\n')
+		buffer_putc(&text, '\n');
+	buffer_puts(&text, line);
+	if (buffer_error(&text) < 0)
+		return -ENOMEM;
+	own = box_own_file(p, name, 0444, arena_strndup(p->arena, text.data, text.len));
+	return own ? box_bind(p, BOX_GRANTS, own, path + 1) : -ENOMEM;
+}
+
+static int plan_names(struct sandbox_plan *p)
+{
+	const char *home = p->home && !strpbrk(p->home, ":\n") ? p->home : "/";
+	char group[64];
+	const char *line;
+	int r;
+
+	line = arena_printf(p->arena, "nacre:x:%u:%u::%s:/bin/bash\n", p->identity.uid,
+	                    p->identity.gid, home);
+	if (!line)
+		return -ENOMEM;
+	snprintf(group, sizeof(group), "nacre:x:%u:\n", p->identity.gid);
+	r = plan_name(p, "/etc/passwd", "passwd", p->identity.uid, line);
+	if (r == 0)
+		r = plan_name(p, "/etc/group", "group", p->identity.gid, group);
+	return r;
+}
+
+int box_tree_plan(struct sandbox_plan *p, struct error *err)
+{
+	static const char *const places[] = {"dev", "run", "var"};
+	uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	bool listed = p->spec->exec == SANDBOX_EXEC_LISTED;
+	int r = 0;
+
+	if (listed)
+		attr |= MOUNT_ATTR_NOEXEC;
+
+	for (size_t i = 0; r == 0 && i < array_size(places); i++)
+		r = directory(p, BOX_SKELETON, places[i], 0755);
+	if (r == 0)
+		r = plan_system(p, attr);
+	if (r == 0)
+		r = plan_scratch(p);
+	if (r == 0)
+		r = plan_devices(p);
+	if (r == 0)
+		r = plan_proc(p);
+	if (r == 0)
+		r = plan_names(p);
+	if (r == 0)
+		r = box_grants_plan(p);
+	if (r == 0)
+		r = box_protect_plan(p);
+	if (r == 0)
+		r = box_secrets_plan(p);
+	if (r == 0)
+		r = plan_shm(p);
+	if (r == 0)
+		r = symlink_to(p, "../run", "var/run");
+	if (r == 0)
+		r = box_rule_add(p, "/", listed ? LANDLOCK_READ : LANDLOCK_READ_EXEC);
+	if (r == 0)
+		r = box_rule_add(p, "/dev", LANDLOCK_DEVICE);
+	if (r == 0)
+		r = box_programs_plan(p, err);
+	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "planning the tree of the box: %s",
+	                         strerrordesc_np(-r))
+	             : 0;
+}
