@@ -30,6 +30,10 @@ struct policy_question {
 	const char *workspace;           /* its path, for messages and agent-writable checks */
 	const char *cwd;                 /* relative to the workspace; "." is its root */
 	const char *path;                /* the PATH that the command will have */
+	const char *home;                /* its home directory; NULL: not known */
+	const char *const *env;          /* NAME=VALUE that the request adds; may be NULL */
+	const char *const *writable;     /* places outside of the workspace that it can write */
+	bool unboxed; /* no box: whatever the user may write can be changed by a command */
 	bool force;
 	const struct policy_grants *grants; /* of the session; NULL: none */
 };
@@ -37,7 +41,7 @@ struct policy_question {
 struct policy_finding { /* about one simple command, or the line */
 	enum policy_verdict verdict;
 	const struct policy_rule *rule; /* NULL: syntax, unknown, effects or the default decided */
-	const char *rule_id;            /* "unknown", "syntax", "default", "effects" then */
+	const char *rule_id; /* of the rule; else "unknown", "syntax", "default", "effects" ... */
 	struct policy_place place;
 	const char *reason;     /* a sentence */
 	const char *const *use; /* tools or spellings to use instead; may be NULL */

@@ -52,27 +52,36 @@ struct policy_rule {
 	const char *id;   /* "deny:sudo", unique in the profile */
 	const char *text; /* as it was written, for people */
 
-	/* A command, by all of these that are given. Names are basenames or globs on a path
-	 * ("./" followed by a glob); "@shells" and the like are already replaced by their members.
-	 */
+	/* A command, by all of these that are given. Names are basenames ("mkfs.*": a glob), or
+	 * globs on a path ("./" or "/" followed by a glob whose * crosses slashes); "@shells" and
+	 * the like are already replaced by their members. */
 	const char *const *commands;
-	const char *const *args;     /* the first operands, in order; globs ("run", "test*") */
-	const char *const *with;     /* options, all present; an entry may be "-r|-R|--recursive" */
-	const char *const *without;  /* options, none present */
-	const char *const *only;     /* no option but these */
-	const char *const *operands; /* globs on normalised paths; some operand matches */
+	const char *const *args; /* the first operands, in order; globs ("run", "test*") */
+	/* Options, all present; an entry may be "-r|-R|--recursive", and each of these may have a
+	 * glob for its value: "--checkpoint-action=exec*". */
+	const char *const *with;
+	const char *const *without; /* options, none present */
+	const char *const *only;    /* no option but these */
+	/* Globs on normalised paths, where "~" is the home directory and "**" crosses slashes; some
+	 * operand matches, and of an allow rule every one. */
+	const char *const *operands;
 	enum policy_paths paths;
 	const char *const
 		*effects; /* "write", "exec" ... of the knowledge table; some one is there */
 
 	/* A line (DANGER): one of these instead of a command. */
-	const char *literal; /* in the text or in the canonical text */
-	const char *regex;   /* PCRE2, on both */
+	/* In the text, in the canonical text, or in the words of a command joined with blanks. One
+	 * that is the definition of a function which starts itself means all such functions. */
+	const char *literal;
+	const char *regex; /* PCRE2, on both */
 	const char *const *pipe_from,
 		*const *pipe_to;     /* output of one of these into one of those */
 	const char *const *write_to; /* globs: redirections and operands that are written */
 
-	const char *why;        /* said to the caller; NULL: a sentence made from the rule */
+	/* Said to the caller; NULL: a sentence made from the rule. {name} is the command, {operand}
+	 * the word or option that made it match, {char} what syntax forbids, {allowed} the names of
+	 * the allow list. */
+	const char *why;
 	const char *const *use; /* tools to use instead */
 	bool forceable;         /* NUDGE: `force` overrides it */
 	bool line_only;         /* the box lets the program exist: other programs need it */
@@ -81,6 +90,7 @@ struct policy_rule {
 /* Characters or character sequences that must not stand in the text at all. */
 struct policy_syntax {
 	const char *const *banned; /* "|", ";", "$(", "\n" ...; the longest that fits is named */
+	bool in_command;           /* only the name of the command is looked at, not its words */
 	struct policy_place place;
 	const char *why;
 };
@@ -91,7 +101,7 @@ struct policy_rules {
 	struct policy_syntax syntax;
 	enum policy_unknown unknown;
 	enum policy_verdict fallback; /* for a command that no rule names: allow, ask or deny */
-	const char *fallback_why;     /* "{name} is not in the whitelist: {list}" ... */
+	const char *fallback_why;     /* "{name} is not in the whitelist: {allowed}" ... */
 	const char *const
 		*denied_effects; /* effects of the knowledge table that refuse a command */
 	const char *const *asked_effects;

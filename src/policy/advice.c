@@ -1,0 +1,97 @@
+/*
+ * Sentences for whoever asked, who may be a model: what is wrong, and what to do instead. Words of
+ * the line come into them only in a harmless form.
+ */
+#include "policy/inside.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/utf8.h"
+
+#define NAME_BYTES_MAX 120
+
+static bool is_hidden(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x34f || c == 0x61c ||
+	       (c >= 0x115f && c <= 0x1160) || (c >= 0x180b && c <= 0x180e) ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0x3164 || (c >= 0xfe00 && c <= 0xfe0f) ||
+	       c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+static void put_clean(struct buffer *out, const char *text)
+{
+	size_t n = strlen(text), from = out->len;
+
+	for (size_t i = 0; i < n;) {
+		uint32_t code = 0;
+		size_t len = utf8_char(text + i, n - i, &code);
+
+		if (out->len - from > NAME_BYTES_MAX) {
+			buffer_puts(out, "...");
+			return;
+		}
+		if (text[i] == '\n')
+			buffer_puts(out, "\\n");
+		else if (text[i] == '\r')
+			buffer_puts(out, "\\r");
+		else if (!len || (code < 0x80 && is_hidden(code)))
+			buffer_printf(out, "\\x%02x", (unsigned char)text[i]);
+		else if (is_hidden(code))
+			buffer_printf(out, "\\u%04x", code);
+		else
+			buffer_append(out, text + i, len);
+		i += len ? len : 1;
+	}
+}
+
+const char *quote_name(struct look *l, const char *text)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	char *copy;
+
+	put_clean(&out, text ? text : "");
+	copy = look_string(l, buffer_str(&out), out.len);
+	return copy ? copy : "";
+}
+
+const char *advice_fill(struct look *l, const char *pattern, const struct advice *a)
+{
+	scoped(buffer_donep) struct buffer out = {.max = 1 << 16};
+	const struct {
+		const char *key, *value;
+		bool clean;
+	} keys[] = {
+		{"{name}", a->name ? a->name : "this command", false},
+		{"{operand}", a->operand ? a->operand : "", false},
+		{"{char}", a->banned ? a->banned : "", false},
+		{"{allowed}", l->policy->allowed, true},
+	};
+	const char *at = pattern;
+
+	while (*at) {
+		size_t n = strcspn(at, "{"), k = 0;
+
+		buffer_append(&out, at, n);
+		at += n;
+		for (; *at && k < sizeof(keys) / sizeof(keys[0]); k++) {
+			if (strncmp(at, keys[k].key, strlen(keys[k].key)) != 0)
+				continue;
+			if (keys[k].clean)
+				buffer_puts(&out, keys[k].value);
+			else
+				put_clean(&out, keys[k].value);
+			at += strlen(keys[k].key);
+			break;
+		}
+		if (*at && k == sizeof(keys) / sizeof(keys[0]))
+			buffer_putc(&out, *at++);
+	}
+	if (buffer_error(&out)) {
+		l->failed = true;
+		return "";
+	}
+	return look_string(l, buffer_str(&out), out.len);
+}

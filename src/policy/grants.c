@@ -1,0 +1,238 @@
+#include "policy/grants.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "policy/policy.h"
+#include "shell/wrappers.h"
+
+struct grant {
+	struct policy_digest digest;
+	enum policy_grant_scope scope;
+	bool session;
+};
+
+struct policy_grants {
+	struct grant *list;
+	size_t count, capacity;
+};
+
+struct policy_grants *policy_grants_new(void)
+{
+	return calloc(1, sizeof(struct policy_grants));
+}
+
+struct policy_grants *policy_grants_free(struct policy_grants *g)
+{
+	if (g)
+		free(g->list);
+	free(g);
+	return NULL;
+}
+
+size_t policy_grants_count(const struct policy_grants *g)
+{
+	return g->count;
+}
+
+static bool known(const struct shell_fact_word *w)
+{
+	return w->kind == SHELL_VALUE_KNOWN;
+}
+
+/* Programs that run whatever their words say: a grant for them would be one for everything. */
+static bool runs_anything(const char *name)
+{
+	static const char *const names[] = {
+		"sh",   "bash", "dash",   "zsh",       "ksh",    "mksh",    "ash",
+		"fish", "csh",  "tcsh",   "rbash",     "pwsh",   "eval",    "source",
+		".",    "exec", "trap",   "node",      "nodejs", "deno",    "bun",
+		"perl", "ruby", "php",    "lua",       "tclsh",  "awk",     "gawk",
+		"mawk", "nawk", "expect", "osascript", "R",      "Rscript", "julia",
+		"gdb",  "make", "ssh",    "busybox",   "toybox", NULL};
+	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+
+	for (const char *const *n = names; *n; n++)
+		if (strcmp(*n, base) == 0)
+			return true;
+	return strncmp(base, "python", 6) == 0 || strncmp(base, "pypy", 4) == 0 ||
+	       shell_wrapper_find(base) != NULL;
+}
+
+static void put(struct buffer *b, const char *bytes, size_t n)
+{
+	uint64_t len = n;
+
+	/* The length in front keeps "a" "bc" apart from "ab" "c". */
+	buffer_append(b, &len, sizeof(len));
+	buffer_append(b, bytes, n);
+}
+
+static void put_string(struct buffer *b, const char *text)
+{
+	put(b, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* Whatever decides which program runs, with which words, where. Redirections and assignments of the
+ * command count as words. */
+static int digest_of(const struct policy_question *q, const struct shell_fact_command *c,
+                     enum policy_grant_scope scope, struct policy_digest *ret)
+{
+	scoped(buffer_donep) struct buffer b = {0};
+	size_t words = scope == POLICY_GRANT_SUB ? 2 : c->word_count;
+
+	if (c->word_count < words || !c->word_count)
+		return -EPERM;
+	buffer_putc(&b, (char)scope);
+	for (const char *const *e = q->env; e && *e; e++)
+		put_string(&b, *e);
+	put_string(&b, NULL);
+	put_string(&b, q->workspace);
+	put_string(&b, q->cwd);
+	put_string(&b, q->path);
+	for (size_t i = 0; i < c->assign_count; i++) {
+		if (!known(&c->assigns[i].value))
+			return -EPERM;
+		put(&b, c->assigns[i].name.bytes, c->assigns[i].name.len);
+		put(&b, c->assigns[i].value.text.bytes, c->assigns[i].value.text.len);
+	}
+	put_string(&b, NULL);
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		if (c->redirects[i].heredoc || !known(&c->redirects[i].target))
+			return -EPERM;
+		put_string(&b, c->redirects[i].op);
+		buffer_append(&b, &c->redirects[i].fd, sizeof(c->redirects[i].fd));
+		put(&b, c->redirects[i].target.text.bytes, c->redirects[i].target.text.len);
+	}
+	put_string(&b, NULL);
+	for (size_t i = 0; i < words; i++) {
+		if (!known(&c->words[i]))
+			return -EPERM;
+		put(&b, c->words[i].text.bytes, c->words[i].text.len);
+	}
+	if (buffer_error(&b))
+		return buffer_error(&b);
+	policy_digest(b.data, b.len, ret);
+	return 0;
+}
+
+/* "docker ps": the second word must be a plain one, directly behind the name. */
+static bool has_sub(const struct shell_fact_command *c)
+{
+	struct shell_text t;
+
+	if (c->word_count < 2 || !known(&c->words[1]) || c->open)
+		return false;
+	t = c->words[1].text;
+	return t.len && t.bytes[0] != '-' && !memchr(t.bytes, '/', t.len) &&
+	       !memchr(t.bytes, '=', t.len) && !memchr(t.bytes, '.', t.len);
+}
+
+static bool is_there(const struct policy_grants *g, const struct policy_digest *digest,
+                     enum policy_grant_scope scope)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (g->list[i].scope == scope &&
+		    memcmp(&g->list[i].digest, digest, sizeof(*digest)) == 0)
+			return true;
+	return false;
+}
+
+static bool may_be_granted(const struct shell_fact_command *c)
+{
+	return c->word_count && known(&c->words[0]) && !runs_anything(c->words[0].text.bytes) &&
+	       c->kind != SHELL_KIND_FUNCTION;
+}
+
+bool policy_grants_cover(const struct policy_grants *g, const struct policy_question *q,
+                         const struct shell_fact_command *c)
+{
+	struct policy_digest digest;
+
+	if (!g->count || !may_be_granted(c))
+		return false;
+	if (digest_of(q, c, POLICY_GRANT_EXACT, &digest) == 0 &&
+	    is_there(g, &digest, POLICY_GRANT_EXACT))
+		return true;
+	return has_sub(c) && digest_of(q, c, POLICY_GRANT_SUB, &digest) == 0 &&
+	       is_there(g, &digest, POLICY_GRANT_SUB);
+}
+
+static int add_one(struct policy_grants *g, const struct grant *grant)
+{
+	if (g->count == g->capacity) {
+		size_t capacity = g->capacity ? 2 * g->capacity : 8;
+		struct grant *grown;
+
+		if (g->count >= POLICY_GRANT_MAX)
+			return -ENOSPC;
+		grown = reallocarray(g->list, capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		g->list = grown;
+		g->capacity = capacity;
+	}
+	g->list[g->count++] = *grant;
+	return 0;
+}
+
+static int refuse(struct error *err, const char *why)
+{
+	return error_set(err, ERROR_INPUT, EPERM, "this cannot be approved: %s", why);
+}
+
+int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
+                      const struct policy_answer *answer, enum policy_grant_scope scope,
+                      bool session, struct error *err)
+{
+	size_t before = g->count;
+	int r;
+
+	if (answer->line.verdict != POLICY_VERDICT_ASK)
+		return refuse(err, "it was not to be asked about");
+	if (q->facts->status == SHELL_FACTS_OPAQUE)
+		return refuse(err, "it cannot be known before it runs what it does");
+	for (size_t i = 0; i < answer->command_count; i++) {
+		const struct shell_fact_command *c = &q->facts->commands[i];
+		struct grant grant = {.scope = scope, .session = session};
+
+		if (answer->commands[i].verdict != POLICY_VERDICT_ASK)
+			continue;
+		r = -EPERM;
+		if (may_be_granted(c) && (scope != POLICY_GRANT_SUB || has_sub(c)))
+			r = digest_of(q, c, scope, &grant.digest);
+		if (r == 0)
+			r = add_one(g, &grant);
+		if (r == 0)
+			continue;
+		g->count = before; /* all of it, or nothing */
+		if (r == -EPERM)
+			return refuse(err, "a command of it runs others, or is not wholly known");
+		return error_set(err, ERROR_LIMIT, -r, "no more can be approved in this session");
+	}
+	if (g->count == before)
+		return refuse(err, "what is asked about is not one command");
+	return 0;
+}
+
+void policy_grants_spend(struct policy_grants *g, const struct policy_question *q)
+{
+	for (size_t i = 0; i < q->facts->command_count; i++) {
+		const struct shell_fact_command *c = &q->facts->commands[i];
+
+		for (enum policy_grant_scope s = POLICY_GRANT_EXACT; s <= POLICY_GRANT_SUB; s++) {
+			struct policy_digest digest;
+
+			if (digest_of(q, c, s, &digest) < 0)
+				continue;
+			for (size_t k = 0; k < g->count; k++) {
+				if (g->list[k].session || g->list[k].scope != s ||
+				    memcmp(&g->list[k].digest, &digest, sizeof(digest)) != 0)
+					continue;
+				g->list[k] = g->list[--g->count];
+				break;
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+#pragma once
+/*
+ * Grants: what a person has approved, for once or for a session.
+ *
+ * A grant covers exactly one command with all its words, or one sub-command of one program
+ * ("docker ps"), in one directory and one environment; never more. There is none for shells,
+ * interpreters and wrappers, for what cannot be known before it runs, and none against a rule that
+ * refuses.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+
+struct error;
+struct policy_answer;
+struct policy_grants;
+struct policy_question;
+struct shell_fact_command;
+
+#define POLICY_GRANT_MAX    1024
+#define POLICY_DIGEST_BYTES 32
+
+enum policy_grant_scope {
+	POLICY_GRANT_EXACT, /* these words */
+	POLICY_GRANT_SUB,   /* the program and its sub-command */
+};
+
+struct policy_digest {
+	uint8_t bytes[POLICY_DIGEST_BYTES];
+};
+
+/* BLAKE2b of the bytes. The one place that knows which hash is used. */
+void policy_digest(const void *bytes, size_t n, struct policy_digest *ret);
+
+struct policy_grants *policy_grants_new(void); /* NULL: no memory */
+struct policy_grants *policy_grants_free(struct policy_grants *g);
+DEFINE_CLEANUP(struct policy_grants *, policy_grants_free);
+
+/* Approves every command of the question that was to be asked about. SESSION: until the session
+ * ends; else it is spent by policy_grants_spend(). -EPERM: it must not be granted. */
+int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
+                      const struct policy_answer *answer, enum policy_grant_scope scope,
+                      bool session, struct error *err);
+
+/* Whether the command may run under a grant. */
+bool policy_grants_cover(const struct policy_grants *g, const struct policy_question *q,
+                         const struct shell_fact_command *command);
+
+/* The question was carried out: grants for once that covered it are gone. */
+void policy_grants_spend(struct policy_grants *g, const struct policy_question *q);
+size_t policy_grants_count(const struct policy_grants *g);

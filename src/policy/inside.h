@@ -1,0 +1,216 @@
+#pragma once
+/*
+ * The policy, inside: what the files of this room share.
+ *
+ *	compile.c   rules -> struct policy: names, regular expressions
+ *	glob.c      globs, paths in their shortest form
+ *	words.c     what an unknown word could be: variables of the line, the home directory
+ *	operands.c  the words of a command as options, values and operands
+ *	file.c      the file behind a name, and who could change it
+ *	paths.c     whether an operand stays in the workspace
+ *	rule.c      one rule against one command
+ *	danger.c    rules about the text of a line and about its writes
+ *	pipes.c     output of one command that another runs; functions that start themselves
+ *	advice.c    sentences
+ *	decide.c    the order of it all
+ */
+#include <stdint.h>
+#include <sys/types.h>
+#include "policy/policy.h"
+
+/*
+ * How well something matches. Allow rules want a proof. All others take what is likely as well,
+ * where the words are known and only their reading is not ("-xr" of a command whose -x might take
+ * a value); and what is possible only because a word is unknown goes the way of `unknown:`.
+ */
+enum match {
+	MATCH_NO,
+	MATCH_MAYBE,  /* a word is unknown, and could make it match */
+	MATCH_LIKELY, /* the words are known, but could be read in another way */
+	MATCH_YES,
+};
+
+static inline enum match match_least(enum match a, enum match b)
+{
+	return a < b ? a : b;
+}
+
+static inline enum match match_most(enum match a, enum match b)
+{
+	return a > b ? a : b;
+}
+
+/* Compiled */
+
+struct compiled_rule {
+	const struct policy_rule *rule;
+	struct pcre2_real_code_8 *regex; /* NULL: none */
+	bool bomb; /* its literal is a function that starts itself: all such are meant */
+};
+
+struct name_entry {
+	const char *name;
+	uint32_t rule;
+	uint32_t next; /* 1 + index; 0: the last */
+};
+
+struct policy {
+	const struct policy_rules *rules;
+	struct compiled_rule *compiled; /* by list, and in the order of the rules */
+	size_t count;
+	size_t list_start[POLICY_LIST_MAX + 1];
+	struct name_entry *names;
+	size_t name_count;
+	uint32_t *slots; /* 1 + index of a name_entry */
+	uint32_t slot_mask;
+	uint32_t *globs; /* rules with a glob among their commands */
+	size_t glob_count;
+	bool has_text, has_pipes, has_writes, has_bombs;
+	char *allowed; /* the names of the allow list, sorted, for people */
+	struct pcre2_real_match_context_8 *match_context;
+	struct pcre2_real_match_data_8 *match_data;
+};
+
+bool policy_name_is_glob(const char *name);
+/* Calls back for the rules that name it, those with a glob aside. */
+const struct name_entry *policy_name_first(const struct policy *p, const char *name);
+const struct name_entry *policy_name_next(const struct policy *p, const struct name_entry *e);
+
+/* One decision */
+
+struct policy_file { /* what a name leads to */
+	bool looked;
+	bool found;
+	bool known;           /* nothing in the line changes what the name leads to */
+	bool trusted;         /* neither the file nor the way to it can be changed by a command */
+	bool in_place;        /* the name is that of the file, no link was followed */
+	const char *real;     /* the path at the end of all links */
+	const char *base;     /* its last part */
+	const char *links[4]; /* names of links on the way */
+	size_t link_count;
+	dev_t dev;
+	ino_t ino;
+	nlink_t nlink;
+};
+
+enum role {
+	ROLE_NAME,
+	ROLE_OPTION,
+	ROLE_VALUE, /* of the option before */
+	ROLE_OPERAND,
+	ROLE_OPEN, /* unknown: an option, an operand, several of them, or nothing */
+	ROLE_END,  /* -- */
+};
+
+struct word_role {
+	uint8_t role;
+	bool sure;        /* OPTION: it is known whether it takes a value */
+	bool maybe_value; /* OPERAND: it follows an option that is not known */
+};
+
+struct subject { /* one simple command */
+	const struct shell_fact_command *command;
+	const char *name; /* last part of the first word; NULL: not known, or none */
+	const char *word; /* the first word */
+	bool runs;        /* it starts what its name says: no function, no bare assignment */
+	struct policy_file file;
+	struct word_role *roles; /* NULL: not looked at yet */
+};
+
+struct value { /* that the line gives to a variable */
+	struct shell_text name;
+	struct shell_text text;
+};
+
+#define VALUE_MAX     64
+#define CANDIDATE_MAX 16
+
+struct look {
+	const struct policy *policy;
+	const struct policy_question *q;
+	const struct shell_facts *facts;
+	struct arena *arena;
+	struct subject *subjects;
+	const char *base;           /* absolute path that relative names start from */
+	const char *workspace_real; /* NULL: not looked at yet */
+	const char *bases[4];       /* other such, from cd in the line */
+	size_t base_count;
+	bool moves;         /* a cd, pushd ... stands in the line */
+	bool moves_unknown; /* ... and it is not known where to */
+	struct value values[VALUE_MAX];
+	size_t value_count;
+	bool sets_any;  /* the line or the request sets a variable that changes what runs */
+	bool sets_path; /* PATH is one of them */
+	bool values_read;
+	bool failed; /* no memory */
+};
+
+/* Memory of the decision; NULL sets look->failed. */
+void *look_alloc(struct look *l, size_t n);
+char *look_string(struct look *l, const char *bytes, size_t n);
+
+/* glob.c: * and ? do not match a slash unless CROSS; ** always does. */
+bool glob_matches(const char *glob, const char *text, bool cross);
+/* Whether a text exists that both match; ** is as above. */
+bool globs_meet(const char *a, const char *b);
+/* //, /. and /.. are folded; a leading ~ is a root. The result is absolute if BASE is. */
+char *path_fold(struct look *l, const char *base, const char *path, size_t n);
+
+/* words.c */
+struct candidates {
+	const char *text[CANDIDATE_MAX];
+	size_t count;
+	bool all; /* the word is surely one of these */
+};
+void look_words_read(struct look *l); /* variables and cd of the line */
+void word_candidates(struct look *l, const struct shell_fact_word *w, struct candidates *ret);
+/* A word as a path, against globs; *ret_text is what matched. */
+enum match word_meets(struct look *l, const struct shell_fact_word *w, const char *const *globs,
+                      const char **ret_text);
+bool text_is(struct shell_text t, const char *s);
+bool list_has(const char *const *list, const char *s);
+
+/* operands.c */
+const struct word_role *subject_roles(struct look *l, struct subject *s);
+/* SPEC: "-r|-R|--recursive", "--x=glob". PROVE: what is not sure counts as no. */
+enum match option_present(struct look *l, struct subject *s, const char *spec);
+enum match options_only(struct look *l, struct subject *s, const struct policy_rule *rule);
+enum match args_match(struct look *l, struct subject *s, const char *const *args);
+bool first_operand_is_code(const char *name);
+/* The value that an option word holds behind its = or letter; empty: none. */
+bool option_glued_value(const struct shell_fact_word *w, struct shell_text *ret);
+
+/* file.c */
+const struct policy_file *subject_file(struct look *l, struct subject *s);
+bool place_is_trusted(struct look *l, const char *path); /* a directory, or a file in it */
+/* Whether the file is the one that the name leads to in PATH. */
+bool file_is_that_of(struct look *l, const struct policy_file *f, const char *name);
+
+/* paths.c */
+enum match paths_match(struct look *l, struct subject *s, enum policy_paths paths,
+                       const char **ret_operand);
+/* 1: inside of the workspace, 0: not, or it cannot be told. */
+bool path_is_inside(struct look *l, const char *path);
+
+/* rule.c */
+enum match name_match(struct look *l, struct subject *s, const struct policy_rule *rule);
+enum match rule_match(struct look *l, struct subject *s, const struct policy_rule *rule,
+                      const char **ret_operand);
+bool allow_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
+                     const char **ret_doubt);
+bool does_run_unread(const struct subject *s); /* code that nobody has read */
+bool does_write_outside(struct look *l, struct subject *s);
+
+/* danger.c, pipes.c */
+enum match danger_match(struct look *l, const struct compiled_rule *c, const char **ret_operand);
+enum match pipe_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
+enum match write_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
+bool facts_have_bomb(const struct shell_facts *facts);
+const char *syntax_banned(struct look *l); /* the sequence that stands in the text; NULL: none */
+
+/* advice.c */
+const char *quote_name(struct look *l, const char *text); /* harmless for a terminal, and short */
+struct advice {
+	const char *name, *operand, *banned;
+};
+const char *advice_fill(struct look *l, const char *pattern, const struct advice *a);

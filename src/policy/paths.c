@@ -1,0 +1,245 @@
+/*
+ * Whether operands stay in the workspace.
+ *
+ * The kernel resolves them, from the directory that is held open: openat2() with RESOLVE_BENEATH
+ * refuses whatever leaves it, by "..", by a link, or by an absolute name. What does not exist yet
+ * is judged by the deepest directory of it that does, and the rest must go down from there.
+ * Absolute names and links are resolved without that flag, and compared by where they end.
+ */
+#include "policy/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/fd.h"
+
+static int open_path(int dir, const char *path, uint64_t resolve)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	                       .resolve = RESOLVE_NO_MAGICLINKS | resolve};
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static char *real_path(struct look *l, int fd)
+{
+	char link[64], real[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, real, sizeof(real));
+	return n > 0 && (size_t)n < sizeof(real) ? look_string(l, real, (size_t)n) : NULL;
+}
+
+static const char *workspace_real(struct look *l)
+{
+	if (!l->workspace_real)
+		l->workspace_real = real_path(l, l->q->workspace_fd);
+	return l->workspace_real;
+}
+
+static bool ends_inside(struct look *l, int fd)
+{
+	const char *top = workspace_real(l), *real = real_path(l, fd);
+	size_t n = top ? strlen(top) : 0;
+
+	return n && real && strncmp(real, top, n) == 0 &&
+	       (!real[n] || real[n] == '/' || strcmp(top, "/") == 0);
+}
+
+/* Cuts the last part off; false: there is none, or it goes up. */
+static bool cut_last(char *path)
+{
+	size_t n = strlen(path);
+	char *last;
+
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+	last = strrchr(path, '/');
+	last = last ? last + 1 : path;
+	if (!*last || strcmp(last, "..") == 0)
+		return false;
+	if (last == path)
+		strcpy(path, ".");
+	else if (last == path + 1)
+		*last = '\0';
+	else
+		last[-1] = '\0';
+	return true;
+}
+
+bool path_is_inside(struct look *l, const char *path)
+{
+	int dir = path[0] == '/' ? AT_FDCWD : l->q->workspace_fd;
+	const char *cwd = l->q->cwd ? l->q->cwd : ".";
+	char *at;
+
+	if (l->q->workspace_fd < 0 || !*path)
+		return false;
+	at = path[0] == '/' ? look_string(l, path, strlen(path))
+	                    : arena_printf(l->arena, "%s/%s", cwd, path);
+	if (!at || strlen(at) >= PATH_MAX)
+		return false;
+	for (;;) {
+		scoped(fd_closep) int fd = -1;
+
+		if (dir != AT_FDCWD) {
+			fd = open_path(dir, at, RESOLVE_BENEATH);
+			if (fd >= 0)
+				return true;
+		}
+		if (fd != -ENOENT)
+			fd = open_path(dir, at, 0);
+		if (fd >= 0)
+			return ends_inside(l, fd);
+		if ((fd != -ENOENT && fd != -ENOTDIR && fd != -ENAMETOOLONG) ||
+		    strcmp(at, ".") == 0 || !cut_last(at))
+			return false;
+	}
+}
+
+/* Operands of one command */
+
+struct walk {
+	struct look *l;
+	const char **ret_operand;
+	bool relative;
+	enum match inside; /* all of them so far */
+};
+
+static void judge(struct walk *w, const struct shell_fact_word *word, const char *text)
+{
+	bool in;
+
+	if (!text) {
+		if (w->inside > MATCH_MAYBE)
+			*w->ret_operand = word->node ? word->text.bytes : NULL;
+		w->inside = match_least(w->inside, MATCH_MAYBE);
+		return;
+	}
+	in = !(w->relative && text[0] == '/') &&
+	     !(text[0] == '~' && word->kind != SHELL_VALUE_KNOWN) && path_is_inside(w->l, text);
+	if (in && w->l->moves && text[0] != '/') {
+		w->inside = match_least(w->inside, MATCH_MAYBE);
+	} else if (!in) {
+		w->inside = MATCH_NO;
+		*w->ret_operand = text;
+	}
+}
+
+static void judge_word(struct walk *w, const struct shell_fact_word *word)
+{
+	struct candidates c;
+
+	if (word->kind == SHELL_VALUE_KNOWN) {
+		judge(w, word, word->text.bytes);
+		return;
+	}
+	word_candidates(w->l, word, &c);
+	for (size_t i = 0; i < c.count && w->inside; i++) {
+		/* A pattern leaves the workspace only if its fixed beginning does, or a link. */
+		if (word->kind == SHELL_VALUE_GLOB) {
+			size_t n = strcspn(c.text[i], "*?[");
+			const char *slash = memrchr(c.text[i], '/', n);
+			char *fixed = slash ? look_string(w->l, c.text[i],
+			                                  (size_t)(slash + 1 - c.text[i]))
+			                    : look_string(w->l, ".", 1);
+
+			if (fixed)
+				judge(w, word, fixed);
+			w->inside = match_least(w->inside, MATCH_LIKELY);
+		} else {
+			judge(w, word, c.text[i]);
+		}
+	}
+	if (!c.all && w->inside)
+		judge(w, word, NULL);
+}
+
+/* What an option could name: --file=../x, -I/usr, -t... */
+static void judge_option(struct walk *w, const struct shell_fact_word *word)
+{
+	struct shell_text value;
+
+	if (!option_glued_value(word, &value))
+		return;
+	if (word->kind != SHELL_VALUE_KNOWN) {
+		w->inside = match_least(w->inside, MATCH_MAYBE);
+		return;
+	}
+	if (!memchr(value.bytes, '/', value.len) && !strstr(value.bytes, ".."))
+		return;
+	/* In a cluster the value may begin at any letter. */
+	if (word->text.bytes[1] != '-' && !memchr(word->text.bytes, '=', word->text.len)) {
+		const char *slash = strchr(value.bytes, '/'), *up = strstr(value.bytes, "..");
+
+		judge(w, word, up && (!slash || up < slash) ? up : slash);
+	} else {
+		judge(w, word, value.bytes);
+	}
+}
+
+/* The value of an option that names no file. */
+static bool is_no_path(const struct subject *s, size_t at)
+{
+	static const char *const options[] = {
+		"-e",     "--regexp", "--expression", "-name",      "-iname",   "-path",
+		"-ipath", "-regex",   "-iregex",      "-wholename", "-lname",   "-F",
+		"-d",     "-t",       "-k",           "-m",         "--format", NULL};
+	const char *before = s->command->words[at - 1].text.bytes;
+
+	return list_has(options, before) &&
+	       !(strcmp(before, "-t") == 0 && strcmp(s->name, "sort") != 0) &&
+	       !(strcmp(before, "-d") == 0 && strcmp(s->name, "cut") != 0);
+}
+
+static bool has_code_option(struct look *l, struct subject *s)
+{
+	return option_present(l, s, "-e|-f|--regexp|--file|--expression|--files") >= MATCH_LIKELY;
+}
+
+enum match paths_match(struct look *l, struct subject *s, enum policy_paths paths,
+                       const char **ret_operand)
+{
+	const struct shell_fact_command *c = s->command;
+	const struct word_role *roles = subject_roles(l, s);
+	struct walk w = {.l = l,
+	                 .ret_operand = ret_operand,
+	                 .relative = paths == POLICY_PATHS_RELATIVE_INSIDE,
+	                 .inside = MATCH_YES};
+	bool code = first_operand_is_code(s->name);
+
+	if (!roles)
+		return MATCH_MAYBE;
+	look_words_read(l);
+	if (code && has_code_option(l, s))
+		code = false;
+	/* The program itself is a path, if it is written as one. */
+	if (strchr(s->word, '/') && s->word[0] != '/' && paths == POLICY_PATHS_OUTSIDE)
+		judge(&w, &c->words[0], s->word);
+	for (size_t i = 1; i < c->word_count && w.inside; i++) {
+		if (roles[i].role == ROLE_OPTION)
+			judge_option(&w, &c->words[i]);
+		if (roles[i].role == ROLE_OPTION || roles[i].role == ROLE_END)
+			continue;
+		if (is_no_path(s, i) && (roles[i].role == ROLE_VALUE || roles[i].maybe_value))
+			continue;
+		if (roles[i].role == ROLE_OPERAND && code) {
+			code = false;
+			continue;
+		}
+		judge_word(&w, &c->words[i]);
+	}
+	if (paths != POLICY_PATHS_OUTSIDE)
+		return w.inside;
+	if (w.inside == MATCH_NO)
+		return MATCH_YES;
+	return w.inside == MATCH_MAYBE ? MATCH_MAYBE : MATCH_NO;
+}

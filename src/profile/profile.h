@@ -1,0 +1,140 @@
+#pragma once
+/*
+ * Profile: what one kind of caller may run, and how: rules, limits, sandbox, environment, dialect.
+ *
+ * Made from layers of YAML: the built-in text, /etc/nacre, the user's files, the file of the
+ * project, a file of the command line. Everything is checked before anything is used: a key that
+ * nobody knows, a value of the wrong type, or a project that would loosen what stands below it is
+ * an error with file, line and column, and there is no profile then.
+ *
+ * Plain data, never changed once it is loaded. All memory hangs on the profile.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "output/view.h"
+#include "policy/rules.h"
+#include "sandbox/spec.h"
+
+struct error;
+struct policy;
+struct profile_store; /* memory, and where each value comes from; see show.h */
+
+enum profile_shell {
+	PROFILE_SHELL_BASH, /* a string is a line for bash */
+	PROFILE_SHELL_NONE, /* a string is split into words, and these are executed */
+	PROFILE_SHELL_MAX,
+};
+
+enum profile_mode {
+	PROFILE_MODE_STRICT,
+	PROFILE_MODE_LANDLOCK,
+	PROFILE_MODE_CONTAINER,
+	PROFILE_MODE_NONE,
+	PROFILE_MODE_MAX,
+};
+
+enum profile_timeout_act {
+	PROFILE_TIMEOUT_KILL,
+	PROFILE_TIMEOUT_BACKGROUND, /* the command becomes a task, and its caller stops waiting */
+	PROFILE_TIMEOUT_MAX,
+};
+
+struct profile_timeout {
+	int64_t default_ms, max_ms, grace_ms; /* default_ms <= max_ms */
+	enum profile_timeout_act act;
+};
+
+struct profile_output {
+	struct view_limits view;
+	const char *mode; /* "separate", "merged", "stdout", "stderr": where nothing is asked for */
+	uint64_t file_cap; /* bytes per stream on disk */
+};
+
+struct profile_workspace {
+	const char *root;         /* jobs have their directories below it; NULL: none is made */
+	bool per_job;             /* job_<uuid> below the root */
+	const char *const *roots; /* a caller may name a workspace below one of these; NULL: any */
+};
+
+struct profile_example {
+	struct policy_place place;
+	const char *command;      /* a line; or NULL and */
+	const char *const *argv;  /* words */
+	const char *const *files; /* that are in the workspace, executable; may be NULL */
+	bool force;
+	enum policy_verdict verdict;
+	const char *rule; /* the id that must have decided; NULL: any */
+};
+
+struct profile {
+	const char *name; /* of the profile, or of the agent */
+	const char *base; /* the profile that stands lowest: "universal" for the agent "writer" */
+	const char *inherits; /* what its file says; NULL: nothing */
+	const char *description;
+	const char
+		*tool; /* the dialect: "Bash", "run_command", "shell", "run_shell", "safe_shell" */
+	enum profile_shell shell;
+	bool require_description;
+	enum profile_mode mode; /* of the box; sandbox.tier follows from it */
+	bool container;         /* the box is a container of docker or podman */
+	bool audit_optional;    /* a command may run although its record cannot be written */
+	struct profile_timeout timeout;
+	struct profile_output output;
+	struct profile_workspace workspace;
+	const char *const *environment_pass; /* names and globs: "LANG", "LC_*" */
+	const char *const *environment_set;  /* NAME=VALUE */
+	struct sandbox_spec sandbox;         /* programs and denied follow from the rules */
+	struct policy_rules rules;
+	struct policy *policy;                  /* of the rules, compiled */
+	const struct profile_example *examples; /* only if they were asked for */
+	size_t example_count;
+	struct profile_store *store;
+};
+
+struct profile_request {
+	const char *name;        /* NULL: as the agent or the policy file says, else "bash" */
+	const char *agent;       /* NULL: none */
+	const char *policy_file; /* the topmost layer, or a profile of its own; NULL: none */
+	int workspace_fd;       /* O_PATH or open for reading; -1: no file of the project is read */
+	const char *system_dir; /* "/etc/nacre"; NULL: no such layer */
+	const char *user_dir;   /* "~/.config/nacre", absolute; NULL: no such layer */
+	uid_t uid;              /* files of the upper layers belong to this user or to root */
+	bool examples;          /* wanted, too */
+	bool unchecked;         /* nothing will run by it: the policy file may be of anybody */
+};
+
+#define PROFILE_DEFAULT      "bash"
+#define PROFILE_PROJECT_FILE ".nacre.yaml"
+
+/* No names, no workspace, and the directories and the user of this process. The strings live as
+ * long as the environment and BUFFER. */
+void profile_request_init(struct profile_request *request, char *buffer, size_t size);
+
+/* The caller owns *ret_profile. The text of an error may be shown to the person who runs nacre. */
+int profile_load(const struct profile_request *request, struct profile **ret_profile,
+                 struct error *err);
+struct profile *profile_free(struct profile *p); /* NULL is fine; returns NULL */
+DEFINE_CLEANUP(struct profile *, profile_free);
+
+/* Whether the files of its layers, and the absence of those that were not there, are as they were
+ * when it was loaded: a server may keep it so long. */
+bool profile_is_current(const struct profile *p);
+
+/* Every profile and agent that can be loaded, shipped ones first; PATH is NULL for these. */
+typedef void profile_visit(void *context, const char *name, const char *path, bool agent);
+void profile_names(const struct profile_request *request, profile_visit *visit, void *context);
+
+/* The text as it is shipped; agents are found, too. NULL: there is none. */
+struct profile_builtin {
+	const char *name;
+	const char *text;
+	size_t len;
+	size_t examples_at; /* where the examples begin, which come last; len: there are none */
+	bool agent;
+};
+const struct profile_builtin *profile_builtin_find(const char *name, bool agent);
+extern const struct profile_builtin profile_builtins[]; /* profiles, then agents, by name */
+extern const size_t profile_builtin_count;

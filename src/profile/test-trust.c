@@ -1,0 +1,168 @@
+#include "profile/test-support.h"
+
+#include "base/fd.h"
+#include "profile/trust.h"
+
+struct tree {
+	char root[64], file[128];
+	struct error err;
+};
+
+static int tree_make(void **state)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+	char dir[96];
+
+	assert_non_null(t);
+	test_directory_make(t->root);
+	snprintf(dir, sizeof(dir), "%s/d", t->root);
+	snprintf(t->file, sizeof(t->file), "%s/d/f.yaml", t->root);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	place_write(dir, "f.yaml", "deny: []\n");
+	*state = t;
+	return 0;
+}
+
+static int tree_remove(void **state)
+{
+	struct tree *t = *state;
+
+	test_directory_remove(t->root);
+	free(t);
+	return 0;
+}
+
+static void accept(struct tree *t, const char *path)
+{
+	scoped(fd_closep) int fd = trust_open(path, geteuid(), &t->err);
+
+	if (fd < 0)
+		fail_msg("%s", t->err.text);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+static void refuse(struct tree *t, const char *path, const char *words)
+{
+	int before = test_open_fds();
+
+	assert_true(trust_open(path, geteuid(), &t->err) < 0);
+	assert_non_null(strstr(t->err.text, words));
+	assert_int_equal(test_open_fds(), before);
+}
+
+static void a_file_of_ones_own_is_opened(void **state)
+{
+	struct tree *t = *state;
+	char path[160];
+
+	accept(t, t->file);
+	snprintf(path, sizeof(path), "%s//d/./../d/f.yaml", t->root);
+	accept(t, path);
+	assert_int_equal(chdir(t->root), 0);
+	accept(t, "d/f.yaml");
+	assert_int_equal(chdir("/"), 0);
+}
+
+static void a_file_that_others_can_write_is_refused(void **state)
+{
+	struct tree *t = *state;
+
+	assert_int_equal(chmod(t->file, 0620), 0);
+	refuse(t, t->file, "others can write 'f.yaml' (mode 0620)");
+	assert_int_equal(chmod(t->file, 0602), 0);
+	refuse(t, t->file, "others can write 'f.yaml' (mode 0602)");
+	assert_int_equal(chmod(t->file, 0644), 0);
+	accept(t, t->file);
+}
+
+static void a_directory_that_others_can_write_is_refused(void **state)
+{
+	struct tree *t = *state;
+	char dir[96];
+
+	snprintf(dir, sizeof(dir), "%s/d", t->root);
+	assert_int_equal(chmod(dir, 0777), 0);
+	refuse(t, t->file, "others can write 'd'");
+	assert_int_equal(chmod(dir, 01777), 0); /* only owners rename there */
+	accept(t, t->file);
+	assert_int_equal(chmod(dir, 0700), 0);
+	assert_int_equal(chmod(t->root, 0770), 0);
+	refuse(t, t->file, "others can write");
+	assert_int_equal(chmod(t->root, 0700), 0);
+}
+
+static void what_belongs_to_another_user_is_refused(void **state)
+{
+	scoped(fd_closep) int fd = -1;
+	struct tree *t = *state;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(t->file, 12345, (gid_t)-1), 0);
+	refuse(t, t->file, "'f.yaml' belongs to another user (12345)");
+	assert_int_equal(chown(t->file, 0, (gid_t)-1), 0);
+	assert_int_equal(chown(t->root, 12345, (gid_t)-1), 0);
+	refuse(t, t->file, "belongs to another user (12345)");
+	assert_int_equal(chown(t->root, 0, (gid_t)-1), 0);
+	/* What root has made is trusted by everybody. */
+	fd = trust_open(t->file, 12345, &t->err);
+	assert_true(fd >= 0);
+}
+
+static void links_are_followed_and_looked_at(void **state)
+{
+	struct tree *t = *state;
+	char link[96], open_dir[96], inside[128];
+
+	snprintf(link, sizeof(link), "%s/link", t->root);
+	assert_int_equal(symlink("d/f.yaml", link), 0);
+	accept(t, link);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink(t->file, link), 0);
+	accept(t, link);
+	/* A link in a directory where others can put another one is not. */
+	snprintf(open_dir, sizeof(open_dir), "%s/open", t->root);
+	snprintf(inside, sizeof(inside), "%s/open/link", t->root);
+	assert_int_equal(mkdir(open_dir, 0700), 0);
+	assert_int_equal(symlink(t->file, inside), 0);
+	accept(t, inside);
+	assert_int_equal(chmod(open_dir, 0777), 0);
+	refuse(t, inside, "others can write 'open'");
+	assert_int_equal(chmod(open_dir, 0700), 0);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("link", link), 0);
+	refuse(t, link, "Too many levels of symbolic links");
+}
+
+static void only_regular_files_are_opened(void **state)
+{
+	struct tree *t = *state;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/fifo", t->root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	refuse(t, path, "no regular file");
+	snprintf(path, sizeof(path), "%s/d", t->root);
+	refuse(t, path, "no regular file");
+	refuse(t, "/", "a directory");
+	snprintf(path, sizeof(path), "%s/none", t->root);
+	assert_int_equal(trust_open(path, geteuid(), &t->err), -ENOENT);
+	snprintf(path, sizeof(path), "%s/d/f.yaml/x", t->root);
+	assert_int_equal(trust_open(path, geteuid(), &t->err), -ENOTDIR);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_file_of_ones_own_is_opened),
+		TEST(a_file_that_others_can_write_is_refused),
+		TEST(a_directory_that_others_can_write_is_refused),
+		TEST(what_belongs_to_another_user_is_refused),
+		TEST(links_are_followed_and_looked_at),
+		TEST(only_regular_files_are_opened),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,14 @@
+#pragma once
+/*
+ * Trust: opening a file of which nobody but its user, or root, can have made the content.
+ */
+#include <stddef.h>
+#include <sys/types.h>
+
+struct error;
+
+/* Opens a regular file for reading. The file and every directory and link on the way to it belong
+ * to UID or to root, and nobody else can write them; a directory like /tmp, where only owners
+ * rename, is fine. Returns a descriptor, -ENOENT if there is no such file, or another negative
+ * errno with the words. */
+int trust_open(const char *path, uid_t uid, struct error *err);
