@@ -15,7 +15,12 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{"run", cli_run, "run a command, supervised and with bounded output"},
+	{"call", cli_call, "call a tool as an agent does, with JSON parameters"},
+	{"policy", cli_policy, "check, try and show what decides about commands"},
+	{"profiles", cli_profiles, "list the profiles and agents, or print one"},
+	{"explain", cli_explain, "tell what would be decided about a command, and why"},
 	{"analyse", cli_analyse, "tell what a bash line would run, without running it"},
+	{"doctor", cli_doctor, "show what the sandbox has on this machine, and what to change"},
 };
 
 void cli_put_clean(const char *text, struct buffer *into)

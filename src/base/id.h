@@ -8,3 +8,8 @@
 
 /* Writes PREFIX, ID_RANDOM_CHARS random characters and a NUL; -ENOSPC if SIZE is too small. */
 int id_new(const char *prefix, char *into, size_t size);
+
+#define ID_UUID_SIZE 37 /* with the NUL */
+
+/* A random UUID (version 4). */
+int id_uuid(char into[ID_UUID_SIZE]);

@@ -46,12 +46,26 @@ static void a_place_too_small_is_refused_and_left_alone(void **state)
 	assert_int_equal(id_new("ab", id, sizeof(id)), 0);
 }
 
+static void a_uuid_has_its_version_and_differs(void **state)
+{
+	char a[ID_UUID_SIZE], b[ID_UUID_SIZE];
+
+	assert_int_equal(id_uuid(a), 0);
+	assert_int_equal(id_uuid(b), 0);
+	assert_string_not_equal(a, b);
+	assert_int_equal(strlen(a), 36);
+	assert_int_equal(strspn(a, "0123456789abcdef-"), 36);
+	assert_int_equal(a[14], '4');
+	assert_non_null(strchr("89ab", a[19]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_id_is_the_prefix_and_safe_characters),
 		cmocka_unit_test(ids_differ_and_use_every_letter_everywhere),
 		cmocka_unit_test(a_place_too_small_is_refused_and_left_alone),
+		cmocka_unit_test(a_uuid_has_its_version_and_differs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

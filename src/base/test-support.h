@@ -49,6 +49,15 @@ static inline int test_remove_entry(const char *path, const struct stat *st, int
 	return remove(path);
 }
 
+static inline void test_file_write(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
 static inline void test_directory_remove(const char *path)
 {
 	assert_int_equal(nftw(path, test_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);

@@ -25,7 +25,6 @@
 #include "task/launcher.h"
 
 #define LINE_BYTES_MAX ((size_t)1 << 20)
-#define WATCHDOG_MS    15000
 
 struct batch;
 
@@ -113,14 +112,6 @@ static int on_watchdog(struct loop_timer *t)
 	return job_end(j);
 }
 
-static int64_t patience(const struct batch *b, const struct request *rq)
-{
-	const struct engine_settings *s = &b->engine->settings;
-	int64_t limit = rq->timeout_ms > 0 ? rq->timeout_ms : s->timeout_default_ms;
-
-	return (limit < s->timeout_max_ms ? limit : s->timeout_max_ms) + s->grace_ms + WATCHDOG_MS;
-}
-
 static struct job *free_job(struct batch *b)
 {
 	for (int i = 0; i < b->job_count; i++)
@@ -155,9 +146,10 @@ static void start_line(struct batch *b, const char *line, size_t n)
 	j->batch = b;
 	b->busy++;
 	task = engine_run_task(j->run);
-	if (task && (loop_add(b->loop, &j->control, task->control, EPOLLIN, on_packet, &err) < 0 ||
-	             loop_timer_set(b->loop, &j->watchdog, loop_now(b->loop) + patience(b, &rq),
-	                            on_watchdog) < 0))
+	if (task &&
+	    (loop_add(b->loop, &j->control, task->control, EPOLLIN, on_packet, &err) < 0 ||
+	     loop_timer_set(b->loop, &j->watchdog,
+	                    loop_now(b->loop) + engine_run_patience_ms(j->run), on_watchdog) < 0))
 		task_abandon(task);
 	if (!task || task->lost)
 		(void)job_end(j);

@@ -4,7 +4,12 @@
  * code.
  */
 int cli_run(int argc, char **argv);
+int cli_call(int argc, char **argv);
 int cli_analyse(int argc, char **argv);
+int cli_explain(int argc, char **argv);
+int cli_policy(int argc, char **argv);
+int cli_profiles(int argc, char **argv);
+int cli_doctor(int argc, char **argv);
 
 struct buffer;
 

@@ -18,7 +18,11 @@ enum option_id {
 	OPT_HELP = 'h',
 	OPT_LINE = 'c',
 	OPT_QUIET = 'q',
-	OPT_WORKSPACE = 256,
+	OPT_PROFILE = 256,
+	OPT_AGENT,
+	OPT_POLICY,
+	OPT_FORCE,
+	OPT_WORKSPACE,
 	OPT_CWD,
 	OPT_TIMEOUT,
 	OPT_GRACE,
@@ -44,25 +48,30 @@ static const struct {
 	const char *value; /* NULL: takes none */
 	const char *help;
 } table[] = {
+	{"profile", OPT_PROFILE, "NAME", "whose rules hold (default bash; see nacre profiles)"},
+	{"agent", OPT_AGENT, "NAME", "an agent: a profile for one role"},
+	{"policy", OPT_POLICY, "FILE", "a policy file of your own, above all others"},
+	{"force", OPT_FORCE, NULL, "run it although another tool is advised; never what is denied"},
 	{"workspace", OPT_WORKSPACE, "DIR", "the directory to work in (default: the current one)"},
 	{"cwd", OPT_CWD, "DIR", "working directory inside the workspace"},
-	{"timeout", OPT_TIMEOUT, "DUR", "time limit: 500ms, 5s, 2m (default 2m, at most 10m)"},
-	{"grace", OPT_GRACE, "DUR", "time between SIGTERM and SIGKILL (default 2s, at most 60s)"},
+	{"timeout", OPT_TIMEOUT, "DUR",
+         "time limit: 500ms, 5s, 2m (default and maximum: the profile's)"},
+	{"grace", OPT_GRACE, "DUR", "time between SIGTERM and SIGKILL (at most 60s)"},
 	{"env", OPT_ENV, "NAME[=VALUE]", "set a variable, or pass it on from here; repeatable"},
 	{"input", OPT_INPUT, "TEXT", "text for standard input (default: it is empty)"},
 	{"stdin", OPT_STDIN, NULL, "hand on nacre's own standard input, a pipe or a file"},
 	{"output-mode", OPT_OUTPUT_MODE, "MODE",
-         "separate (default), merged (true order), stdout, stderr"},
+         "separate, merged (true order), stdout, stderr (default: the profile's)"},
 	{"description", OPT_DESCRIPTION, "TEXT", "what the command is for, shown to people"},
 	{"json", OPT_JSON, NULL, "print the result as one JSON object"},
 	{"truncate", OPT_TRUNCATE, "STYLE[:N]",
-         "halves (default, 30000 characters), tail, edges, bytes, all"},
+         "halves, tail, edges, bytes, all (default: the profile's)"},
 	{"keep-escapes", OPT_KEEP_ESCAPES, NULL, "keep terminal escape sequences in the result"},
 	{"output-cap", OPT_OUTPUT_CAP, "SIZE",
-         "bytes per stream in the output file (default 256M)"},
+         "bytes per stream in the output file (default: the profile's)"},
 	{"state-cap", OPT_STATE_CAP, "SIZE", "bytes of all kept output together (default 2G)"},
 	{"max-processes", OPT_MAX_PROCESSES, "N",
-         "how many processes the command may add (default 1024)"},
+         "how many processes the command may have, if fewer than the profile says"},
 	{"batch", OPT_BATCH, NULL, "read one JSON request per line, answer one result per line"},
 	{"jobs", OPT_JOBS, "N", "with --batch: how many run at the same time (default 4)"},
 	{"quiet", OPT_QUIET, NULL, "on a terminal: only the command's output"},
@@ -80,7 +89,8 @@ static void help(void)
 		         table[i].value ? table[i].value : "");
 		printf("  %-24s %s\n", left, table[i].help);
 	}
-	puts("\nExit codes: the command's own; 124 timed out; 125 nacre failed; 126 not "
+	puts("\nExit codes: the command's own; 124 timed out; 125 nacre failed; 126 refused, or "
+	     "not "
 	     "executable;\n"
 	     "127 not found; 128+n killed by signal n.");
 }
@@ -189,8 +199,20 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 	case OPT_LINE:
 		rq->command = value;
 		return 0;
+	case OPT_PROFILE:
+		o->wishes.profile = value;
+		return 0;
+	case OPT_AGENT:
+		o->wishes.agent = value;
+		return 0;
+	case OPT_POLICY:
+		o->wishes.policy_file = value;
+		return 0;
+	case OPT_FORCE:
+		rq->force = true;
+		return 0;
 	case OPT_WORKSPACE:
-		rq->workspace = value;
+		o->wishes.workspace = value;
 		return 0;
 	case OPT_CWD:
 		rq->cwd = value;
@@ -198,7 +220,7 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 	case OPT_TIMEOUT:
 		return read_duration("timeout", value, 1, INT64_MAX / 2, &rq->timeout_ms);
 	case OPT_GRACE:
-		return read_duration("grace", value, 0, 60000, &o->settings.grace_ms);
+		return read_duration("grace", value, 0, 60000, &o->wishes.grace_ms);
 	case OPT_ENV:
 		return read_env(o, value);
 	case OPT_INPUT:
@@ -210,6 +232,7 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 	case OPT_OUTPUT_MODE:
 		if (output_mode_parse(value, &rq->output_mode) < 0)
 			return refuse("output-mode", value, "separate, merged, stdout or stderr");
+		rq->output_mode_given = true;
 		return 0;
 	case OPT_DESCRIPTION:
 		rq->description = value;
@@ -218,16 +241,17 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 		o->json = true;
 		return 0;
 	case OPT_TRUNCATE:
-		return read_truncate(value, &o->settings.view);
+		o->wishes.view_given = true;
+		return read_truncate(value, &o->wishes.view);
 	case OPT_KEEP_ESCAPES:
-		o->settings.view.keep_escapes = true;
+		o->wishes.keep_escapes = true;
 		return 0;
 	case OPT_OUTPUT_CAP:
-		return read_size("output-cap", value, &o->settings.spool_cap);
+		return read_size("output-cap", value, &o->wishes.spool_cap);
 	case OPT_STATE_CAP:
-		return read_size("state-cap", value, &o->settings.state_cap);
+		return read_size("state-cap", value, &o->wishes.state_cap);
 	case OPT_MAX_PROCESSES:
-		return read_count("max-processes", value, 1 << 22, &o->settings.max_processes);
+		return read_count("max-processes", value, 1 << 22, &o->wishes.max_processes);
 	case OPT_BATCH:
 		o->batch = true;
 		return 0;
@@ -275,7 +299,7 @@ int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit
 	int id;
 
 	*o = (struct run_options){
-		.request = {.input_fd = -1}, .settings = engine_settings_default, .jobs = 4};
+		.request = {.input_fd = -1}, .wishes = engine_wishes_default, .jobs = 4};
 	o->request.env = o->env;
 	o->arena = arena_new((size_t)8 << 20);
 	*ret_exit = EXIT_NACRE_FAILED;

@@ -3,6 +3,7 @@
  * The options of `nacre run`, read into a request.
  */
 #include <stdbool.h>
+#include "engine/engine.h"
 #include "engine/request.h"
 
 #define RUN_ENV_MAX 256
@@ -11,7 +12,7 @@ struct arena;
 
 struct run_options {
 	struct request request;
-	struct engine_settings settings;
+	struct engine_wishes wishes;
 	struct arena *arena; /* strings that are made while reading */
 	const char *env[RUN_ENV_MAX + 1];
 	int env_count;

@@ -15,13 +15,16 @@
 #include "cli/batch.h"
 #include "cli/cli.h"
 #include "cli/run-options.h"
+#include "cli/run.h"
 #include "cli/terminal.h"
+#include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
 #include "loop/loop.h"
 
-#define TICK_MS     80
-#define WATCHDOG_MS 15000 /* beyond all of the keeper's own limits */
+#define TICK_MS          80
+#define GRACE_MAX_MS     60000
+#define STOP_PATIENCE_MS 20000 /* beyond all of the keeper's own limits */
 
 struct run {
 	struct loop *loop;
@@ -30,7 +33,6 @@ struct run {
 	struct terminal terminal;
 	struct engine_run *engine_run;
 	int stop_signal;
-	int64_t grace_ms;
 };
 
 static int show_output(struct run *run);
@@ -84,7 +86,7 @@ static int on_signal(struct loop_source *s, uint32_t events)
 	task_stop(engine_run_task(run->engine_run), run->stop_signal != 0);
 	run->stop_signal = (int)info.ssi_signo;
 	return loop_timer_set(run->loop, &run->watchdog,
-	                      loop_now(run->loop) + run->grace_ms + WATCHDOG_MS, on_watchdog);
+	                      loop_now(run->loop) + STOP_PATIENCE_MS + GRACE_MAX_MS, on_watchdog);
 }
 
 static int on_tick(struct loop_timer *t)
@@ -132,15 +134,28 @@ static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, str
 	return r;
 }
 
-static int print_json(const struct result *r)
+static int print_json(const struct result *r, const struct dialect *dialect)
 {
 	scoped(buffer_donep) struct buffer text = {0};
-	int code = result_write_json(r, &text);
+	int code = dialect ? dialect_write_result(dialect, r, &text) : result_write_json(r, &text);
 
 	buffer_putc(&text, '\n');
 	if (code < 0 || buffer_error(&text) < 0)
 		return -ENOMEM;
 	return fd_write_all(STDOUT_FILENO, text.data, text.len);
+}
+
+/* What a person or a model could do instead. */
+static void print_advice(const struct result *r)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	for (int i = 0; i < r->recommended_count; i++)
+		buffer_printf(&text, "%s%s", i ? ", " : "", r->recommended[i]);
+	if (text.len > 0)
+		cli_complain("use instead: %s", buffer_str(&text));
+	if (r->verdict && strcmp(r->verdict, "allow") != 0 && r->rule_file[0])
+		cli_complain("rule %s (%s:%u)", r->rule_id, r->rule_file, r->rule_line);
 }
 
 static int print_text(const struct result *r, const struct terminal *t)
@@ -161,34 +176,31 @@ static int print_text(const struct result *r, const struct terminal *t)
 	}
 	if (r->reason[0])
 		cli_complain("%s", r->reason);
+	print_advice(r);
 	for (int i = 0; i < r->notice_count; i++)
 		cli_complain("%s", r->notices[i]);
 	return code;
 }
 
-static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
+int cli_run_one(struct engine *engine, struct run_options *o, const struct dialect *dialect,
+                int signal_fd)
 {
-	struct run run = {.grace_ms = engine->settings.grace_ms};
+	struct run run = {0};
 	scoped(result_donep) struct result result = {0};
 	struct error err = {0};
 	int r, exit_code;
 
-	terminal_init(&run.terminal, !o->json, o->quiet, o->request.output_mode);
+	terminal_init(&run.terminal, !o->json && !dialect, o->quiet, o->request.output_mode);
 	o->request.follow = run.terminal.live;
 	r = engine_start(engine, &o->request, &run.engine_run, &err);
 	if (r < 0) {
 		cli_complain("%s", err.text);
 		return EXIT_NACRE_FAILED;
 	}
+	run.terminal.mode = engine_run_output_mode(run.engine_run);
 	if (engine_run_task(run.engine_run)) {
-		int64_t limit = o->request.timeout_ms > 0 ? o->request.timeout_ms
-		                                          : engine->settings.timeout_default_ms;
-
-		if (limit > engine->settings.timeout_max_ms)
-			limit = engine->settings.timeout_max_ms;
 		terminal_begin(&run.terminal, o->request.description, clock_now_ms());
-		r = wait_for_end(&run, signal_fd, limit + engine->settings.grace_ms + WATCHDOG_MS,
-		                 &err);
+		r = wait_for_end(&run, signal_fd, engine_run_patience_ms(run.engine_run), &err);
 		if (r < 0) {
 			cli_complain("%s", err.text);
 			task_abandon(engine_run_task(run.engine_run));
@@ -201,7 +213,7 @@ static int run_one(struct engine *engine, struct run_options *o, int signal_fd)
 	if (result.stopped && run.stop_signal)
 		exit_code = result.exit_code = 128 + run.stop_signal;
 	terminal_end(&run.terminal, &result);
-	r = o->json ? print_json(&result) : print_text(&result, &run.terminal);
+	r = o->json || dialect ? print_json(&result, dialect) : print_text(&result, &run.terminal);
 	terminal_done(&run.terminal);
 	if (r < 0) {
 		/* Nobody got the result: what it stands on is kept. */
@@ -227,25 +239,34 @@ static void ending_signals(sigset_t *ret_set)
 			sigaddset(ret_set, wanted[i]);
 }
 
+int cli_signal_fd(void)
+{
+	sigset_t signals;
+	int fd;
+
+	ending_signals(&signals);
+	fd = loop_signal_fd(&signals);
+	if (fd < 0)
+		cli_complain("signals: %s", strerrordesc_np(-fd));
+	return fd;
+}
+
 int cli_run(int argc, char **argv)
 {
 	scoped(fd_closep) int signal_fd = -1;
 	scoped(run_options_donep) struct run_options o;
 	struct engine engine;
-	sigset_t signals;
 	int exit_code;
 
 	if (run_options_read(argc, argv, &o, &exit_code) < 0)
 		return exit_code;
-	ending_signals(&signals);
-	signal_fd = loop_signal_fd(&signals);
-	if (signal_fd < 0) {
-		cli_complain("signals: %s", strerrordesc_np(-signal_fd));
+	signal_fd = cli_signal_fd();
+	if (signal_fd < 0)
 		return EXIT_NACRE_FAILED;
-	}
 	engine_init(&engine, (const char *const *)environ);
-	engine.settings = o.settings;
-	exit_code = o.batch ? cli_batch(&engine, &o, signal_fd) : run_one(&engine, &o, signal_fd);
+	engine.wishes = o.wishes;
+	exit_code = o.batch ? cli_batch(&engine, &o, signal_fd)
+	                    : cli_run_one(&engine, &o, NULL, signal_fd);
 	engine_done(&engine);
 	return exit_code;
 }

@@ -7,22 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "engine/environment.h"
+#include "engine/place.h"
 #include "engine/result.h"
+#include "keeper/check.h"
 
-const struct engine_settings engine_settings_default = {
-	.timeout_default_ms = 120000,
-	.timeout_max_ms = 600000,
-	.grace_ms = 2000,
-	.spool_cap = (uint64_t)256 << 20,
+const struct engine_wishes engine_wishes_default = {
+	.grace_ms = -1,
+	.spool_cap = UINT64_MAX,
 	.state_cap = (uint64_t)2 << 30,
-	.max_processes = 1024,
-	.view = {.style = VIEW_HALVES, .limit = 30000},
 };
 
 static const char *const mode_names[OUTPUT_MODE_MAX] = {
@@ -37,8 +36,11 @@ struct engine_run {
 	struct task *task;
 	struct keeper_order order;
 	enum output_mode output_mode;
-	int64_t timeout_asked_ms; /* more than the maximum; 0: it was granted */
-	struct error refusal;     /* why it did not start */
+	struct view_limits view;
+	int64_t timeout_asked_ms;      /* more than the maximum; 0: it was granted */
+	bool decided;                  /* there is a finding */
+	struct policy_finding finding; /* about the whole line */
+	struct error refusal;          /* why it did not start */
 };
 
 bool output_mode_shows(enum output_mode mode, int stream)
@@ -74,78 +76,58 @@ int output_mode_parse(const char *name, enum output_mode *ret_mode)
 
 void engine_init(struct engine *e, const char *const *environment)
 {
-	*e = (struct engine){.settings = engine_settings_default, .environment = environment};
+	*e = (struct engine){.wishes = engine_wishes_default, .environment = environment};
 	store_open(&e->store);
 }
 
 void engine_done(struct engine *e)
 {
+	e->profile = profile_free(e->profile);
 	store_done(&e->store);
 }
 
-static int path_of_fd(int fd, char into[PATH_MAX])
+/* The profile for this workspace: the one of the last request while no file of it has changed. */
+static int load_profile(struct engine *e, int workspace_fd, struct error *err)
 {
-	char link[64];
-	ssize_t n;
+	struct profile_request rq;
+	char buffer[PATH_MAX];
+	struct stat st;
+	int r;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, into, PATH_MAX);
-	if (n < 0 || n >= PATH_MAX)
-		return n < 0 ? -errno : -ENAMETOOLONG;
-	into[n] = '\0';
-	return 0;
-}
-
-static bool is_inside(const char *path, const char *directory)
-{
-	size_t n = strlen(directory);
-
-	if (n == 1) /* "/" */
-		return true;
-	return strncmp(path, directory, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
-/* Opens, then asks the kernel where that really is: no string can promise it. */
-static int resolve_cwd(struct arena *arena, const struct request *rq, const char **ret_cwd,
-                       struct error *err)
-{
-	const char *wanted = rq->workspace ? rq->workspace : ".";
-	scoped(fd_closep) int workspace = open(wanted, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	scoped(fd_closep) int cwd = -1;
-	char root[PATH_MAX], path[PATH_MAX];
-
-	if (workspace < 0 || path_of_fd(workspace, root) < 0)
-		return error_set(err, ERROR_INPUT, errno, "workspace '%.150s': %s", wanted,
-		                 strerrordesc_np(errno));
-	cwd = openat(workspace, rq->cwd ? rq->cwd : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (cwd < 0 || path_of_fd(cwd, path) < 0)
-		return error_set(err, ERROR_INPUT, errno, "working directory '%.150s': %s",
-		                 rq->cwd ? rq->cwd : ".", strerrordesc_np(errno));
-	if (!is_inside(path, root))
-		return error_set(err, ERROR_INPUT, EXDEV,
-		                 "working directory '%.100s' lies outside of the workspace",
-		                 rq->cwd ? rq->cwd : ".");
-	*ret_cwd = arena_strndup(arena, path, strlen(path));
-	return *ret_cwd ? 0 : error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
-/* bash reads nothing but this line: no start-up file, no function or option of the environment. */
-static int fill_argv(struct arena *arena, const struct request *rq, struct keeper_order *o)
-{
-	static const char *const bash[] = {"/bin/bash", "--noprofile", "--norc", "-p", "-c"};
-	const char **argv;
-
-	if (rq->argv) {
-		o->argv = rq->argv;
+	if (fstat(workspace_fd, &st) < 0)
+		return error_sys(err, errno, "workspace");
+	if (e->profile && e->profile_device == st.st_dev && e->profile_inode == st.st_ino &&
+	    profile_is_current(e->profile))
 		return 0;
-	}
-	argv = arena_new_array(arena, const char *, array_size(bash) + 2);
-	if (!argv)
-		return -ENOMEM;
-	memcpy(argv, bash, sizeof(bash));
-	argv[array_size(bash)] = rq->command;
-	o->argv = argv;
-	return 0;
+	e->profile = profile_free(e->profile);
+	profile_request_init(&rq, buffer, sizeof(buffer));
+	rq.name = e->wishes.profile;
+	rq.agent = e->wishes.agent;
+	rq.policy_file = e->wishes.policy_file;
+	rq.workspace_fd = workspace_fd;
+	r = profile_load(&rq, &e->profile, err);
+	e->profile_device = st.st_dev;
+	e->profile_inode = st.st_ino;
+	return r;
+}
+
+/* A workspace that a caller names has to suit the profile, and its own project file tightens that.
+ */
+static int choose_place(struct engine *e, const struct request *rq, struct place *p,
+                        struct error *err)
+{
+	int before, r;
+
+	r = place_open_workspace(e->wishes.workspace, p, err);
+	if (r == 0)
+		r = load_profile(e, p->workspace_fd, err);
+	if (r < 0)
+		return r;
+	before = p->workspace_fd;
+	r = place_choose_workspace(p, e->profile, rq->workspace, err);
+	if (r == 0 && p->workspace_fd != before)
+		r = load_profile(e, p->workspace_fd, err);
+	return r < 0 ? r : place_open_cwd(p, rq->cwd, err);
 }
 
 /* The words with blanks between: for people, so an end is enough of a very long one. */
@@ -178,39 +160,142 @@ static int open_input(const struct request *rq, struct error *err)
 	return take_fd(&fd);
 }
 
+static int choose_limits(struct engine *e, const struct request *rq, struct engine_run *run)
+{
+	const struct engine_wishes *w = &e->wishes;
+	const struct profile *p = e->profile;
+	struct keeper_order *o = &run->order;
+
+	if (p->require_description && (!rq->description || !*rq->description))
+		return error_set(&run->refusal, ERROR_INPUT, EINVAL,
+		                 "this profile wants a description of what the command is for");
+	run->output_mode = rq->output_mode;
+	if (!rq->output_mode_given)
+		(void)output_mode_parse(p->output.mode, &run->output_mode);
+	run->view = w->view_given ? w->view : p->output.view;
+	run->view.keep_escapes = run->view.keep_escapes || w->keep_escapes;
+	*o = (struct keeper_order){
+		.description = rq->description,
+		.merged = run->output_mode == OUTPUT_MERGED,
+		.follow = rq->follow,
+		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
+		.grace_ms = w->grace_ms >= 0 ? w->grace_ms : p->timeout.grace_ms,
+		.spool_cap = w->spool_cap != UINT64_MAX ? w->spool_cap : p->output.file_cap,
+		.max_processes = w->max_processes,
+		.kept = view_capture_limits(&run->view),
+	};
+	if (o->timeout_ms > p->timeout.max_ms) {
+		run->timeout_asked_ms = o->timeout_ms;
+		o->timeout_ms = p->timeout.max_ms;
+	}
+	return 0;
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+}
+
+static const char *copy(struct arena *arena, const char *text)
+{
+	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+/* The profile may be loaded anew while the run goes on: what is said about it is copied. */
+static int keep_finding(struct engine_run *run, const struct policy_finding *f)
+{
+	const char **use = NULL;
+	size_t n = 0;
+
+	while (f->use && f->use[n])
+		n++;
+	run->finding = *f;
+	run->finding.rule = NULL;
+	run->finding.rule_id = copy(run->arena, f->rule_id);
+	run->finding.place.file = copy(run->arena, f->place.file);
+	run->finding.reason = copy(run->arena, f->reason ? f->reason : "");
+	use = arena_new_array(run->arena, const char *, n + 1);
+	for (size_t i = 0; use && i < n; i++)
+		use[i] = copy(run->arena, f->use[i]);
+	run->finding.use = use;
+	run->decided = true;
+	return use && run->finding.reason ? 0 : -ENOMEM;
+}
+
+static const char *path_of(const char *const *env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return "";
+}
+
+static int decide(struct engine *e, const struct request *rq, struct engine_run *run,
+                  const struct place *place)
+{
+	struct keeper_order *o = &run->order;
+	const struct check_request question = {
+		.profile = e->profile,
+		.command = rq->command,
+		.argv = rq->argv,
+		.force = rq->force,
+		.workspace_fd = place->workspace_fd,
+		.workspace = place->workspace,
+		.cwd = place_relative_cwd(place),
+		.env = rq->env,
+		.path = path_of(o->envp),
+	};
+	struct check answer;
+	int r;
+
+	r = check_request(run->arena, &question, &answer, &run->refusal);
+	if (r < 0)
+		return r;
+	if (keep_finding(run, &answer.answer.line) < 0)
+		return no_memory(&run->refusal);
+	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
+		return -EPERM;
+	o->argv = answer.argv;
+	return 0;
+}
+
 static int prepare(struct engine *e, const struct request *rq, struct engine_run *run)
 {
-	const struct engine_settings *s = &e->settings;
+	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	struct keeper_order *o = &run->order;
 	struct error *err = &run->refusal;
 	int r;
 
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
-	*o = (struct keeper_order){
-		.description = rq->description,
-		.merged = rq->output_mode == OUTPUT_MERGED,
-		.follow = rq->follow,
-		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : s->timeout_default_ms,
-		.grace_ms = s->grace_ms,
-		.spool_cap = s->spool_cap,
-		.max_processes = s->max_processes,
-		.kept = view_capture_limits(&s->view),
-	};
-	if (o->timeout_ms > s->timeout_max_ms) {
-		run->timeout_asked_ms = o->timeout_ms;
-		o->timeout_ms = s->timeout_max_ms;
-	}
-	r = resolve_cwd(run->arena, rq, &o->cwd, err);
+	r = choose_place(e, rq, &place, err);
+	if (r == 0)
+		r = choose_limits(e, rq, run);
 	if (r < 0)
 		return r;
-	r = environment_build(run->arena, e->environment, rq->env, o->cwd, &o->envp, err);
-	if (r < 0)
-		return r;
+	o->cwd = copy(run->arena, place.cwd);
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
-	if (!o->command || fill_argv(run->arena, rq, o) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	return 0;
+	o->request = (struct keeper_request){
+		.profile = e->wishes.profile,
+		.agent = e->wishes.agent,
+		.policy_file = e->wishes.policy_file,
+		.command = rq->command,
+		.argv = rq->argv,
+		.env = rq->env,
+		.workspace = copy(run->arena, place.workspace),
+		.cwd = copy(run->arena, place_relative_cwd(&place)),
+		.force = rq->force,
+	};
+	if (!o->cwd || !o->command || !o->request.workspace || !o->request.cwd)
+		return no_memory(err);
+	r = environment_build(run->arena,
+	                      &(struct environment_wish){.base = e->environment,
+	                                                 .pass = e->profile->environment_pass,
+	                                                 .set = e->profile->environment_set,
+	                                                 .extra = rq->env,
+	                                                 .cwd = o->cwd},
+	                      &o->envp, err);
+	return r < 0 ? r : decide(e, rq, run, &place);
 }
 
 static void run_free(struct engine_run *run)
@@ -231,7 +316,6 @@ int engine_start(struct engine *e, const struct request *rq, struct engine_run *
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
 	if (!run || !run->arena)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	run->output_mode = rq->output_mode;
 	if (prepare(e, rq, run) == 0) {
 		input = open_input(rq, &run->refusal);
 		if (input >= 0)
@@ -247,16 +331,30 @@ struct task *engine_run_task(struct engine_run *run)
 	return run->task;
 }
 
+/* A keeper ends its command, then waits for stragglers, kills and drains: all of it bounded. */
+#define KEEPER_PATIENCE_MS 15000
+
+int64_t engine_run_patience_ms(const struct engine_run *run)
+{
+	return run->order.timeout_ms + run->order.grace_ms + KEEPER_PATIENCE_MS;
+}
+
+enum output_mode engine_run_output_mode(const struct engine_run *run)
+{
+	return run->output_mode;
+}
+
 void engine_result(struct engine *e, struct engine_run *run, struct result *ret_result)
 {
 	struct result_facts facts = {
 		.order = &run->order,
 		.output_mode = run->output_mode,
 		.timeout_asked_ms = run->timeout_asked_ms,
+		.finding = run->decided ? &run->finding : NULL,
 		.refusal = run->task ? NULL : &run->refusal,
 		.task = run->task,
 		.store = &e->store,
-		.view = &e->settings.view,
+		.view = &run->view,
 	};
 
 	result_fill(ret_result, &facts);
@@ -266,6 +364,6 @@ void engine_run_done(struct engine *e, struct engine_run *run, bool keep)
 {
 	task_done(run->task, &e->store, keep);
 	if (keep)
-		(void)store_sweep(&e->store, e->settings.state_cap);
+		(void)store_sweep(&e->store, e->wishes.state_cap);
 	run_free(run);
 }

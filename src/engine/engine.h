@@ -1,9 +1,11 @@
 #pragma once
 /*
- * Engine: from a request to a result, by way of a task.
+ * Engine: from a request to a result, by way of a profile, a verdict and a task.
  */
 #include "base/cleanup.h"
 #include "engine/request.h"
+#include "output/view.h"
+#include "profile/profile.h"
 #include "task/store.h"
 #include "task/task.h"
 
@@ -11,11 +13,28 @@ struct error;
 struct launcher;
 struct result;
 
+/* What the person who runs nacre wants otherwise than the profile has it. */
+struct engine_wishes {
+	const char *profile, *agent, *policy_file; /* NULL: the default */
+	const char *workspace;                     /* NULL: the current directory */
+	int64_t grace_ms;                          /* -1: the profile's */
+	uint64_t spool_cap;      /* bytes per stream on disk; UINT64_MAX: the profile's */
+	uint64_t state_cap;      /* bytes of all tasks together */
+	uint64_t max_processes;  /* only ever lowers the profile's; 0: that */
+	struct view_limits view; /* used if view_given */
+	bool view_given, keep_escapes;
+};
+
+extern const struct engine_wishes engine_wishes_default;
+
 struct engine {
-	struct engine_settings settings;
+	struct engine_wishes wishes;
 	struct store store;
 	struct launcher *launcher;      /* NULL: keepers are children of this process */
 	const char *const *environment; /* nacre's own, from which a command's is built */
+	struct profile *profile;        /* of the last request; reused while nothing changed */
+	dev_t profile_device;           /* the workspace that it was loaded for */
+	ino_t profile_inode;
 };
 
 struct engine_run; /* one request under way */
@@ -23,12 +42,16 @@ struct engine_run; /* one request under way */
 void engine_init(struct engine *e, const char *const *environment);
 void engine_done(struct engine *e);
 
-/* Starts the request. A request that cannot be run for reasons of its own (no such directory, a bad
- * variable) is no error: *ret_run is then already at its end, with a result that says why. */
+/* Starts the request. A request that cannot or may not be run (no such directory, a bad variable,
+ * the verdict) is no error: *ret_run is then already at its end, with a result that says why. */
 int engine_start(struct engine *e, const struct request *rq, struct engine_run **ret_run,
                  struct error *err);
 
 struct task *engine_run_task(struct engine_run *run); /* NULL: it never started */
+
+/* Longer than this a keeper needs for nothing; one that has not reported then never will. */
+int64_t engine_run_patience_ms(const struct engine_run *run);
+enum output_mode engine_run_output_mode(const struct engine_run *run);
 
 /* After TASK_ENDED or TASK_LOST, or without a task. */
 void engine_result(struct engine *e, struct engine_run *run, struct result *ret_result);

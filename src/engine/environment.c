@@ -11,8 +11,8 @@
 #define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* A name that ends in '*' stands for all names that begin so. */
-static const char *const passed[] = {"PATH",     "HOME", "USER", "LOGNAME", "LANG",
-                                     "LANGUAGE", "LC_*", "TZ",   "TMPDIR"};
+static const char *const passed[] = {"PATH", "HOME",     "USER", "LOGNAME",
+                                     "LANG", "LANGUAGE", "LC_*", "TZ"};
 
 /* These change what bash or the dynamic loader runs, before the first word of the command does. */
 static const char *const refused[] = {
@@ -76,36 +76,48 @@ static int check(const char *assignment, struct error *err)
 	return 0;
 }
 
-int environment_build(struct arena *arena, const char *const *base, const char *const *extra,
-                      const char *cwd, const char *const **ret_env, struct error *err)
+static size_t count_of(const char *const *list)
 {
-	const char **env;
-	const char *pwd;
-	size_t extra_count = 0, base_count = 0, count = 0;
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+int environment_build(struct arena *arena, const struct environment_wish *wish,
+                      const char *const **ret_env, struct error *err)
+{
+	size_t bases = count_of(wish->base), passes = count_of(wish->pass);
+	size_t sets = count_of(wish->set), extras = count_of(wish->extra), count = 0;
+	const char **env, *pwd;
 	int r;
 
-	while (base[base_count])
-		base_count++;
-	for (; extra && extra[extra_count]; extra_count++)
-		if (extra_count == EXTRA_MAX)
-			return error_set(err, ERROR_LIMIT, E2BIG,
-			                 "environment: more than %d variables", EXTRA_MAX);
-	env = arena_new_array(arena, const char *, base_count + extra_count + 4);
-	pwd = arena_printf(arena, "PWD=%s", cwd);
+	if (extras > EXTRA_MAX)
+		return error_set(err, ERROR_LIMIT, E2BIG, "environment: more than %d variables",
+		                 EXTRA_MAX);
+	env = arena_new_array(arena, const char *, bases + sets + extras + 4);
+	pwd = arena_printf(arena, "PWD=%s", wish->cwd);
 	if (!env || !pwd)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	set(env, &count, DEFAULT_PATH);
 	set(env, &count, "TERM=dumb"); /* there is no terminal */
-	for (size_t i = 0; i < base_count; i++)
-		if (name_in(passed, array_size(passed), base[i],
-		            (size_t)(strchrnul(base[i], '=') - base[i])))
-			set(env, &count, base[i]);
+	for (size_t i = 0; i < bases; i++) {
+		const char *name = wish->base[i];
+		size_t n = (size_t)(strchrnul(name, '=') - name);
+
+		if (name_in(passed, array_size(passed), name, n) ||
+		    name_in(wish->pass, passes, name, n))
+			set(env, &count, name);
+	}
 	set(env, &count, pwd);
-	for (size_t i = 0; i < extra_count; i++) {
-		r = check(extra[i], err);
+	for (size_t i = 0; i < sets; i++)
+		set(env, &count, wish->set[i]);
+	for (size_t i = 0; i < extras; i++) {
+		r = check(wish->extra[i], err);
 		if (r < 0)
 			return r;
-		set(env, &count, extra[i]);
+		set(env, &count, wish->extra[i]);
 	}
 	*ret_env = env;
 	return 0;

@@ -6,7 +6,14 @@
 struct arena;
 struct error;
 
-/* BASE is nacre's own environment, EXTRA the request's (may be NULL), CWD becomes PWD. The array
- * and its strings live in the arena, or are those of the arguments. */
-int environment_build(struct arena *arena, const char *const *base, const char *const *extra,
-                      const char *cwd, const char *const **ret_env, struct error *err);
+struct environment_wish {
+	const char *const *base;  /* nacre's own */
+	const char *const *pass;  /* names and globs that pass beside the usual ones; may be NULL */
+	const char *const *set;   /* NAME=VALUE, by the profile; may be NULL */
+	const char *const *extra; /* NAME=VALUE, by the request; may be NULL */
+	const char *cwd;          /* becomes PWD */
+};
+
+/* The array and its strings live in the arena, or are those of the wish. */
+int environment_build(struct arena *arena, const struct environment_wish *wish,
+                      const char *const **ret_env, struct error *err);

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "output/view.h"
 
 enum output_mode {
 	OUTPUT_SEPARATE, /* both streams, each for itself */
@@ -17,8 +16,8 @@ enum output_mode {
 
 struct request {
 	const char *const *argv; /* executed directly; or NULL and */
-	const char *command;     /* a line for bash */
-	const char *workspace;   /* NULL: the current directory */
+	const char *command;     /* one string: a line for bash, or words, as the profile says */
+	const char *workspace;   /* below a root of the profile, or in the engine's; NULL: that */
 	const char *cwd; /* inside the workspace; relative to it, or absolute; NULL: its root */
 	const char *const *env; /* NAME=VALUE, over the base environment; may be NULL */
 	const char *input;      /* bytes for standard input; NULL: input_fd */
@@ -27,19 +26,10 @@ struct request {
 	const char *description;
 	int64_t timeout_ms; /* 0: the default */
 	enum output_mode output_mode;
-	bool follow; /* TASK_OUTPUT events are wanted */
+	bool output_mode_given; /* else it is the profile's */
+	bool force;             /* override a nudge, never a deny */
+	bool follow;            /* TASK_OUTPUT events are wanted */
 };
-
-/* What a profile decides and a request cannot. */
-struct engine_settings {
-	int64_t timeout_default_ms, timeout_max_ms, grace_ms;
-	uint64_t spool_cap; /* bytes per stream on disk */
-	uint64_t state_cap; /* bytes of all tasks together */
-	uint64_t max_processes;
-	struct view_limits view;
-};
-
-extern const struct engine_settings engine_settings_default;
 
 /* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */
 bool output_mode_shows(enum output_mode mode, int stream);

@@ -43,27 +43,60 @@ static void put_output(struct json_writer *w, const struct result *r)
 	put_text(w, "stderr_file", r->output_kept ? r->output_files[1] : NULL);
 }
 
-/* What really was in force. The list of what was not is as long as it is. */
+static void put_verdict(struct json_writer *w, const struct result *r)
+{
+	put_text(w, "verdict", r->verdict);
+	put_text(w, "reason", r->reason);
+	json_put_key(w, "rule");
+	if (r->rule_id[0]) {
+		json_object_begin(w);
+		put_text(w, "id", r->rule_id);
+		put_text(w, "file", r->rule_file);
+		json_put_key(w, "line");
+		json_put_uint(w, r->rule_line);
+		json_object_end(w);
+	} else {
+		json_put_null(w);
+	}
+	json_put_key(w, "recommended");
+	json_array_begin(w);
+	for (int i = 0; i < r->recommended_count; i++)
+		json_put_string(w, r->recommended[i]);
+	json_array_end(w);
+	json_put_key(w, "left_to_sandbox");
+	json_put_bool(w, r->left_to_sandbox);
+}
+
+static void put_layers(struct json_writer *w, const char *key, uint32_t layers)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+		if (layers & (1U << i))
+			json_put_string(w, sandbox_layer_name((enum sandbox_layer)(1U << i)));
+	json_array_end(w);
+}
+
+/* What really was in force, and what the profile would have had beside it. */
 static void put_sandbox(struct json_writer *w, const struct result *r)
 {
-	static const char *const missing[] = {"namespaces", "landlock", "seccomp"};
+	static const char *const tiers[SANDBOX_TIER_MAX] = {
+		[SANDBOX_TIER_FULL] = "full",
+		[SANDBOX_TIER_LANDLOCK] = "landlock",
+		[SANDBOX_TIER_NONE] = "none",
+	};
+	const struct sandbox_standing *s = &r->report.sandbox;
+	uint32_t bare = SANDBOX_LAYER_NO_NEW_PRIVS |
+	                (r->report.processes_bounded ? SANDBOX_LAYER_PROCESSES : 0);
 
 	json_put_key(w, "sandbox");
 	json_object_begin(w);
-	json_put_key(w, "layers");
-	json_array_begin(w);
-	if (r->ran)
-		json_put_string(w, "no_new_privs");
-	if (r->ran && r->report.processes_bounded)
-		json_put_string(w, "process_limit");
-	json_array_end(w);
-	json_put_key(w, "missing");
-	json_array_begin(w);
-	for (size_t i = 0; i < array_size(missing); i++)
-		json_put_string(w, missing[i]);
-	if (!r->report.processes_bounded)
-		json_put_string(w, "process_limit");
-	json_array_end(w);
+	put_text(w, "tier", r->ran ? tiers[s->tier] : NULL);
+	put_layers(w, "layers", !r->ran ? 0 : s->tier == SANDBOX_TIER_NONE ? bare : s->layers);
+	put_layers(w, "missing",
+	           s->tier == SANDBOX_TIER_NONE ? ((1U << SANDBOX_LAYER_COUNT) - 1) & ~bare
+	                                        : s->missing);
+	put_text(w, "limit_hit", limit_hit_name(r->report.limit_hit));
 	json_object_end(w);
 }
 
@@ -87,8 +120,7 @@ int result_write_json(const struct result *r, struct buffer *into)
 	json_put_int(&w, r->report.duration_ms);
 	put_output(&w, r);
 	put_text(&w, "task_id", r->task_id);
-	put_text(&w, "verdict", NULL); /* no policy decides yet */
-	put_text(&w, "reason", r->reason);
+	put_verdict(&w, r);
 	json_put_key(&w, "killed");
 	json_put_int(&w, r->report.killed);
 	json_put_key(&w, "notices");

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "output/capture.h"
+#include "policy/policy.h"
 #include "process/spawn.h"
 #include "task/task.h"
 
@@ -39,7 +40,10 @@ static void explain_failure(struct result *r, const struct keeper_order *o)
 	const char *name = o->argv[0];
 	int sys = r->report.sys;
 
-	if (r->report.step == CHILD_CWD) {
+	if (r->report.why[0]) {
+		r->exit_code = EXIT_NACRE_FAILED;
+		snprintf(r->reason, sizeof(r->reason), "%s", r->report.why);
+	} else if (r->report.step == CHILD_CWD) {
 		r->exit_code = EXIT_NACRE_FAILED;
 		snprintf(r->reason, sizeof(r->reason), "working directory '%.150s': %s", o->cwd,
 		         strerrordesc_np(sys));
@@ -96,6 +100,12 @@ static void explain_end(struct result *r, const struct keeper_order *o)
 	case KEEPER_END_FAILED:
 		r->ran = false;
 		explain_failure(r, o);
+		break;
+	case KEEPER_END_REFUSED:
+		r->ran = false;
+		r->verdict = policy_verdict_name(POLICY_VERDICT_DENY);
+		r->exit_code = EXIT_REFUSED;
+		snprintf(r->reason, sizeof(r->reason), "%s", r->report.why);
 		break;
 	case KEEPER_END_LOST:
 		r->exit_code = EXIT_NACRE_FAILED;
@@ -170,6 +180,17 @@ static void fill_view(struct result *r, const struct result_facts *f, int stream
 		       (unsigned long long)s->dropped_bytes, stream ? "stderr" : "the output");
 }
 
+static const char *limit_words(enum limit_hit hit)
+{
+	static const char *const words[LIMIT_HIT_MAX] = {
+		[LIMIT_HIT_MEMORY] = "memory",       [LIMIT_HIT_PROCESSES] = "processes",
+		[LIMIT_HIT_FILE_SIZE] = "file size", [LIMIT_HIT_CPU] = "processor time",
+		[LIMIT_HIT_TMP] = "temporary files",
+	};
+
+	return words[hit] ? words[hit] : "something";
+}
+
 static void note_circumstances(struct result *r, const struct result_facts *f)
 {
 	char asked[32], granted[32];
@@ -181,6 +202,13 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		number_format_duration(f->order->timeout_ms, granted);
 		notice(r, "the time limit of %s was lowered to the maximum of %s", asked, granted);
 	}
+	if (r->report.limit_hit != LIMIT_HIT_NONE)
+		notice(r, "the limit on %s was reached", limit_words(r->report.limit_hit));
+	for (const char *path = r->report.planted, *end; *path; path = end + (*end == '\n')) {
+		end = strchrnul(path, '\n');
+		notice(r, "the command made %.*s, which is protected; it was moved away",
+		       (int)(end - path), path);
+	}
 	if (r->report.killed > 0)
 		notice(r, "%d process%s still alive at the end and had to be killed",
 		       r->report.killed, r->report.killed == 1 ? " was" : "es were");
@@ -189,9 +217,29 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		       r->report.survivors == 1 ? "" : "es");
 }
 
+static void fill_verdict(struct result *r, const struct policy_finding *f)
+{
+	r->verdict = policy_verdict_name(f->verdict);
+	snprintf(r->rule_id, sizeof(r->rule_id), "%s", f->rule_id ? f->rule_id : "");
+	snprintf(r->rule_file, sizeof(r->rule_file), "%s", f->place.file ? f->place.file : "");
+	r->rule_line = f->place.line;
+	r->left_to_sandbox = f->left_to_sandbox;
+	for (size_t i = 0; f->use && f->use[i] && i < RESULT_RECOMMENDED_MAX; i++)
+		snprintf(r->recommended[r->recommended_count++], sizeof(r->recommended[0]), "%s",
+		         f->use[i]);
+	if (f->verdict == POLICY_VERDICT_ALLOW)
+		return;
+	r->exit_code = EXIT_REFUSED;
+	snprintf(r->reason, sizeof(r->reason), "%s", f->reason);
+}
+
 void result_fill(struct result *r, const struct result_facts *f)
 {
 	*r = (struct result){.output_mode = f->output_mode, .exit_code = EXIT_NACRE_FAILED};
+	if (f->finding)
+		fill_verdict(r, f->finding);
+	if (f->finding && f->finding->verdict != POLICY_VERDICT_ALLOW)
+		return;
 	if (f->refusal) {
 		snprintf(r->reason, sizeof(r->reason), "%s", f->refusal->text);
 		note_circumstances(r, f);

@@ -13,16 +13,19 @@
 struct buffer;
 struct error;
 struct keeper_order;
+struct policy_finding;
 struct task;
 
 enum {
 	EXIT_TIMED_OUT = 124,
 	EXIT_NACRE_FAILED = 125,
+	EXIT_REFUSED = 126,
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127
 };
 
-#define RESULT_NOTICES_MAX 8
+#define RESULT_NOTICES_MAX     8
+#define RESULT_RECOMMENDED_MAX 16
 
 struct result {
 	bool success; /* it ran, and ended with 0 */
@@ -32,7 +35,14 @@ struct result {
 	bool stopped;
 	bool ran;
 	char task_id[STORE_ID_MAX];
-	char reason[256]; /* why it did not run or has no status of its own; empty: it has */
+	char reason[1024]; /* why it did not run or has no status of its own; empty: it has */
+	/* The policy's answer. */
+	const char *verdict; /* "allow", "ask", "deny", "nudge"; NULL: there was no decision */
+	char rule_id[128], rule_file[256]; /* empty: none */
+	uint32_t rule_line;
+	bool left_to_sandbox;
+	char recommended[RESULT_RECOMMENDED_MAX][64];
+	int recommended_count;
 	enum output_mode output_mode;
 	struct view views[2];                /* stdout (or all, when merged) and stderr */
 	char output_files[2][PATH_MAX + 64]; /* empty: not kept */
@@ -47,7 +57,8 @@ struct result_facts {
 	const struct keeper_order *order;
 	enum output_mode output_mode;
 	int64_t timeout_asked_ms;
-	const struct error *refusal; /* or NULL: there was a task */
+	const struct policy_finding *finding; /* about the line; NULL: there was no decision */
+	const struct error *refusal;          /* or NULL: there was a task */
 	struct task *task;
 	const struct store *store;
 	const struct view_limits *view;

@@ -30,6 +30,7 @@ static int place_setup(void **state)
 	snprintf(p->workspace, sizeof(p->workspace), "%s/work", p->dir);
 	assert_int_equal(mkdir(p->workspace, 0700), 0);
 	engine_init(&p->engine, environment);
+	p->engine.wishes.workspace = p->workspace;
 	*state = p;
 	return 0;
 }
@@ -63,7 +64,7 @@ static void run(struct place *p, const struct request *rq, struct result *ret_re
 
 static struct request line(struct place *p, const char *command)
 {
-	return (struct request){.command = command, .workspace = p->workspace, .input_fd = -1};
+	return (struct request){.command = command, .input_fd = -1};
 }
 
 static void expect_text(const struct result *r, int stream, const char *text)
@@ -257,6 +258,7 @@ static void output_modes_choose_what_is_shown(void **state)
 		scoped(result_donep) struct result r = {0};
 
 		rq.output_mode = cases[i].mode;
+		rq.output_mode_given = true;
 		run(*state, &rq, &r);
 		assert_int_equal(result_shows(&r, 0), cases[i].out);
 		assert_int_equal(result_shows(&r, 1), cases[i].err);

@@ -8,6 +8,14 @@
 
 static const char *const none[] = {NULL};
 
+static int build(struct arena *arena, const char *const *base, const char *const *extra,
+                 const char *cwd, const char *const **ret_env, struct error *err)
+{
+	const struct environment_wish wish = {.base = base, .extra = extra, .cwd = cwd};
+
+	return environment_build(arena, &wish, ret_env, err);
+}
+
 /* The value of the variable, or NULL. It must not be there twice. */
 static const char *value_of(const char *const *env, const char *name)
 {
@@ -37,11 +45,31 @@ static void without_anything_a_path_a_terminal_and_the_directory_are_set(void **
 	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
 	const char *const *env;
 
-	assert_int_equal(environment_build(arena, none, NULL, "/work dir", &env, NULL), 0);
+	assert_int_equal(build(arena, none, NULL, "/work dir", &env, NULL), 0);
 	assert_int_equal(count(env), 3);
 	assert_non_null(strstr(value_of(env, "PATH"), "/usr/bin"));
 	assert_string_equal(value_of(env, "TERM"), "dumb");
 	assert_string_equal(value_of(env, "PWD"), "/work dir");
+}
+
+static void a_profile_lets_more_pass_and_sets_its_own(void **state)
+{
+	static const char *const base[] = {"EDITOR=vi", "MY_A=1", "MY_B=2",
+	                                   "OTHER=3",   "LANG=C", NULL};
+	static const char *const pass[] = {"EDITOR", "MY_*", NULL};
+	static const char *const fixed[] = {"LANG=C.UTF-8", "CI=1", NULL};
+	static const char *const extra[] = {"CI=2", NULL};
+	const struct environment_wish wish = {
+		.base = base, .pass = pass, .set = fixed, .extra = extra, .cwd = "/w"};
+	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
+	const char *const *env;
+
+	assert_int_equal(environment_build(arena, &wish, &env, NULL), 0);
+	assert_string_equal(value_of(env, "EDITOR"), "vi");
+	assert_string_equal(value_of(env, "MY_B"), "2");
+	assert_null(value_of(env, "OTHER"));
+	assert_string_equal(value_of(env, "LANG"), "C.UTF-8");
+	assert_string_equal(value_of(env, "CI"), "2");
 }
 
 static void only_variables_of_the_allow_list_pass(void **state)
@@ -51,9 +79,9 @@ static void only_variables_of_the_allow_list_pass(void **state)
 	                                   "LANG=C.UTF-8",
 	                                   "LC_ALL=C",
 	                                   "TZ=UTC",
-	                                   "TMPDIR=/var/tmp",
 	                                   "USER=x",
 	                                   "LOGNAME=x",
+	                                   "TMPDIR=/var/tmp",
 	                                   "GITHUB_TOKEN=t",
 	                                   "AWS_SECRET_KEY=k",
 	                                   "SSH_AUTH_SOCK=/s",
@@ -77,8 +105,9 @@ static void only_variables_of_the_allow_list_pass(void **state)
 	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
 	const char *const *env;
 
-	assert_int_equal(environment_build(arena, base, NULL, "/w", &env, NULL), 0);
-	for (int i = 0; i < 8; i++) {
+	assert_int_equal(build(arena, base, NULL, "/w", &env, NULL), 0);
+	assert_null(value_of(env, "TMPDIR")); /* a box has its own */
+	for (int i = 0; i < 7; i++) {
 		char name[16] = "";
 
 		memcpy(name, base[i], strcspn(base[i], "="));
@@ -103,7 +132,7 @@ static void a_request_adds_and_replaces(void **state)
 	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
 	const char *const *env;
 
-	assert_int_equal(environment_build(arena, base, extra, "/w", &env, NULL), 0);
+	assert_int_equal(build(arena, base, extra, "/w", &env, NULL), 0);
 	assert_string_equal(value_of(env, "PATH"), "/mine");
 	assert_string_equal(value_of(env, "HOME"), "/home/x");
 	assert_string_equal(value_of(env, "_A1"), "with = and\nlines");
@@ -119,7 +148,7 @@ static void expect_refused(const char *assignment, int code)
 	const char *const *env = NULL;
 	struct error err;
 
-	if (environment_build(arena, none, extra, "/w", &env, &err) != code)
+	if (build(arena, none, extra, "/w", &env, &err) != code)
 		fail_msg("not refused as it should be: %s", assignment);
 	assert_int_equal(err.kind, ERROR_INPUT);
 	assert_null(env);
@@ -145,7 +174,7 @@ static void names_that_only_look_like_those_can_be_set(void **state)
 	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
 	const char *const *env;
 
-	assert_int_equal(environment_build(arena, none, extra, "/w", &env, NULL), 0);
+	assert_int_equal(build(arena, none, extra, "/w", &env, NULL), 0);
 	assert_int_equal(count(env), 3 + 5);
 }
 
@@ -172,11 +201,11 @@ static void the_number_of_variables_is_limited(void **state)
 		extra[i] = names[i];
 	}
 	extra[256] = NULL;
-	assert_int_equal(environment_build(arena, none, extra, "/w", &env, &err), 0);
+	assert_int_equal(build(arena, none, extra, "/w", &env, &err), 0);
 	assert_int_equal(count(env), 3 + 256);
 	extra[256] = names[256];
 	extra[257] = NULL;
-	assert_int_equal(environment_build(arena, none, extra, "/w", &env, &err), -E2BIG);
+	assert_int_equal(build(arena, none, extra, "/w", &env, &err), -E2BIG);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
@@ -185,7 +214,7 @@ static void memory_that_runs_out_is_reported(void **state)
 	scoped(arena_freep) struct arena *arena = arena_new(0);
 	const char *const *env = NULL;
 
-	assert_int_equal(environment_build(arena, none, NULL, "/w", &env, NULL), -ENOMEM);
+	assert_int_equal(build(arena, none, NULL, "/w", &env, NULL), -ENOMEM);
 	assert_null(env);
 }
 
@@ -194,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_anything_a_path_a_terminal_and_the_directory_are_set),
 		cmocka_unit_test(only_variables_of_the_allow_list_pass),
+		cmocka_unit_test(a_profile_lets_more_pass_and_sets_its_own),
 		cmocka_unit_test(a_request_adds_and_replaces),
 		cmocka_unit_test(what_steers_shell_or_loader_cannot_be_set),
 		cmocka_unit_test(names_that_only_look_like_those_can_be_set),

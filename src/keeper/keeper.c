@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -21,6 +22,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
@@ -28,6 +30,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/packet.h"
+#include "keeper/check.h"
 #include "keeper/control.h"
 #include "keeper/order.h"
 #include "keeper/report.h"
@@ -36,7 +40,10 @@
 #include "output/capture.h"
 #include "process/spawn.h"
 #include "process/tree.h"
+#include "profile/profile.h"
 #include "sandbox/pids.h"
+#include "sandbox/plan.h"
+#include "sandbox/protect.h"
 
 #define READ_BYTES        ((size_t)256 << 10)
 #define LINGER_QUIET_MS   50  /* a background job that is still printing may go on this long ... */
@@ -74,7 +81,16 @@ enum event {
 struct keeper {
 	struct keeper_fds fds;
 	struct keeper_order order;
+	const char *const *paths; /* files that the command may be, in the order of trying */
 	struct process *process;
+	struct profile *profile;     /* of the second check */
+	struct sandbox_spec spec;    /* its box, with our limits */
+	struct sandbox_plan *plan;   /* NULL: no box */
+	int init_socket, init_pidfd; /* of an init that stands by; -1: none */
+	int detail;                  /* where, for sandbox_plan_explain() */
+	bool owns_plan;              /* it was made here */
+	bool tmp_full;
+	bool refused; /* the kernel did not let init into its box */
 	struct stream streams[2];
 	enum state state;
 	int64_t deadline, linger_end;
@@ -94,9 +110,159 @@ static void set_deadline(struct keeper *k, int64_t from_now_ms)
 	k->deadline = clock_now_ms() + from_now_ms;
 }
 
+static int streams_open(struct keeper *k, struct error *err)
+{
+	static const char *const names[2] = {"out", "err"};
+	int r;
+
+	for (int i = 0; i < 2; i++) {
+		k->streams[i].name = names[i];
+		k->streams[i].dir_fd = k->fds.task;
+		k->streams[i].spool_cap = k->order.spool_cap;
+		r = stream_open(&k->streams[i], take_fd(&k->process->output[i]), &k->order.kept,
+		                err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A box has limits of its own; only what they leave open is watched here. */
+static void fill_box_limits(struct keeper *k, struct process_command *c)
+{
+	const struct limit_value *limits;
+
+	c->limit_count = sandbox_plan_limits(k->plan, &limits);
+	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
+	k->report.processes_bounded =
+		(sandbox_plan_standing(k->plan)->layers & SANDBOX_LAYER_PROCESSES) != 0;
+}
+
+static void fill_limits(struct keeper *k, struct process_command *c)
+{
+	const struct {
+		int resource;
+		rlim_t value;
+	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, pids_rlimit(k->order.max_processes)}};
+	struct rlimit now;
+
+	for (size_t i = 0; i < array_size(wishes); i++) {
+		if (getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0 ||
+		    wishes[i].value >=
+		            now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
+			continue;
+		c->limits[c->limit_count++] = (struct limit_value){
+			.resource = wishes[i].resource,
+			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
+	}
+	k->report.processes_bounded = wishes[1].value != RLIM_INFINITY;
+}
+
+/* Where no limit of the kernel holds: a line in the number of all tasks from which on ours are
+ * counted. */
+static void watch_crowd(struct keeper *k)
+{
+	uint64_t tasks;
+
+	k->crowd_line = 0;
+	if (!k->report.processes_bounded && k->order.max_processes > 0) {
+		tasks = pids_now();
+		k->crowd_line = tasks > 0 ? tasks + k->order.max_processes : 0;
+	}
+}
+
+/* Where /tmp is not private, temporary files have a directory of their own. */
+static int point_to_tmp(struct keeper *k)
+{
+	const char *tmp = sandbox_plan_tmp(k->plan);
+	const char **envp;
+	size_t n = 0;
+	char *entry;
+
+	if (!tmp)
+		return 0;
+	for (const char *const *e = k->order.envp; *e; e++)
+		n++;
+	envp = calloc(n + 2, sizeof(*envp));
+	if (!envp || asprintf(&entry, "TMPDIR=%s", tmp) < 0) {
+		free(envp);
+		return -ENOMEM;
+	}
+	n = 0;
+	for (const char *const *e = k->order.envp; *e; e++)
+		if (strncmp(*e, "TMPDIR=", 7) != 0)
+			envp[n++] = *e;
+	envp[n] = entry;
+	k->order.envp = envp;
+	return 0;
+}
+
+static int start(struct keeper *k, struct error *err)
+{
+	struct process_command c = {
+		.cwd = k->order.cwd,
+		.paths = k->paths,
+		.argv = k->order.argv,
+		.envp = k->order.envp,
+		.stdin_fd = k->fds.input,
+		.merged = k->order.merged,
+		.sandbox = k->plan,
+	};
+	int r;
+
+	if (k->plan) {
+		if (point_to_tmp(k) < 0)
+			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		c.envp = k->order.envp;
+		fill_box_limits(k, &c);
+		k->report.sandbox = *sandbox_plan_standing(k->plan);
+	} else {
+		fill_limits(k, &c);
+	}
+	watch_crowd(k);
+	r = k->init_socket >= 0 ? process_adopt(&c, take_fd(&k->init_socket),
+	                                        take_fd(&k->init_pidfd), &k->process, err)
+	                        : process_spawn(&c, &k->process, err);
+	if (r < 0)
+		return r;
+	if (!k->plan) /* else a second try may need it */
+		fd_close(take_fd(&k->fds.input));
+	return streams_open(k, err);
+}
+
+/* The kernel refused the namespaces: a spec that can do without them gets the next tier. */
+static int start_weaker(struct keeper *k)
+{
+	struct error err = {0};
+	int r;
+
+	k->refused = false;
+	r = sandbox_plan_weaken(&k->plan, k->report.sys, &err);
+	if (r < 0)
+		return r;
+	k->process = process_free(k->process);
+	for (int i = 0; i < 2; i++)
+		stream_done(&k->streams[i]);
+	r = start(k, &err);
+	if (r < 0)
+		return r;
+	k->report.end = KEEPER_END_EXITED;
+	k->report.step = (enum child_step)0;
+	k->report.sys = 0;
+	k->report.why[0] = '\0';
+	return 0;
+}
+
 static enum state on_failed(struct keeper *k)
 {
+	struct error err = {0};
+
 	k->report.end = KEEPER_END_FAILED;
+	k->refused = k->report.step == CHILD_SANDBOX;
+	if (k->refused) {
+		sandbox_plan_explain(k->plan, k->detail, k->report.sys, &err);
+		snprintf(k->report.why, sizeof(k->report.why), "%s", err.text);
+	}
 	return k->state; /* init reaps the child and says goodbye next */
 }
 
@@ -166,6 +332,8 @@ static enum state take_over(struct keeper *k)
 /* What init could not end is now below us. */
 static enum state on_gone(struct keeper *k)
 {
+	if (k->refused && start_weaker(k) == 0)
+		return RUNNING;
 	return k->report.survivors > 0 ? take_over(k) : drain(k);
 }
 
@@ -262,12 +430,16 @@ static void note_message(struct keeper *k, const struct init_message *m)
 	case INIT_FAILED:
 		k->report.step = m->step;
 		k->report.sys = m->sys;
+		k->detail = m->detail;
 		step(k, EV_FAILED);
 		break;
+	case INIT_READY:
 	case INIT_STARTED:
+		fd_close(take_fd(&k->fds.input));
 		break;
 	case INIT_EXITED:
 		k->report.status = m->status;
+		k->tmp_full = m->tmp_full;
 		step(k, m->leftover ? EV_LEFTOVER : EV_EXITED);
 		break;
 	case INIT_GONE:
@@ -365,6 +537,28 @@ static int pack_captures(struct keeper *k)
 	return lseek(fd, 0, SEEK_SET) < 0 ? -1 : take_fd(&fd);
 }
 
+/* What is told about the box after its end. */
+static void judge_box(struct keeper *k)
+{
+	struct limits_evidence evidence = {
+		.wait_status = k->report.status,
+		.cpu_us = (uint64_t)k->report.cpu_ms * 1000,
+		.tmp_full = k->tmp_full,
+	};
+	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
+	scoped(fd_closep) int into = -1;
+
+	if (!k->plan || k->report.end == KEEPER_END_FAILED)
+		return;
+	if (k->report.end == KEEPER_END_EXITED)
+		k->report.limit_hit = sandbox_plan_judge(k->plan, &evidence);
+	if (k->fds.task >= 0 && (mkdirat(k->fds.task, "planted", 0700) == 0 || errno == EEXIST))
+		into = openat(k->fds.task, "planted", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (sandbox_protect_check(k->plan, into, k->order.task_id, &planted) == 0 && into >= 0)
+		(void)unlinkat(k->fds.task, "planted", AT_REMOVEDIR);
+	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
+}
+
 static void publish(struct keeper *k)
 {
 	scoped(buffer_donep) struct buffer text = {0};
@@ -390,71 +584,71 @@ static void publish(struct keeper *k)
 	}
 }
 
-static int streams_open(struct keeper *k, struct error *err)
+static const char *home_of(const struct keeper_order *o)
 {
-	static const char *const names[2] = {"out", "err"};
-	int r;
-
-	for (int i = 0; i < 2; i++) {
-		k->streams[i].name = names[i];
-		k->streams[i].dir_fd = k->fds.task;
-		k->streams[i].spool_cap = k->order.spool_cap;
-		r = stream_open(&k->streams[i], take_fd(&k->process->output[i]), &k->order.kept,
-		                err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (const char *const *e = o->envp; *e; e++)
+		if (strncmp(*e, "HOME=", 5) == 0)
+			return *e + 5;
+	return NULL;
 }
 
-static void limits_fill(struct keeper *k, struct process_command *c)
+static int make_plan(struct keeper *k, struct error *err)
 {
-	const struct {
-		int resource;
-		rlim_t value;
-	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, pids_rlimit(k->order.max_processes)}};
-	struct rlimit now;
-	uint64_t tasks;
+	struct sandbox_place place = {
+		.workspace = k->order.request.workspace,
+		.home = home_of(&k->order),
+	};
 
-	for (size_t i = 0; i < array_size(wishes); i++) {
-		if (getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0 ||
-		    wishes[i].value >=
-		            now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
-			continue;
-		c->limits[c->limit_count++] = (struct child_limit){
-			.resource = wishes[i].resource,
-			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
+	k->owns_plan = true;
+	return sandbox_plan_new(k->order.sandbox, &place, &k->plan, err);
+}
+
+/* Decides once more, from the raw request, and learns from the profile what the box is like. */
+static int check(struct keeper *k, struct arena *arena, struct error *err)
+{
+	uint64_t *processes = &k->spec.limits.processes;
+	int r;
+
+	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
+	if (r == 0)
+		r = check_again(arena, k->profile, &k->order.request, k->order.argv, k->order.envp,
+		                err);
+	if (r < 0) {
+		k->report.end = KEEPER_END_REFUSED;
+		return r;
 	}
-	k->report.processes_bounded = wishes[1].value != RLIM_INFINITY;
-	if (!k->report.processes_bounded && k->order.max_processes > 0) {
-		tasks = pids_now();
-		k->crowd_line = tasks > 0 ? tasks + k->order.max_processes : 0;
-	}
+	k->spec = k->profile->sandbox;
+	/* The person who runs nacre may want fewer. */
+	if (k->order.max_processes > 0 && (*processes == 0 || k->order.max_processes < *processes))
+		*processes = k->order.max_processes;
+	k->order.max_processes = *processes;
+	if (k->spec.tier != SANDBOX_TIER_NONE)
+		k->order.sandbox = &k->spec;
+	return 0;
 }
 
 static int launch(struct keeper *k, struct arena *arena, struct error *err)
 {
-	struct process_command c = {
-		.cwd = k->order.cwd,
-		.argv = k->order.argv,
-		.envp = k->order.envp,
-		.stdin_fd = k->fds.input,
-		.merged = k->order.merged,
-	};
 	int r;
 
-	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &c.paths);
+	r = check(k, arena, err);
+	if (r < 0)
+		return r;
+	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &k->paths);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	limits_fill(k, &c);
 	k->report.started_ms = clock_wall_ms();
 	k->started_at = clock_now_ms();
 	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms : DEADLINE_NONE;
-	r = process_spawn(&c, &k->process, err);
-	if (r < 0)
-		return r;
-	fd_close(take_fd(&k->fds.input));
-	return streams_open(k, err);
+	if (k->order.sandbox && !k->plan) {
+		r = make_plan(k, err);
+		if (r < 0)
+			return r;
+	}
+	r = start(k, err);
+	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
+		r = start(k, err);
+	return r;
 }
 
 /* The lock on this file says that the keeper lives: it goes with the process, however that ends. */
@@ -472,7 +666,7 @@ static void record_order(struct keeper *k, const char *order, size_t n)
 		(void)fd_write_all(fd, order, n);
 }
 
-static void detach(const struct keeper_fds *fds)
+static void detach(const int *keep_fds, size_t count)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
 	sigset_t none;
@@ -495,7 +689,7 @@ static void detach(const struct keeper_fds *fds)
 	fd_null_standard(); /* a reader of nacre's output must not wait for us */
 	/* Also nothing that nacre inherited: a lock or a pipe of somebody else must not stay alive.
 	 */
-	fd_close_except((const int[]){fds->control, fds->task, fds->input}, 3);
+	fd_close_except(keep_fds, count);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (chdir("/") < 0) /* no file system is kept busy by us; where it is, nothing is lost */
 		return;
@@ -508,35 +702,120 @@ static void say_hello(int control)
 	(void)control_send(control, CONTROL_HELLO, NULL, 0, self);
 }
 
-_Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes)
+/* From the order to the report. */
+static _Noreturn void keep(struct keeper *k, const char *order, size_t order_bytes)
 {
-	struct keeper k = {.fds = *fds, .streams = {{.fd = -1}, {.fd = -1}}};
 	struct arena *arena = arena_new(4 * ORDER_BYTES_MAX);
-	struct error err;
+	struct error err = {0};
 	int r = -ENOMEM;
 
-	detach(fds);
-	if (fds->hello)
-		say_hello(fds->control);
-	k.buffer = malloc(READ_BYTES);
-	if (arena && k.buffer)
-		r = keeper_order_read(order, order_bytes, arena, &k.order, &err);
+	if (k->fds.hello)
+		say_hello(k->fds.control);
+	k->buffer = malloc(READ_BYTES);
+	if (arena && k->buffer)
+		r = keeper_order_read(order, order_bytes, arena, &k->order, &err);
 	if (r == 0) {
-		record_order(&k, order, order_bytes);
-		r = launch(&k, arena, &err);
+		record_order(k, order, order_bytes);
+		r = launch(k, arena, &err);
 	}
 	if (r < 0) {
-		k.report.end = KEEPER_END_FAILED;
-		k.report.step = CHILD_FORK;
-		k.report.sys = -r;
-		if (k.process) /* init already runs, its streams could not be opened */
-			process_take_over(k.process, &k.report.survivors);
+		if (k->report.end != KEEPER_END_REFUSED)
+			k->report.end = KEEPER_END_FAILED;
+		k->report.step = CHILD_FORK;
+		k->report.sys = -r;
+		snprintf(k->report.why, sizeof(k->report.why), "%s", err.text);
+		if (k->process) /* init already runs, its streams could not be opened */
+			process_take_over(k->process, &k->report.survivors);
 	} else {
-		while (k.state != DONE)
-			turn(&k);
+		while (k->state != DONE)
+			turn(k);
 	}
 	for (int i = 0; i < 2; i++)
-		stream_close(&k.streams[i], &k.report.streams[i]);
-	publish(&k);
+		stream_close(&k->streams[i], &k->report.streams[i]);
+	judge_box(k);
+	publish(k);
+	if (k->owns_plan) /* its control group, its temporary files */
+		k->plan = sandbox_plan_free(k->plan);
+	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
+	if (k->process)
+		process_reap(k->process);
 	_exit(0);
+}
+
+static const struct keeper empty = {.fds = {-1, -1, -1, false},
+                                    .streams = {{.fd = -1}, {.fd = -1}},
+                                    .init_socket = -1,
+                                    .init_pidfd = -1,
+                                    .report.sandbox.tier = SANDBOX_TIER_NONE};
+
+_Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes)
+{
+	struct keeper k = empty;
+
+	k.fds = *fds;
+	detach((const int[]){fds->control, fds->task, fds->input}, 3);
+	keep(&k, order, order_bytes);
+}
+
+/* Reads the order that came as a file. */
+static void fetch(const int *fds, size_t count, struct keeper_fds *ret_fds, struct buffer *order)
+{
+	*ret_fds = (struct keeper_fds){.control = fds[KEEPER_FD_CONTROL],
+	                               .task = count > KEEPER_FD_TASK ? fds[KEEPER_FD_TASK] : -1,
+	                               .input = fds[KEEPER_FD_INPUT],
+	                               .hello = true};
+	if (lseek(fds[KEEPER_FD_ORDER], 0, SEEK_SET) < 0 ||
+	    fd_read_all(fds[KEEPER_FD_ORDER], order) < 0)
+		_exit(1);
+	fd_close(fds[KEEPER_FD_ORDER]);
+}
+
+_Noreturn void keeper_launched(const int *fds, size_t count)
+{
+	struct buffer order = {.max = ORDER_BYTES_MAX};
+	struct keeper_fds own;
+
+	fetch(fds, count, &own, &order);
+	keeper_main(&own, order.data, order.len);
+}
+
+/* Whether the init is there; it says so before anybody has an order, as a rule. */
+static bool init_is_ready(struct keeper *k)
+{
+	struct init_message m;
+	int fds[PACKET_FDS_MAX];
+	size_t count;
+	ssize_t n = packet_receive(k->init_socket, &m, sizeof(m), fds, &count, 0);
+
+	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY && count == 1) {
+		k->init_pidfd = fds[0];
+		return true;
+	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return false;
+}
+
+_Noreturn void keeper_wait(const struct keeper_ready *ready)
+{
+	struct buffer order = {.max = ORDER_BYTES_MAX};
+	struct keeper k = empty;
+	int fds[PACKET_FDS_MAX];
+	size_t count;
+	char byte;
+
+	detach((const int[]){ready->orders, ready->init}, 2);
+	k.init_socket = ready->init;
+	if (packet_receive(ready->orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
+	    count < KEEPER_FD_TASK || count > KEEPER_FD_MAX)
+		_exit(0);
+	fd_close(ready->orders);
+	fetch(fds, count, &k.fds, &order);
+	if (init_is_ready(&k)) {
+		k.profile = ready->profile;
+		k.plan = ready->plan;
+	} else {
+		fd_close(take_fd(&k.init_socket)); /* the box is gone: one is made as for anybody */
+	}
+	keep(&k, order.data, order.len);
 }

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct profile;
+struct sandbox_plan;
+
 struct keeper_fds {
 	int control; /* packet socket to the starter; its end does not end the command */
 	int task;    /* the task's directory; -1: there is none, everything stays in memory */
@@ -16,3 +19,24 @@ struct keeper_fds {
 /* Runs in a process of its own, right after the fork. ORDER is a keeper_order as JSON. Takes the
  * descriptors. Does not return. */
 _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes);
+
+/* The descriptors of an order on its way through the launcher; TASK may be missing. */
+enum keeper_fd {
+	KEEPER_FD_ORDER, /* a file with the keeper_order as JSON */
+	KEEPER_FD_CONTROL,
+	KEEPER_FD_INPUT,
+	KEEPER_FD_TASK,
+	KEEPER_FD_MAX,
+};
+
+/* keeper_main() for these. */
+_Noreturn void keeper_launched(const int *fds, size_t count);
+
+/* A keeper that stands by: its box is there before its command is known. */
+struct keeper_ready {
+	int orders; /* a packet with the descriptors above comes here; end of file: none will */
+	int init;   /* packets from and to an init that waits for a plan */
+	struct profile *profile;   /* that the box was made from */
+	struct sandbox_plan *plan; /* that the box was made by */
+};
+_Noreturn void keeper_wait(const struct keeper_ready *ready);

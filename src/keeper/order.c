@@ -31,11 +31,40 @@ static void write_exact(struct json_writer *w, const char *bytes)
 
 static void write_strings(struct json_writer *w, const char *key, const char *const *strings)
 {
+	if (!strings)
+		return;
 	json_put_key(w, key);
 	json_array_begin(w);
 	for (; *strings; strings++)
 		write_exact(w, *strings);
 	json_array_end(w);
+}
+
+/* An order of words asks for what it executes: these are not written twice. */
+static void write_request(struct json_writer *w, const struct keeper_order *o)
+{
+	const struct keeper_request *rq = &o->request;
+	const struct {
+		const char *key, *text;
+	} strings[] = {
+		{"profile", rq->profile},         {"agent", rq->agent},
+		{"policy_file", rq->policy_file}, {"command", rq->command},
+		{"workspace", rq->workspace},     {"cwd", rq->cwd},
+	};
+
+	json_put_key(w, "request");
+	json_object_begin(w);
+	for (size_t i = 0; i < array_size(strings); i++)
+		if (strings[i].text) {
+			json_put_key(w, strings[i].key);
+			write_exact(w, strings[i].text);
+		}
+	if (rq->argv != o->argv)
+		write_strings(w, "argv", rq->argv);
+	write_strings(w, "env", rq->env);
+	json_put_key(w, "force");
+	json_put_bool(w, rq->force);
+	json_object_end(w);
 }
 
 int keeper_order_write(const struct keeper_order *o, struct buffer *into)
@@ -74,6 +103,7 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 	}
 	write_strings(&w, "argv", o->argv);
 	write_strings(&w, "env", o->envp);
+	write_request(&w, o);
 	json_object_end(&w);
 	buffer_putc(into, '\n');
 	return buffer_error(into);
@@ -123,6 +153,45 @@ static int read_strings(json_t *array, struct arena *arena, const char *const **
 	return 0;
 }
 
+/* Absent members stay NULL; ARGV is what the order executes. */
+static int read_request(const json_t *object, struct arena *arena, const char *const *argv,
+                        struct keeper_request *ret)
+{
+	struct keeper_request rq = {.force = json_is_true(json_object_get(object, "force"))};
+	const struct {
+		const char *key;
+		const char **text;
+	} strings[] = {
+		{"profile", &rq.profile},         {"agent", &rq.agent},
+		{"policy_file", &rq.policy_file}, {"command", &rq.command},
+		{"workspace", &rq.workspace},     {"cwd", &rq.cwd},
+	};
+	const struct {
+		const char *key;
+		const char *const **list;
+	} lists[] = {{"argv", &rq.argv}, {"env", &rq.env}};
+
+	for (size_t i = 0; i < array_size(strings); i++) {
+		const json_t *value = json_object_get(object, strings[i].key);
+
+		if (value && !(*strings[i].text = read_exact(value, arena)))
+			return -EINVAL;
+	}
+	for (size_t i = 0; i < array_size(lists); i++) {
+		json_t *value = json_object_get(object, lists[i].key);
+
+		if (value &&
+		    (!json_is_array(value) || read_strings(value, arena, lists[i].list) < 0))
+			return -EINVAL;
+	}
+	if (!rq.command && !rq.argv)
+		rq.argv = argv;
+	if (!rq.workspace || !rq.cwd || !rq.command == !rq.argv || (rq.argv && !rq.argv[0]))
+		return -EINVAL;
+	*ret = rq;
+	return 0;
+}
+
 static const char *copy(struct arena *arena, const char *text)
 {
 	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
@@ -135,7 +204,7 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	const char *id, *command, *description = NULL;
 	json_int_t timeout, grace, cap, processes, head, tail;
 	struct keeper_order o = {0};
-	json_t *argv, *env, *cwd;
+	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
 	int r, merged, follow;
 
@@ -143,11 +212,13 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	if (r < 0)
 		return r;
 	r = json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s:s, s?s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+	                   "{s:s, s:s, s?s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
+	                   "s:o}",
 	                   "task_id", &id, "command", &command, "description", &description, "cwd",
 	                   &cwd, "merged", &merged, "follow", &follow, "timeout_ms", &timeout,
 	                   "grace_ms", &grace, "spool_cap", &cap, "max_processes", &processes,
-	                   "head_bytes", &head, "tail_bytes", &tail, "argv", &argv, "env", &env);
+	                   "head_bytes", &head, "tail_bytes", &tail, "argv", &argv, "env", &env,
+	                   "request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
 	if (timeout < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 || tail < 0 ||
@@ -165,7 +236,8 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	o.max_processes = (uint64_t)processes;
 	o.kept = (struct capture_limits){.head = (size_t)head, .tail = (size_t)tail};
 	if (!o.task_id || !o.command || !o.cwd || read_strings(argv, arena, &o.argv) < 0 ||
-	    read_strings(env, arena, &o.envp) < 0)
+	    read_strings(env, arena, &o.envp) < 0 ||
+	    read_request(request, arena, o.argv, &o.request) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "order: a string is damaged, or memory ran out");
 	*ret_order = o;

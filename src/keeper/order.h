@@ -16,7 +16,22 @@ struct error;
 
 #define ORDER_BYTES_MAX ((size_t)32 << 20) /* far above what execve takes, escapes included */
 
+struct sandbox_spec;
+
+/* What was asked for, as it was asked for: the keeper decides about it once more. */
+struct keeper_request {
+	const char *profile, *agent, *policy_file; /* each may be NULL */
+	const char *command;                       /* one string; or NULL and */
+	const char *const *argv;                   /* words */
+	const char *const *env;                    /* what the request adds; may be NULL */
+	const char *workspace;                     /* absolute */
+	const char *cwd;                           /* relative to the workspace */
+	bool force;
+};
+
 struct keeper_order {
+	struct keeper_request request;
+	const struct sandbox_spec *sandbox; /* never travels: it comes from the second check */
 	const char *task_id;
 	const char *command;     /* as it was asked for; shown to people, never run */
 	const char *description; /* may be NULL */

@@ -11,7 +11,14 @@
 static const char *const end_names[KEEPER_END_MAX] = {
 	[KEEPER_END_EXITED] = "exited",   [KEEPER_END_TIMEOUT] = "timeout",
 	[KEEPER_END_STOPPED] = "stopped", [KEEPER_END_CROWDED] = "crowded",
-	[KEEPER_END_FAILED] = "failed",   [KEEPER_END_LOST] = "lost",
+	[KEEPER_END_FAILED] = "failed",   [KEEPER_END_REFUSED] = "refused",
+	[KEEPER_END_LOST] = "lost",
+};
+
+static const char *const tier_names[SANDBOX_TIER_MAX] = {
+	[SANDBOX_TIER_FULL] = "full",
+	[SANDBOX_TIER_LANDLOCK] = "landlock",
+	[SANDBOX_TIER_NONE] = "none",
 };
 
 static const char *const stream_names[2] = {"out", "err"};
@@ -39,6 +46,18 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	put(&w, "duration_ms", r->duration_ms);
 	put(&w, "cpu_ms", r->cpu_ms);
 	put(&w, "max_rss_kb", r->max_rss_kb);
+	json_put_key(&w, "sandbox");
+	json_object_begin(&w);
+	json_put_key(&w, "tier");
+	json_put_string(&w, tier_names[r->sandbox.tier]);
+	put(&w, "layers", r->sandbox.layers);
+	put(&w, "missing", r->sandbox.missing);
+	json_object_end(&w);
+	put(&w, "limit_hit", r->limit_hit);
+	json_put_key(&w, "planted");
+	json_put_string(&w, r->planted);
+	json_put_key(&w, "why");
+	json_put_string(&w, r->why);
 	for (int i = 0; i < 2; i++) {
 		const struct keeper_stream *s = &r->streams[i];
 
@@ -80,6 +99,36 @@ static int read_stream(json_t *object, struct keeper_stream *ret_stream)
 	return 0;
 }
 
+static int read_sandbox(json_t *object, struct sandbox_standing *ret_standing)
+{
+	json_int_t layers, missing, all = (1 << SANDBOX_LAYER_COUNT) - 1;
+	const char *tier;
+	json_error_t e;
+
+	if (json_unpack_ex(object, &e, JSON_STRICT, "{s:s, s:I, s:I}", "tier", &tier, "layers",
+	                   &layers, "missing", &missing) < 0)
+		return -EINVAL;
+	if (layers < 0 || layers > all || missing < 0 || missing > all)
+		return -EINVAL;
+	for (int i = 0; i < SANDBOX_TIER_MAX; i++)
+		if (strcmp(tier, tier_names[i]) == 0) {
+			*ret_standing = (struct sandbox_standing){.tier = (enum sandbox_tier)i,
+			                                          .layers = (uint32_t)layers,
+			                                          .missing = (uint32_t)missing};
+			return 0;
+		}
+	return -EINVAL;
+}
+
+/* Cut to what fits: these are words for people. */
+static void copy_text(char *into, size_t size, const char *text)
+{
+	size_t n = strnlen(text, size - 1);
+
+	memcpy(into, text, n);
+	into[n] = '\0';
+}
+
 int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_report,
                        struct error *err)
 {
@@ -87,19 +136,22 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	json_int_t started, duration, cpu, rss;
 	struct keeper_report report = {0};
 	json_t *streams[2];
-	const char *end;
+	const char *end, *planted, *why;
+	json_t *sandbox;
 	json_error_t e;
-	int r, step;
+	int r, step, hit;
 
 	r = json_read(bytes, n, REPORT_BYTES_MAX, "report", &root, err);
 	if (r < 0)
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:o}",
+	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, s:s, "
+	                   "s:s, s:o, s:o}",
 	                   "end", &end, "step", &step, "errno", &report.sys, "status",
 	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
 	                   "processes_bounded", &report.processes_bounded, "started_ms", &started,
-	                   "duration_ms", &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "out",
+	                   "duration_ms", &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox",
+	                   &sandbox, "limit_hit", &hit, "planted", &planted, "why", &why, "out",
 	                   &streams[0], "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
@@ -107,11 +159,16 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 		if (strcmp(end, end_names[i]) == 0)
 			report.end = (enum keeper_end)i;
 	if (report.end == KEEPER_END_MAX || report.killed < 0 || report.survivors < 0 ||
-	    report.sys < 0 || duration < 0 || cpu < 0 || rss < 0 || step < 0 || step > CHILD_FORK ||
+	    report.sys < 0 || duration < 0 || cpu < 0 || rss < 0 || step < 0 ||
+	    step >= CHILD_STEP_MAX || hit < 0 || hit >= LIMIT_HIT_MAX ||
+	    read_sandbox(sandbox, &report.sandbox) < 0 ||
 	    read_stream(streams[0], &report.streams[0]) < 0 ||
 	    read_stream(streams[1], &report.streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: a value is out of range");
 	report.step = (enum child_step)step;
+	report.limit_hit = (enum limit_hit)hit;
+	copy_text(report.planted, sizeof(report.planted), planted);
+	copy_text(report.why, sizeof(report.why), why);
 	report.started_ms = started;
 	report.duration_ms = duration;
 	report.cpu_ms = cpu;

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stddef.h>
 #include "process/message.h"
+#include "sandbox/limits.h"
+#include "sandbox/plan.h"
 
 struct buffer;
 struct error;
@@ -16,7 +18,8 @@ enum keeper_end {
 	KEEPER_END_TIMEOUT, /* the time limit */
 	KEEPER_END_STOPPED, /* somebody asked */
 	KEEPER_END_CROWDED, /* it had more processes than it may */
-	KEEPER_END_FAILED,  /* it never ran: step and sys */
+	KEEPER_END_FAILED,  /* it never ran: step and sys, or why */
+	KEEPER_END_REFUSED, /* the second check did not let it run: why */
 	KEEPER_END_LOST,    /* its init was killed, so its own status is unknown */
 	KEEPER_END_MAX,
 };
@@ -31,6 +34,9 @@ struct keeper_stream {
 	int lost_errno;
 };
 
+#define REPORT_PLANTED_MAX 512
+#define REPORT_WHY_MAX     248
+
 struct keeper_report {
 	enum keeper_end end;
 	enum child_step step;
@@ -41,9 +47,14 @@ struct keeper_report {
 	int64_t started_ms;    /* wall clock */
 	int64_t duration_ms, cpu_ms, max_rss_kb;
 	struct keeper_stream streams[2];
+	struct sandbox_standing sandbox; /* tier "none" without a box */
+	enum limit_hit limit_hit;
+	char planted[REPORT_PLANTED_MAX]; /* protected paths that were made, one per line; they were
+	                                     moved away */
+	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
 };
 
-#define REPORT_BYTES_MAX 4096
+#define REPORT_BYTES_MAX 8192
 
 int keeper_report_write(const struct keeper_report *r, struct buffer *into);
 int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_report,

@@ -50,6 +50,12 @@ bool stream_read(struct stream *s, char *buffer, size_t size)
 	return true;
 }
 
+void stream_done(struct stream *s)
+{
+	fd_close(take_fd(&s->fd));
+	s->capture = capture_free(s->capture);
+}
+
 void stream_close(struct stream *s, struct keeper_stream *ret_facts)
 {
 	struct keeper_stream facts = {.lost_errno = s->spool_errno};

@@ -30,5 +30,8 @@ int stream_open(struct stream *s, int fd, const struct capture_limits *kept, str
  * the end of the stream fd becomes -1. */
 bool stream_read(struct stream *s, char *buffer, size_t size);
 
+/* Forgets a stream from which nothing came. */
+void stream_done(struct stream *s);
+
 /* Ends the stream, brings its file into its last form and says what became of it. */
 void stream_close(struct stream *s, struct keeper_stream *ret_facts);

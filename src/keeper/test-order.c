@@ -13,6 +13,7 @@ static const char *const some_env[] = {"PATH=/bin", "EMPTY=", NULL};
 static struct keeper_order some_order(void)
 {
 	return (struct keeper_order){
+		.request = {.argv = some_argv, .workspace = "/w", .cwd = "."},
 		.task_id = "bash-0",
 		.command = "echo",
 		.description = "says something",
@@ -57,6 +58,8 @@ static void expect_comes_back(const struct keeper_order *o)
 	else
 		assert_null(again.description);
 	expect_strings(again.argv, o->argv);
+	if (o->request.argv)
+		expect_strings(again.request.argv, o->request.argv);
 	expect_strings(again.envp, o->envp);
 	assert_string_equal(again.cwd, o->cwd);
 	assert_int_equal(again.merged, o->merged);
@@ -67,6 +70,53 @@ static void expect_comes_back(const struct keeper_order *o)
 	assert_int_equal(again.max_processes, o->max_processes);
 	assert_int_equal(again.kept.head, o->kept.head);
 	assert_int_equal(again.kept.tail, o->kept.tail);
+}
+
+static void the_raw_request_comes_back_as_it_was(void **state)
+{
+	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
+	struct keeper_order o = some_order(), again;
+
+	o.request = (struct keeper_request){.profile = "bash",
+	                                    .agent = "coder",
+	                                    .policy_file = "/etc/p.yaml",
+	                                    .command = "echo \xff; ls",
+	                                    .env = some_env,
+	                                    .workspace = "/w",
+	                                    .cwd = "sub",
+	                                    .force = true};
+	assert_int_equal(keeper_order_write(&o, &text), 0);
+	assert_int_equal(keeper_order_read(text.data, text.len, arena, &again, NULL), 0);
+	assert_string_equal(again.request.profile, "bash");
+	assert_string_equal(again.request.agent, "coder");
+	assert_string_equal(again.request.policy_file, "/etc/p.yaml");
+	assert_string_equal(again.request.command, "echo \xff; ls");
+	assert_null(again.request.argv);
+	expect_strings(again.request.env, some_env);
+	assert_string_equal(again.request.workspace, "/w");
+	assert_string_equal(again.request.cwd, "sub");
+	assert_true(again.request.force);
+}
+
+static void an_order_without_a_request_is_refused(void **state)
+{
+	static const struct keeper_request bad[] = {
+		{.argv = some_argv, .cwd = "."},
+		{.argv = some_argv, .workspace = "/w"},
+		{.argv = some_env, .command = "x", .workspace = "/w", .cwd = "."},
+	};
+
+	for (size_t i = 0; i < array_size(bad); i++) {
+		scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+		scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
+		struct keeper_order o = some_order(), again;
+
+		o.request = bad[i];
+		assert_int_equal(keeper_order_write(&o, &text), 0);
+		assert_int_equal(keeper_order_read(text.data, text.len, arena, &again, NULL),
+		                 -EINVAL);
+	}
 }
 
 static void an_order_comes_back_as_it_was(void **state)
@@ -254,6 +304,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_order_comes_back_as_it_was),
+		cmocka_unit_test(the_raw_request_comes_back_as_it_was),
+		cmocka_unit_test(an_order_without_a_request_is_refused),
 		cmocka_unit_test(an_empty_environment_is_one),
 		cmocka_unit_test(words_of_any_bytes_come_back_exactly),
 		cmocka_unit_test(a_command_for_people_is_repaired),

@@ -1,7 +1,7 @@
 /*
- * One packet per keeper: a flag word that tells which descriptors follow, and as descriptors the
- * order in a memfd, the control socket, the command's input and the task's directory. The launcher
- * answers nothing; a keeper that could not be started shows as a closed control socket.
+ * One packet per keeper: the key of its box as text, and as descriptors the order in a memfd, the
+ * control socket, the command's input and the task's directory. The launcher answers nothing; a
+ * keeper that could not be started shows as a closed control socket.
  */
 #include "task/launcher.h"
 
@@ -15,79 +15,139 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/packet.h"
 #include "keeper/order.h"
 #include "process/clone.h"
+#include "task/shelf.h"
 
-enum { FD_ORDER, FD_CONTROL, FD_INPUT, FD_TASK, FD_MAX };
+#define KEY_MAX     8192
+#define KEY_PARTS   4
+#define SHELVES_MAX 8
+#define IDLE_MS     300000 /* a shelf that nobody asks for is given up */
 
-union ancillary {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(FD_MAX * sizeof(int))];
+struct launching {
+	int socket, signals;
+	struct shelf *shelves[SHELVES_MAX];
+	int shelf_count;
 };
 
-struct packet {
-	int fds[FD_MAX];
-};
-
-static void packet_done(struct packet *p)
+/* The parts of a key are strings one behind the other; a packet without them has no shelf. */
+static bool read_key(const char *text, size_t n, struct shelf_key *ret_key)
 {
-	for (int i = 0; i < FD_MAX; i++)
-		fd_close(p->fds[i]);
+	const char *parts[KEY_PARTS];
+	size_t at = 0;
+
+	for (int i = 0; i < KEY_PARTS; i++) {
+		size_t len = strnlen(text + at, n - at);
+
+		if (at + len == n)
+			return false;
+		parts[i] = text + at;
+		at += len + 1;
+	}
+	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3]};
+	return true;
 }
 
-/* 0: a whole packet; -EPIPE: the server is gone; -EBADMSG: something else. */
-static int packet_receive(int socket, struct packet *p)
+static void drop_shelf(struct launching *l, int i)
 {
-	uint32_t count = 0;
-	struct iovec part = {&count, sizeof(count)};
-	union ancillary a = {0};
-	struct msghdr m = {.msg_iov = &part,
-	                   .msg_iovlen = 1,
-	                   .msg_control = a.bytes,
-	                   .msg_controllen = sizeof(a.bytes)};
-	struct cmsghdr *c;
-	size_t n;
-	ssize_t r;
-
-	do
-		r = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
-	while (r < 0 && errno == EINTR);
-	if (r <= 0)
-		return -EPIPE;
-	c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_type != SCM_RIGHTS)
-		return -EBADMSG;
-	n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(p->fds, CMSG_DATA(c), (n < FD_MAX ? n : FD_MAX) * sizeof(int));
-	if (r != (ssize_t)sizeof(count) || count != n || n < FD_TASK || n > FD_MAX ||
-	    m.msg_flags & MSG_CTRUNC)
-		return -EBADMSG;
-	return 0;
+	shelf_free(l->shelves[i]);
+	l->shelves[i] = l->shelves[--l->shelf_count];
 }
 
-static _Noreturn void become_keeper(const struct packet *p)
+static struct shelf *find_shelf(struct launching *l, const struct shelf_key *key, int64_t now)
 {
-	struct keeper_fds fds = {.control = p->fds[FD_CONTROL],
-	                         .task = p->fds[FD_TASK],
-	                         .input = p->fds[FD_INPUT],
-	                         .hello = true};
-	struct buffer order = {.max = ORDER_BYTES_MAX};
+	int oldest = 0;
 
-	if (lseek(p->fds[FD_ORDER], 0, SEEK_SET) < 0 || fd_read_all(p->fds[FD_ORDER], &order) < 0)
-		_exit(1);
-	keeper_main(&fds, order.data, order.len);
+	for (int i = 0; i < l->shelf_count; i++) {
+		if (shelf_fits(l->shelves[i], key))
+			return l->shelves[i];
+		if (shelf_used_at(l->shelves[i]) < shelf_used_at(l->shelves[oldest]))
+			oldest = i;
+	}
+	if (l->shelf_count == SHELVES_MAX)
+		drop_shelf(l, oldest);
+	l->shelves[l->shelf_count] = shelf_new(key, now);
+	return l->shelves[l->shelf_count] ? l->shelves[l->shelf_count++] : NULL;
+}
+
+static void start_keeper(struct launching *l, const char *key_text, size_t n, const int *fds,
+                         size_t count)
+{
+	int64_t now = clock_now_ms();
+	struct shelf *shelf = NULL;
+	struct shelf_key key;
+	int pidfd = -1;
+	pid_t pid;
+
+	if (read_key(key_text, n, &key))
+		shelf = find_shelf(l, &key, now);
+	if (shelf && shelf_hand_out(shelf, fds, count, now))
+		return;
+	pid = process_clone(&pidfd);
+	if (pid == 0)
+		keeper_launched(fds, count);
+	fd_close(pidfd);
+	if (pid > 0 && shelf)
+		shelf_started(shelf, pid, now);
+}
+
+/* False: the server is gone. */
+static bool take_packet(struct launching *l)
+{
+	int fds[PACKET_FDS_MAX];
+	char key[KEY_MAX];
+	size_t count;
+	ssize_t n = packet_receive(l->socket, key, sizeof(key), fds, &count, MSG_DONTWAIT);
+
+	if (n == -EAGAIN || n == -EBADMSG)
+		return true;
+	if (n > 0 && (count == KEEPER_FD_TASK || count == KEEPER_FD_MAX))
+		start_keeper(l, key, (size_t)n, fds, count);
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return n > 0;
+}
+
+/* Whose keeper has ended gets a new one to stand by. */
+static void reap(struct launching *l)
+{
+	struct signalfd_siginfo info;
+	pid_t pid;
+
+	if (read(l->signals, &info, sizeof(info)) < 0) {
+		/* Signals are merged: the children are asked in any case. */
+	}
+	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+		for (int i = 0; i < l->shelf_count; i++)
+			if (shelf_ended(l->shelves[i], pid))
+				break;
+	for (int i = 0; i < l->shelf_count; i++)
+		shelf_fill(l->shelves[i], clock_now_ms());
+}
+
+static void drop_idle(struct launching *l)
+{
+	int64_t now = clock_now_ms();
+
+	for (int i = l->shelf_count; i-- > 0;)
+		if (now - shelf_used_at(l->shelves[i]) > IDLE_MS)
+			drop_shelf(l, i);
 }
 
 static _Noreturn void launcher_main(int socket)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	int r;
+	struct launching l = {.socket = socket};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
+	sigset_t child;
 
 	(void)prctl(PR_SET_NAME, "nacre-launcher", 0, 0, 0);
 	(void)setsid();
@@ -95,17 +155,26 @@ static _Noreturn void launcher_main(int socket)
 	fd_null_standard(); /* a reader of nacre's output must not wait for us */
 	for (int s = 1; s < 32; s++)
 		if (s != SIGSEGV && s != SIGBUS && s != SIGABRT && s != SIGILL && s != SIGFPE)
-			(void)sigaction(s, &ignore,
-			                NULL); /* SIGCHLD too: keepers are reaped unseen */
+			(void)sigaction(s, &ignore, NULL);
+	(void)sigaction(SIGCHLD, &fallback, NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	l.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
-		scoped(packet_done) struct packet p = {{-1, -1, -1, -1}};
-		scoped(fd_closep) int pidfd = -1;
+		struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
+		                        {.fd = l.signals, .events = POLLIN}};
 
-		r = packet_receive(socket, &p);
-		if (r == -EPIPE)
-			_exit(0);
-		if (r == 0 && process_clone(&pidfd) == 0)
-			become_keeper(&p);
+		if (poll(fds, 2, l.shelf_count > 0 ? IDLE_MS / 4 : -1) < 0)
+			continue;
+		/* Requests first: somebody waits for them. */
+		if (fds[0].revents) {
+			if (!take_packet(&l))
+				_exit(0);
+		} else if (fds[1].revents) {
+			reap(&l);
+		}
+		drop_idle(&l);
 	}
 }
 
@@ -138,43 +207,50 @@ void launcher_done(struct launcher *l)
 	fd_close(take_fd(&l->pidfd));
 }
 
-static int send_packet(struct launcher *l, const int *fds, uint32_t count)
+/* NULL parts are empty ones. */
+static int put_key(struct buffer *key, const struct keeper_request *rq)
 {
-	struct iovec part = {&count, sizeof(count)};
-	union ancillary a = {0};
-	struct msghdr m = {.msg_iov = &part,
-	                   .msg_iovlen = 1,
-	                   .msg_control = a.bytes,
-	                   .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+	const char *const parts[KEY_PARTS] = {rq->profile, rq->agent, rq->policy_file,
+	                                      rq->workspace};
 
-	a.header.cmsg_level = SOL_SOCKET;
-	a.header.cmsg_type = SCM_RIGHTS;
-	a.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-	memcpy(CMSG_DATA(&a.header), fds, count * sizeof(int));
-	return sendmsg(l->socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	for (int i = 0; i < KEY_PARTS; i++) {
+		buffer_puts(key, parts[i] ? parts[i] : "");
+		buffer_putc(key, '\0');
+	}
+	if (buffer_error(key) == 0)
+		return 0;
+	/* Longer than a packet: there is no box for it, only a keeper. */
+	buffer_done(key);
+	*key = (struct buffer){.max = KEY_MAX};
+	buffer_putc(key, '\0');
+	return buffer_error(key);
 }
 
-int launcher_spawn(struct launcher *l, const struct keeper_fds *fds, const char *order,
-                   size_t order_bytes, struct error *err)
+int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
+                   const struct keeper_request *request, const char *order, size_t order_bytes,
+                   struct error *err)
 {
 	scoped(fd_closep) int memory = memfd_create("nacre-order", MFD_CLOEXEC);
-	const int wire[FD_MAX] = {[FD_ORDER] = memory,
-	                          [FD_CONTROL] = fds->control,
-	                          [FD_INPUT] = fds->input,
-	                          [FD_TASK] = fds->task};
-	uint32_t count = fds->task >= 0 ? FD_MAX : FD_TASK;
+	scoped(buffer_donep) struct buffer key = {.max = KEY_MAX};
+	const int wire[KEEPER_FD_MAX] = {[KEEPER_FD_ORDER] = memory,
+	                                 [KEEPER_FD_CONTROL] = fds->control,
+	                                 [KEEPER_FD_INPUT] = fds->input,
+	                                 [KEEPER_FD_TASK] = fds->task};
+	size_t count = fds->task >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASK;
 	int r;
 
 	if (memory < 0 || fd_write_all(memory, order, order_bytes) < 0)
 		return error_sys(err, errno, "memory for an order");
-	r = send_packet(l, wire, count);
+	if (put_key(&key, request) < 0)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	r = packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, 0);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		/* Forking from here may be slow by now, but it is once. */
 		launcher_done(l);
 		r = launcher_start(l, err);
 		if (r < 0)
 			return r;
-		r = send_packet(l, wire, count);
+		r = packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, 0);
 	}
 	return r < 0 ? error_sys(err, -r, "the launcher does not answer") : 0;
 }

@@ -64,7 +64,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	theirs = sockets[1];
 	fds = (struct keeper_fds){.control = theirs, .task = t->dir_fd, .input = input_fd};
 	if (launcher) {
-		r = launcher_spawn(launcher, &fds, text.data, text.len, err);
+		r = launcher_spawn(launcher, &fds, &order->request, text.data, text.len, err);
 	} else {
 		t->keeper = process_clone(&t->keeper_fd);
 		if (t->keeper == 0)

@@ -15,6 +15,7 @@
 /* A store of its own; every test runs with keepers as children and through a launcher. */
 struct place {
 	char dir[64];
+	char policy[80]; /* a profile without a box: what is tried here is the keeper's own work */
 	struct store store;
 	struct launcher launcher;
 };
@@ -24,6 +25,8 @@ static int place_setup(void **state)
 	struct place *p = calloc(1, sizeof(*p));
 
 	test_directory_make(p->dir);
+	snprintf(p->policy, sizeof(p->policy), "%s/bare.yaml", p->dir);
+	test_file_write(p->policy, "profile: bare\ninherits: bash\nsandbox: {mode: none}\n");
 	setenv("NACRE_STATE_DIR", p->dir, 1);
 	store_open(&p->store);
 	assert_int_equal(launcher_start(&p->launcher, NULL), 0);
@@ -56,10 +59,18 @@ static struct keeper_order order_of(const char *const *argv)
 	                             .kept = {.head = 1000, .tail = 1000}};
 }
 
+static void fill_request(struct place *p, struct keeper_order *o)
+{
+	o->request = (struct keeper_request){
+		.policy_file = p->policy, .argv = o->argv, .workspace = "/", .cwd = "."};
+}
+
 static struct task *start_order(struct place *p, bool launched, struct keeper_order *o)
 {
 	scoped(fd_closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct task *t = NULL;
+
+	fill_request(p, o);
 
 	assert_int_equal(task_start(&p->store, launched ? &p->launcher : NULL, o, null, &t, NULL),
 	                 0);
@@ -257,6 +268,7 @@ static void without_a_store_all_stays_in_memory(void **state)
 		scoped(fd_closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		struct task *t = NULL;
 
+		fill_request(p, &o);
 		assert_int_equal(
 			task_start(&none, launched ? &p->launcher : NULL, &o, null, &t, NULL), 0);
 		expect_end(t, TASK_ENDED);

@@ -135,6 +135,7 @@ class NacreTest(unittest.TestCase):
     """Each test has a directory of its own with the state and a workspace, and leaves no process."""
 
     maxDiff = 2000
+    BOXED = False  # what most tests look at is told better by processes that everybody can see
 
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nacre-test-"))
@@ -145,9 +146,13 @@ class NacreTest(unittest.TestCase):
         self.tmp = self.dir / "tmp"
         self.work.mkdir()
         self.tmp.mkdir()
+        self.config = self.dir / "config"
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                     "HOME": str(self.dir), "LANG": "C.UTF-8", "TMPDIR": str(self.tmp),
-                    "NACRE_STATE_DIR": str(self.state)}
+                    "NACRE_STATE_DIR": str(self.state), "XDG_CONFIG_HOME": str(self.config)}
+        if not self.BOXED:
+            self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: none}\n"
+                                           "environment: {pass: ['@inherited', TMPDIR]}\n")
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             # Keeper and init have no standard error: what a sanitizer finds there goes to a file.
             given = os.environ.get(name)
@@ -162,6 +167,13 @@ class NacreTest(unittest.TestCase):
         signal.signal(signal.SIGALRM, self.give_up)
         signal.alarm(2 * DEADLINE)
         self.addCleanup(signal.alarm, 0)
+
+    def write_config(self, name, text):
+        """A file of the user's layer, above what is built in."""
+        path = self.config / "nacre" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
 
     def give_up(self, _number, _frame):
         raise AssertionError(f"no end after {2 * DEADLINE} s")

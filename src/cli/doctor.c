@@ -1,0 +1,341 @@
+/*
+ * nacre doctor: what a box can be made of here, what each profile would get, and what to change.
+ * Tries namespaces and mounts in children, changes nothing, and uses no network.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "engine/result.h"
+#include "json/write.h"
+#include "profile/profile.h"
+#include "sandbox/layers.h"
+#include "sandbox/probe.h"
+
+#define PROFILES_MAX    64
+#define EXIT_IS_LACKING 1
+
+static const char usage[] =
+	"usage: nacre doctor [--json]\n"
+	"\n"
+	"Shows what the sandbox can be made of on this machine, what each profile would get, and\n"
+	"what to change to get more. The exit code is 1 if a profile could not run here.\n"
+	"\n"
+	"  --json    one JSON object instead of text for people\n"
+	"  --help    this text\n";
+
+struct patient { /* one profile */
+	const char *name;
+	int r; /* negative: it cannot be loaded, and why */
+	char why[248];
+	struct sandbox_standing standing;
+	uint32_t lacking; /* required, and missing: nothing would run */
+};
+
+struct doctor {
+	struct sandbox_survey survey;
+	struct patient patients[PROFILES_MAX];
+	size_t count;
+	uint32_t missing; /* in any profile */
+};
+
+static void examine(struct doctor *d, const char *name)
+{
+	scoped(profile_freep) struct profile *profile = NULL;
+	struct patient *p = &d->patients[d->count++];
+	struct profile_request request;
+	struct error err = {0};
+	char buffer[4096];
+
+	profile_request_init(&request, buffer, sizeof(buffer));
+	request.name = name;
+	*p = (struct patient){.name = name};
+	p->r = profile_load(&request, &profile, &err);
+	if (p->r < 0) {
+		memcpy(p->why, err.text, sizeof(p->why));
+		return;
+	}
+	sandbox_survey_stand(&d->survey, &profile->sandbox, &p->standing);
+	p->lacking = p->standing.missing & profile->sandbox.require;
+	d->missing |= p->standing.missing;
+}
+
+static bool is_lacking(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (d->patients[i].r < 0 || d->patients[i].lacking)
+			return true;
+	return false;
+}
+
+/* JSON. */
+
+static void put_layers(struct json_writer *w, const char *key, uint32_t bits)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+		if (bits & (1U << i))
+			json_put_string(w, sandbox_layer_name((enum sandbox_layer)(1 << i)));
+	json_array_end(w);
+}
+
+static void put_pair(struct json_writer *w, const char *key, const char *value)
+{
+	json_put_key(w, key);
+	json_put_string(w, value);
+}
+
+static void put_flag(struct json_writer *w, const char *key, bool value)
+{
+	json_put_key(w, key);
+	json_put_bool(w, value);
+}
+
+static void put_trials(struct json_writer *w, const struct sandbox_survey *s)
+{
+	json_put_key(w, "trials");
+	json_object_begin(w);
+	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++) {
+		const struct sandbox_trial *t = &s->trials[k];
+
+		json_put_key(w, sandbox_trial_name(k));
+		if (!t->tried) {
+			json_put_null(w);
+			continue;
+		}
+		json_object_begin(w);
+		put_flag(w, "works", t->sys == 0);
+		if (t->sys)
+			put_pair(w, "error", strerrorname_np(t->sys));
+		if (t->remedy)
+			put_pair(w, "remedy", t->remedy);
+		json_object_end(w);
+	}
+	json_object_end(w);
+}
+
+static const char *cgroup_name(enum cgroup_kind kind)
+{
+	static const char *const names[CGROUP_KIND_MAX] = {
+		[CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_V2] = "v2"};
+
+	return names[kind];
+}
+
+static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
+{
+	json_put_key(w, "kernel");
+	json_object_begin(w);
+	put_pair(w, "release", s->kernel.release);
+	put_pair(w, "machine", s->kernel.machine);
+	json_object_end(w);
+	put_flag(w, "root", s->root);
+	put_flag(w, "container", s->container);
+	json_put_key(w, "landlock_abi");
+	json_put_int(w, s->probe.landlock_abi);
+	put_flag(w, "seccomp", s->probe.seccomp);
+	put_trials(w, s);
+	json_put_key(w, "cgroup");
+	json_object_begin(w);
+	put_pair(w, "kind", cgroup_name(s->cgroup.kind));
+	put_flag(w, "memory", *s->cgroup.path[CGROUP_MEMORY]);
+	put_flag(w, "processes", *s->cgroup.path[CGROUP_PIDS]);
+	json_object_end(w);
+	put_pair(w, "tier", sandbox_tier_name(sandbox_survey_tier(s)));
+}
+
+static void put_patient(struct json_writer *w, const struct patient *p)
+{
+	json_object_begin(w);
+	put_pair(w, "profile", p->name);
+	put_flag(w, "runs", p->r == 0 && !p->lacking);
+	if (p->r < 0) {
+		put_pair(w, "error", p->why);
+	} else {
+		put_pair(w, "tier", sandbox_tier_name(p->standing.tier));
+		put_layers(w, "layers", p->standing.layers);
+		put_layers(w, "missing", p->standing.missing);
+		put_layers(w, "required_missing", p->lacking);
+	}
+	json_object_end(w);
+}
+
+static void write_json(const struct doctor *d, struct buffer *out)
+{
+	struct json_writer w = {.out = out};
+
+	json_object_begin(&w);
+	put_machine(&w, &d->survey);
+	json_put_key(&w, "profiles");
+	json_array_begin(&w);
+	for (size_t i = 0; i < d->count; i++)
+		put_patient(&w, &d->patients[i]);
+	json_array_end(&w);
+	json_put_key(&w, "remedies");
+	json_object_begin(&w);
+	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+		if (d->missing & (1U << i))
+			put_pair(&w, sandbox_layer_name((enum sandbox_layer)(1 << i)),
+			         sandbox_layer_remedy((enum sandbox_layer)(1 << i)));
+	json_object_end(&w);
+	json_object_end(&w);
+	buffer_putc(out, '\n');
+}
+
+/* Text for people. */
+
+static void print_trial(const struct sandbox_trial *t, const char *title, struct buffer *out)
+{
+	buffer_printf(out, "%-20s", title);
+	if (!t->tried)
+		buffer_puts(out, "not needed: only root's boxes use them\n");
+	else if (t->sys == 0)
+		buffer_puts(out, "yes\n");
+	else
+		buffer_printf(out, "no (%s)\n", strerrordesc_np(t->sys));
+}
+
+static void print_landlock(const struct sandbox_survey *s, struct buffer *out)
+{
+	buffer_printf(out, "%-20s", "Landlock");
+	if (s->probe.landlock_abi > 0)
+		buffer_printf(out, "yes, ABI %d\n", s->probe.landlock_abi);
+	else if (s->landlock_sys == EOPNOTSUPP)
+		buffer_puts(out, "no: the kernel has it, but was started without (lsm=)\n");
+	else
+		buffer_puts(out, "no: the kernel has none (Linux 5.13 brought it)\n");
+}
+
+static void print_cgroup(const struct cgroup_place *c, struct buffer *out)
+{
+	buffer_printf(out, "%-20s", "control groups");
+	if (c->kind == CGROUP_NONE)
+		buffer_puts(out, "none that nacre may divide: memory is bounded per process\n");
+	else
+		buffer_printf(out, "version %d: %s%s%s\n", c->kind == CGROUP_V1 ? 1 : 2,
+		              *c->path[CGROUP_MEMORY] ? "memory" : "",
+		              *c->path[CGROUP_MEMORY] && *c->path[CGROUP_PIDS] ? ", " : "",
+		              *c->path[CGROUP_PIDS] ? "processes" : "");
+}
+
+static void print_machine(const struct sandbox_survey *s, struct buffer *out)
+{
+	static const char *const titles[SANDBOX_TRIAL_MAX] = {
+		[SANDBOX_TRIAL_USER] = "user namespaces",
+		[SANDBOX_TRIAL_MOUNTS] = "a tree of its own",
+		[SANDBOX_TRIAL_PROC] = "a /proc of its own",
+		[SANDBOX_TRIAL_NETWORK] = "network namespaces",
+		[SANDBOX_TRIAL_IDMAP] = "idmapped mounts",
+		[SANDBOX_TRIAL_CLONE3] = "clone3",
+	};
+
+	buffer_printf(out, "%-20s%s %s, %s\n", "kernel", s->kernel.sysname, s->kernel.release,
+	              s->kernel.machine);
+	buffer_printf(out, "%-20s%s%s\n", "running as", s->root ? "root" : "an ordinary user",
+	              s->container ? ", in a container" : "");
+	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++)
+		print_trial(&s->trials[k], titles[k], out);
+	print_landlock(s, out);
+	buffer_printf(out, "%-20s%s\n", "seccomp", s->probe.seccomp ? "yes" : "no");
+	print_cgroup(&s->cgroup, out);
+	buffer_printf(out, "%-20s%s\n", "best tier", sandbox_tier_name(sandbox_survey_tier(s)));
+}
+
+static void print_patient(const struct patient *p, struct buffer *out)
+{
+	buffer_printf(out, "\nprofile %s: ", p->name);
+	if (p->r < 0) {
+		buffer_puts(out, "cannot be used: ");
+		cli_put_clean(p->why, out);
+		buffer_putc(out, '\n');
+		return;
+	}
+	buffer_printf(out, "tier %s\n  in force: ", sandbox_tier_name(p->standing.tier));
+	sandbox_layers_print(p->standing.layers, out);
+	if (p->standing.missing) {
+		buffer_puts(out, "\n  missing:  ");
+		sandbox_layers_print(p->standing.missing, out);
+	}
+	if (p->lacking) {
+		buffer_puts(out, "\n  nothing runs, since the profile requires: ");
+		sandbox_layers_print(p->lacking, out);
+	}
+	buffer_putc(out, '\n');
+}
+
+static void print_advice(const struct doctor *d, struct buffer *out)
+{
+	const char *said = NULL;
+
+	if (d->missing)
+		buffer_puts(out, "\nTo get what is missing:\n");
+	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+		if (d->missing & (1U << i))
+			buffer_printf(out, "  %-13s %s\n",
+			              sandbox_layer_name((enum sandbox_layer)(1 << i)),
+			              sandbox_layer_remedy((enum sandbox_layer)(1 << i)));
+	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++) {
+		const char *remedy = d->survey.trials[k].remedy;
+
+		if (!remedy || remedy == said) /* one knob stops several things */
+			continue;
+		buffer_printf(out, "%s  %s\n", said ? "" : "\nHere:\n", remedy);
+		said = remedy;
+	}
+}
+
+static void write_text(const struct doctor *d, struct buffer *out)
+{
+	print_machine(&d->survey, out);
+	for (size_t i = 0; i < d->count; i++)
+		print_patient(&d->patients[i], out);
+	print_advice(d, out);
+}
+
+static int read_arguments(int argc, char **argv, bool *json, bool *help)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+		if (c == 'j')
+			*json = true;
+		else if (c == 'h')
+			*help = true;
+		else
+			return -EINVAL;
+	}
+	return optind < argc ? -EINVAL : 0;
+}
+
+int cli_doctor(int argc, char **argv)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	struct doctor d = {0};
+	bool json = false, help = false;
+
+	if (read_arguments(argc, argv, &json, &help) < 0) {
+		fputs(usage, stderr);
+		return EXIT_NACRE_FAILED;
+	}
+	if (help)
+		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	sandbox_survey_read(".", &d.survey);
+	for (size_t i = 0; i < profile_builtin_count && d.count < PROFILES_MAX; i++)
+		if (!profile_builtins[i].agent)
+			examine(&d, profile_builtins[i].name);
+	if (json)
+		write_json(&d, &out);
+	else
+		write_text(&d, &out);
+	if (buffer_error(&out) || fwrite(buffer_str(&out), 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0)
+		return EXIT_NACRE_FAILED;
+	return is_lacking(&d) ? EXIT_IS_LACKING : 0;
+}

@@ -1,0 +1,415 @@
+/*
+ * nacre explain: what would be decided about a command, and by which rule. Runs nothing.
+ *
+ * The decision is the same that is made when the command is run: check_request().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "cli/explain-answer.h"
+#include "engine/result.h"
+#include "json/read.h"
+#include "json/write.h"
+#include "keeper/check.h"
+#include "profile/profile.h"
+#include "shell/facts.h"
+
+#define LINE_BYTES_MAX ((size_t)1 << 20)
+#define PROFILES_MAX   32
+#define DEFAULT_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static const char usage[] =
+	"usage: nacre explain [OPTIONS] (-c LINE | -- ARGV...)\n"
+	"       nacre explain [OPTIONS] --batch\n"
+	"\n"
+	"Tells what would be decided about a command, and why, without running it.\n"
+	"\n"
+	"  -c LINE          the line to decide about; or the words of a command behind --\n"
+	"  --profile P      the profile that decides (default: bash)\n"
+	"  --agent A        an agent, which is a profile of its own\n"
+	"  --policy FILE    a file of rules above all others\n"
+	"  --workspace DIR  the directory to work in (default: the current one)\n"
+	"  --cwd DIR        working directory inside the workspace\n"
+	"  --env NAME=VALUE a variable that the request sets; repeatable\n"
+	"  --force          override what may be overridden\n"
+	"  --json           one JSON object instead of text for people\n"
+	"  --batch          one JSON request per line in, one JSON answer per line out\n"
+	"  --help           this text\n"
+	"\n"
+	"The exit code is 0 whatever the verdict, and 125 if there is none.\n";
+
+struct arguments {
+	const char *line, *profile, *agent, *policy, *workspace, *cwd;
+	const char *const *argv;
+	const char **env;
+	size_t env_count;
+	bool json, batch, help, force;
+};
+
+struct loaded {
+	char *name, *agent;
+	struct profile *profile;
+};
+
+struct explain {
+	const struct arguments *arguments;
+	struct arena *arena;
+	struct loaded loaded[PROFILES_MAX];
+	size_t count;
+};
+
+struct place { /* of a workspace */
+	int fd;
+	char path[PATH_MAX];
+};
+
+static int open_place(const char *dir, struct place *ret, struct error *err)
+{
+	if (!realpath(dir ? dir : ".", ret->path))
+		return error_sys(err, errno, "workspace '%s'", dir ? dir : ".");
+	ret->fd = open(ret->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (ret->fd < 0)
+		return error_sys(err, errno, "workspace '%s'", ret->path);
+	return 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Profiles are loaded once; the project's file is that of the first workspace. */
+static int get_profile(struct explain *x, const char *name, const char *agent, int workspace_fd,
+                       const struct profile **ret, struct error *err)
+{
+	struct profile_request rq;
+	struct loaded *l;
+	char buffer[PATH_MAX];
+	int r;
+
+	for (size_t i = 0; i < x->count; i++) {
+		if (same(x->loaded[i].name, name) && same(x->loaded[i].agent, agent)) {
+			*ret = x->loaded[i].profile;
+			return 0;
+		}
+	}
+	if (x->count == PROFILES_MAX)
+		return error_set(err, ERROR_LIMIT, E2BIG, "too many profiles in one batch");
+	profile_request_init(&rq, buffer, sizeof(buffer));
+	rq.name = name;
+	rq.agent = agent;
+	rq.policy_file = x->arguments->policy;
+	rq.workspace_fd = workspace_fd;
+	l = &x->loaded[x->count];
+	r = profile_load(&rq, &l->profile, err);
+	if (r < 0)
+		return r;
+	l->name = name ? strdup(name) : NULL;
+	l->agent = agent ? strdup(agent) : NULL;
+	x->count++;
+	*ret = l->profile;
+	return 0;
+}
+
+static void done(struct explain *x)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		free(x->loaded[i].name);
+		free(x->loaded[i].agent);
+		profile_free(x->loaded[i].profile);
+	}
+}
+
+static const char *path_for(const char *const *env)
+{
+	const char *path = getenv("PATH");
+
+	for (; env && *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return path && *path ? path : DEFAULT_PATH;
+}
+
+static int decide(struct explain *x, struct check_request *rq, const char *workspace,
+                  const char *profile, const char *agent, struct check *ret, struct error *err)
+{
+	struct place place = {.fd = -1};
+	int r = open_place(workspace, &place, err);
+
+	if (r == 0)
+		r = get_profile(x, profile, agent, place.fd, &rq->profile, err);
+	if (r == 0) {
+		rq->workspace_fd = place.fd;
+		rq->workspace = place.path;
+		rq->path = path_for(rq->env);
+		if (!rq->cwd)
+			rq->cwd = ".";
+		r = check_request(x->arena, rq, ret, err);
+	}
+	fd_close(place.fd);
+	return r;
+}
+
+/* Batch */
+
+static int read_strings(struct explain *x, json_t *array, const char *first,
+                        const char *const **ret, struct error *err)
+{
+	size_t n = json_array_size(array), used = 0;
+	const char **list = arena_new_array(x->arena, const char *, n + 2);
+
+	if (!list)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	if (first)
+		list[used++] = first;
+	for (size_t i = 0; i < n; i++) {
+		json_t *item = json_array_get(array, i);
+
+		if (!json_is_string(item))
+			return error_set(err, ERROR_INPUT, EINVAL, "a list of strings is wanted");
+		list[used++] = json_string_value(item);
+	}
+	*ret = list;
+	return 0;
+}
+
+static int read_env(struct explain *x, json_t *object, const char *const **ret, struct error *err)
+{
+	const char **list = arena_new_array(x->arena, const char *, json_object_size(object) + 1);
+	const char *key;
+	json_t *value;
+	size_t n = 0;
+
+	if (!list)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	json_object_foreach (object, key, value) {
+		if (!json_is_string(value))
+			return error_set(err, ERROR_INPUT, EINVAL, "env wants strings");
+		list[n++] = arena_printf(x->arena, "%s=%s", key, json_string_value(value));
+	}
+	*ret = list;
+	return 0;
+}
+
+static const char *text_of(json_t *request, const char *key, const char *otherwise)
+{
+	json_t *value = json_object_get(request, key);
+
+	return json_is_string(value) ? json_string_value(value) : otherwise;
+}
+
+/* A profile whose tool takes a program and its arguments gets them apart. */
+static bool takes_args(const char *profile, json_t *request)
+{
+	return json_is_array(json_object_get(request, "args")) ||
+	       (profile && strcmp(profile, "verify") == 0 && !json_object_get(request, "argv"));
+}
+
+static int answer_request(struct explain *x, json_t *request, struct check *ret, struct error *err)
+{
+	const struct arguments *a = x->arguments;
+	struct check_request rq = {.force = a->force, .cwd = a->cwd, .env = a->env};
+	const char *profile = text_of(request, "profile", a->profile);
+	const char *agent = text_of(request, "agent", a->agent);
+	int r = 0;
+
+	if (!json_is_object(request))
+		return error_set(err, ERROR_INPUT, EINVAL, "a JSON object is wanted");
+	if (json_object_get(request, "force"))
+		rq.force = json_is_true(json_object_get(request, "force"));
+	rq.command = text_of(request, "command", NULL);
+	rq.cwd = text_of(request, "cwd", rq.cwd);
+	if (json_object_get(request, "env"))
+		r = read_env(x, json_object_get(request, "env"), &rq.env, err);
+	if (r == 0 && json_object_get(request, "argv")) {
+		rq.command = NULL;
+		r = read_strings(x, json_object_get(request, "argv"), NULL, &rq.argv, err);
+	} else if (r == 0 && rq.command && takes_args(profile, request)) {
+		r = read_strings(x, json_object_get(request, "args"), rq.command, &rq.argv, err);
+		rq.command = NULL;
+	}
+	if (r == 0 && !rq.command && (!rq.argv || !rq.argv[0]))
+		r = error_set(err, ERROR_INPUT, EINVAL, "command or argv is wanted");
+	return r < 0 ? r
+	             : decide(x, &rq, text_of(request, "workspace", a->workspace), profile, agent,
+	                      ret, err);
+}
+
+static void answer_line(struct explain *x, const struct buffer *line, struct buffer *out)
+{
+	scoped(json_decrefp) json_t *request = NULL;
+	struct json_writer w = {.out = out};
+	struct error err = {0};
+	struct check c = {0};
+	json_t *id;
+	char *text;
+	int r = json_read(buffer_str(line), line->len, LINE_BYTES_MAX, "request", &request, &err);
+
+	if (r == 0)
+		r = answer_request(x, request, &c, &err);
+	json_object_begin(&w);
+	json_put_key(&w, "id");
+	id = request ? json_object_get(request, "id") : NULL;
+	text = id ? json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+	json_put_raw(&w, text ? text : "null");
+	free(text);
+	if (r < 0) {
+		json_put_key(&w, "error");
+		json_put_string(&w, err.text);
+	} else {
+		explain_put_json(&c, &w);
+	}
+	json_object_end(&w);
+	buffer_putc(out, '\n');
+	arena_reset(x->arena);
+}
+
+static int batch(struct explain *x)
+{
+	scoped(buffer_donep) struct buffer line = {.max = LINE_BYTES_MAX}, out = {0};
+	int c;
+
+	while ((c = getc_unlocked(stdin)) != EOF || line.len) {
+		if (c != EOF && c != '\n') {
+			buffer_putc(&line, (char)c);
+			continue;
+		}
+		answer_line(x, &line, &out);
+		if (buffer_error(&out) || fwrite(out.data, 1, out.len, stdout) != out.len ||
+		    fflush(stdout) != 0)
+			return EXIT_NACRE_FAILED;
+		buffer_clear(&out);
+		buffer_clear(&line);
+	}
+	return ferror(stdin) ? EXIT_NACRE_FAILED : 0;
+}
+
+static int one(struct explain *x)
+{
+	const struct arguments *a = x->arguments;
+	scoped(buffer_donep) struct buffer out = {0};
+	struct json_writer w = {.out = &out};
+	struct check_request rq = {.command = a->line,
+	                           .argv = a->argv,
+	                           .force = a->force,
+	                           .cwd = a->cwd,
+	                           .env = a->env};
+	struct error err = {0};
+	struct check c = {0};
+
+	if (decide(x, &rq, a->workspace, a->profile, a->agent, &c, &err) < 0) {
+		cli_complain("%s", err.text);
+		return EXIT_NACRE_FAILED;
+	}
+	if (a->json) {
+		json_object_begin(&w);
+		explain_put_json(&c, &w);
+		json_object_end(&w);
+		buffer_putc(&out, '\n');
+	} else {
+		explain_put_text(&c, &out);
+	}
+	if (buffer_error(&out) || fwrite(out.data, 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0)
+		return EXIT_NACRE_FAILED;
+	return 0;
+}
+
+static int read_arguments(int argc, char **argv, struct arguments *a)
+{
+	enum { PROFILE = 256, AGENT, POLICY, WORKSPACE, CWD, ENV, FORCE, JSON, BATCH };
+	static const struct option options[] = {
+		{"profile", required_argument, NULL, PROFILE},
+		{"agent", required_argument, NULL, AGENT},
+		{"policy", required_argument, NULL, POLICY},
+		{"workspace", required_argument, NULL, WORKSPACE},
+		{"cwd", required_argument, NULL, CWD},
+		{"env", required_argument, NULL, ENV},
+		{"force", no_argument, NULL, FORCE},
+		{"json", no_argument, NULL, JSON},
+		{"batch", no_argument, NULL, BATCH},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+c:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			a->line = optarg;
+			break;
+		case 'h':
+			a->help = true;
+			break;
+		case PROFILE:
+			a->profile = optarg;
+			break;
+		case AGENT:
+			a->agent = optarg;
+			break;
+		case POLICY:
+			a->policy = optarg;
+			break;
+		case WORKSPACE:
+			a->workspace = optarg;
+			break;
+		case CWD:
+			a->cwd = optarg;
+			break;
+		case ENV:
+			a->env[a->env_count++] = optarg;
+			break;
+		case FORCE:
+			a->force = true;
+			break;
+		case JSON:
+			a->json = true;
+			break;
+		case BATCH:
+			a->batch = true;
+			break;
+		default:
+			return -EINVAL;
+		}
+	}
+	if (optind < argc)
+		a->argv = (const char *const *)argv + optind;
+	if (!a->help && (a->line != NULL) + (a->argv != NULL) + a->batch != 1) {
+		cli_complain("explain: one of -c LINE, -- ARGV... and --batch is wanted");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int cli_explain(int argc, char **argv)
+{
+	scoped(arena_freep) struct arena *arena = NULL;
+	scoped(freep) const char **env = calloc((size_t)argc + 1, sizeof(*env));
+	struct arguments a = {.env = env};
+	struct explain x = {.arguments = &a};
+	int r;
+
+	if (!env || read_arguments(argc, argv, &a) < 0) {
+		fputs(usage, stderr);
+		return EXIT_NACRE_FAILED;
+	}
+	if (a.help)
+		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	if (!arena)
+		return EXIT_NACRE_FAILED;
+	x.arena = arena;
+	r = a.batch ? batch(&x) : one(&x);
+	done(&x);
+	return r;
+}

@@ -1,0 +1,180 @@
+/*
+ * The examples are decided as requests are, by check_request(), in an empty workspace, so that
+ * their verdicts do not depend on where the test is run.
+ */
+#include "cli/policy-test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/profile-options.h"
+#include "engine/result.h"
+#include "json/write.h"
+#include "keeper/check.h"
+#include "shell/facts.h"
+
+#define SEARCH_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct trial {
+	const struct profile_options *options;
+	struct arena *arena;
+	int workspace_fd;
+	char workspace[64];
+	struct json_writer json;
+	unsigned held, failed;
+};
+
+static void put_words(const struct profile_example *e, struct buffer *out)
+{
+	if (e->command)
+		buffer_puts(out, e->command);
+	for (const char *const *w = e->argv; w && *w; w++)
+		buffer_printf(out, "%s%s", w == e->argv ? "" : " ", *w);
+}
+
+static void tell_json(struct trial *t, const struct profile_example *e,
+                      const struct policy_finding *got, const char *error, bool held)
+{
+	struct json_writer *w = &t->json;
+
+	json_object_begin(w);
+	json_put_key(w, "file");
+	json_put_string(w, e->place.file);
+	json_put_key(w, "line");
+	json_put_uint(w, e->place.line);
+	json_put_key(w, "ok");
+	json_put_bool(w, held);
+	json_put_key(w, "wanted");
+	json_put_string(w, policy_verdict_name(e->verdict));
+	json_put_key(w, "verdict");
+	json_put_string(w, got ? policy_verdict_name(got->verdict) : NULL);
+	json_put_key(w, "rule");
+	json_put_string(w, got ? got->rule_id : NULL);
+	json_put_key(w, "reason");
+	json_put_string(w, got ? got->reason : error);
+	json_object_end(w);
+}
+
+static void tell(struct trial *t, const struct profile_example *e, const struct policy_finding *got,
+                 const char *error)
+{
+	scoped(buffer_donep) struct buffer text = {0}, clean = {0};
+
+	buffer_printf(&text, "%s:%u:%u: '", e->place.file, e->place.line, e->place.column);
+	put_words(e, &text);
+	buffer_puts(&text, "': ");
+	if (!got)
+		buffer_puts(&text, error);
+	else if (got->verdict != e->verdict)
+		buffer_printf(&text, "the verdict is %s, not %s (%s: %s)",
+		              policy_verdict_name(got->verdict), policy_verdict_name(e->verdict),
+		              got->rule_id ? got->rule_id : "no rule",
+		              got->reason ? got->reason : "");
+	else
+		buffer_printf(&text, "the rule is '%s', not '%s'",
+		              got->rule_id ? got->rule_id : "none", e->rule);
+	cli_put_clean(buffer_str(&text), &clean);
+	printf("%s\n", buffer_str(&clean));
+}
+
+static void try_one(struct trial *t, const struct profile *p, const struct profile_example *e)
+{
+	struct check_request q = {.profile = p,
+	                          .command = e->command,
+	                          .argv = e->argv,
+	                          .force = e->force,
+	                          .workspace_fd = t->workspace_fd,
+	                          .workspace = t->workspace,
+	                          .cwd = ".",
+	                          .path = SEARCH_PATH};
+	const struct policy_finding *got = NULL;
+	struct error err = {0};
+	struct check c;
+	bool held;
+
+	if (check_request(t->arena, &q, &c, &err) == 0)
+		got = &c.answer.line;
+	held = got && got->verdict == e->verdict &&
+	       (!e->rule || (got->rule_id && strcmp(got->rule_id, e->rule) == 0));
+	t->held += held;
+	t->failed += !held;
+	if (t->options->json)
+		tell_json(t, e, got, err.text, held);
+	else if (!held)
+		tell(t, e, got, err.text);
+	arena_reset(t->arena);
+}
+
+static int try_file(struct trial *t, const char *name)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	scoped(buffer_donep) struct buffer clean = {0};
+	unsigned held = t->held, failed = t->failed;
+	struct error err = {0};
+	const char *file;
+
+	if (policy_load_named(t->options, name, &p, &file, &err) < 0) {
+		cli_complain("%s", err.text);
+		t->failed++;
+		return 0;
+	}
+	for (size_t i = 0; i < p->example_count; i++)
+		if (!file || strcmp(p->examples[i].place.file, file) == 0)
+			try_one(t, p, &p->examples[i]);
+	cli_put_clean(name, &clean);
+	if (!t->options->json)
+		printf("%s: %u examples hold, %u do not\n", buffer_str(&clean), t->held - held,
+		       t->failed - failed);
+	return 0;
+}
+
+static int try_all(struct trial *t, char **names)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+
+	t->json.out = &out;
+	if (t->options->json) {
+		json_object_begin(&t->json);
+		json_put_key(&t->json, "examples");
+		json_array_begin(&t->json);
+	}
+	for (; *names; names++)
+		try_file(t, *names);
+	if (t->options->json) {
+		json_array_end(&t->json);
+		json_put_key(&t->json, "held");
+		json_put_uint(&t->json, t->held);
+		json_put_key(&t->json, "failed");
+		json_put_uint(&t->json, t->failed);
+		json_object_end(&t->json);
+		buffer_putc(&out, '\n');
+	}
+	if (buffer_error(&out) || fwrite(buffer_str(&out), 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0)
+		return EXIT_NACRE_FAILED;
+	return t->failed ? 1 : 0;
+}
+
+int policy_test(const struct profile_options *o, char **names)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	scoped(fd_closep) int fd = -1;
+	struct trial t = {.options = o, .arena = arena};
+	int r;
+
+	snprintf(t.workspace, sizeof(t.workspace), "/tmp/nacre-policy-XXXXXX");
+	if (!arena || !mkdtemp(t.workspace)) {
+		cli_complain("policy: an empty workspace cannot be made in /tmp");
+		return EXIT_NACRE_FAILED;
+	}
+	fd = open(t.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	t.workspace_fd = fd;
+	r = fd < 0 ? EXIT_NACRE_FAILED : try_all(&t, names);
+	(void)rmdir(t.workspace);
+	return r;
+}

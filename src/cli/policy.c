@@ -1,0 +1,230 @@
+/*
+ * nacre policy: validate, try and show what decides about commands. Runs none of them.
+ */
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/policy-test.h"
+#include "cli/profile-options.h"
+#include "engine/result.h"
+#include "json/write.h"
+#include "policy/policy.h"
+#include "profile/lint.h"
+#include "profile/schema.h"
+#include "profile/show.h"
+
+static const char usage[] =
+	"usage: nacre policy check [--strict] [--profile P] [--json] FILE|NAME...\n"
+	"       nacre policy test [--json] FILE|NAME...\n"
+	"       nacre policy show [--profile P] [--agent A] [--policy FILE] [--workspace DIR] "
+	"[--json]\n"
+	"       nacre policy schema [--doc]\n"
+	"\n"
+	"  check     tells whether files can be used, and which of their rules never decide\n"
+	"  test      tries the examples of files or profiles\n"
+	"  show      the profile as it holds, with the place that each value comes from\n"
+	"  schema    JSON Schema of these files; --doc: their reference in Markdown\n"
+	"\n"
+	"  --strict  a rule that never decides is an error, too\n"
+	"  --json    one JSON object instead of text for people\n"
+	"  --help    this text\n";
+
+static int flush(struct buffer *out)
+{
+	if (buffer_error(out) || fwrite(buffer_str(out), 1, out->len, stdout) != out->len ||
+	    fflush(stdout) != 0)
+		return EXIT_NACRE_FAILED;
+	return 0;
+}
+
+/* What is named may be a file, a file of a project, or a profile that is known. */
+int policy_load_named(const struct profile_options *o, const char *name,
+                      struct profile **ret_profile, const char **ret_file, struct error *err)
+{
+	scoped(fd_closep) int dir = -1;
+	struct profile_request q = o->request;
+	const char *slash = strrchr(name, '/');
+	char folder[4096];
+
+	q.examples = true;
+	q.unchecked = true;
+	*ret_file = name;
+	if (strcmp(slash ? slash + 1 : name, PROFILE_PROJECT_FILE) == 0) {
+		snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - name) + 1 : 1,
+		         slash ? name : ".");
+		dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0 && faccessat(dir, PROFILE_PROJECT_FILE, F_OK, 0) == 0) {
+			q.workspace_fd = dir;
+			*ret_file = PROFILE_PROJECT_FILE;
+			return profile_load(&q, ret_profile, err);
+		}
+	}
+	if (!strchr(name, '/') && !strchr(name, '.') && access(name, F_OK) < 0) {
+		q.name = name;
+		*ret_file = NULL;
+	} else {
+		q.policy_file = name;
+	}
+	return profile_load(&q, ret_profile, err);
+}
+
+struct check {
+	const struct profile_options *options;
+	struct json_writer json;
+	unsigned warnings;
+};
+
+static void put_message(struct check *c, const char *level, const struct policy_rule *rule,
+                        const char *text)
+{
+	struct json_writer *w = &c->json;
+
+	json_object_begin(w);
+	json_put_key(w, "level");
+	json_put_string(w, level);
+	json_put_key(w, "message");
+	json_put_string(w, text);
+	if (rule) {
+		json_put_key(w, "rule");
+		json_put_string(w, rule->id);
+		json_put_key(w, "file");
+		json_put_string(w, rule->place.file);
+		json_put_key(w, "line");
+		json_put_uint(w, rule->place.line);
+		json_put_key(w, "column");
+		json_put_uint(w, rule->place.column);
+	}
+	json_object_end(w);
+}
+
+static void warn(void *context, const struct policy_rule *rule, const char *message)
+{
+	scoped(buffer_donep) struct buffer text = {0}, clean = {0};
+	struct check *c = context;
+
+	c->warnings++;
+	if (c->options->json) {
+		put_message(c, "warning", rule, message);
+		return;
+	}
+	buffer_printf(&text, "%s:%u:%u: warning: '%s' %s", rule->place.file, rule->place.line,
+	              rule->place.column, rule->id, message);
+	cli_put_clean(buffer_str(&text), &clean);
+	printf("%s\n", buffer_str(&clean));
+}
+
+/* 0: it can be used, 1: it cannot. */
+static int check_one(struct check *c, const char *name)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	scoped(buffer_donep) struct buffer clean = {0};
+	struct error err = {0};
+	const char *file;
+
+	c->warnings = 0;
+	if (policy_load_named(c->options, name, &p, &file, &err) < 0) {
+		cli_put_clean(err.text, &clean);
+		if (c->options->json)
+			put_message(c, "error", NULL, buffer_str(&clean));
+		else
+			fprintf(stderr, "%s\n", buffer_str(&clean));
+		return 1;
+	}
+	profile_lint(p, file, warn, c);
+	cli_put_clean(name, &clean);
+	if (!c->options->json)
+		printf("%s: fine, %zu rules, %u warnings\n", buffer_str(&clean),
+		       p->rules.rule_count, c->warnings);
+	return c->warnings && c->options->strict ? 1 : 0;
+}
+
+static int check(const struct profile_options *o, char **names)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	struct check c = {.options = o, .json = {.out = &out}};
+	int worst = 0;
+
+	if (o->json) {
+		json_object_begin(&c.json);
+		json_put_key(&c.json, "messages");
+		json_array_begin(&c.json);
+	}
+	for (; *names; names++)
+		worst |= check_one(&c, *names);
+	if (o->json) {
+		json_array_end(&c.json);
+		json_put_key(&c.json, "ok");
+		json_put_bool(&c.json, !worst);
+		json_object_end(&c.json);
+		buffer_putc(&out, '\n');
+	}
+	return flush(&out) ? EXIT_NACRE_FAILED : worst;
+}
+
+static int show(struct profile_options *o)
+{
+	scoped(buffer_donep) struct buffer out = {0}, clean = {0};
+	scoped(profile_freep) struct profile *p = NULL;
+	struct json_writer w = {.out = &out};
+	struct error err = {0};
+
+	if (profile_load(&o->request, &p, &err) < 0) {
+		cli_complain("%s", err.text);
+		return 1;
+	}
+	if (o->json) {
+		profile_write_json(p, &w);
+		buffer_putc(&out, '\n');
+		return flush(&out);
+	}
+	profile_print(p, &out);
+	cli_put_clean(buffer_str(&out), &clean);
+	return flush(&clean);
+}
+
+static int schema(const struct profile_options *o)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	struct json_writer w = {.out = &out};
+
+	if (o->doc) {
+		profile_reference_write(&out);
+	} else {
+		profile_schema_write(&w);
+		buffer_putc(&out, '\n');
+	}
+	return flush(&out);
+}
+
+int cli_policy(int argc, char **argv)
+{
+	scoped(profile_options_donep) struct profile_options o = {.workspace_fd = -1};
+	const char *what = argc > 1 ? argv[1] : "";
+	char **names;
+
+	if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0)
+		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	if (argc < 2 || profile_options_read(argc - 1, argv + 1, &o) < 0) {
+		fputs(usage, stderr);
+		return EXIT_NACRE_FAILED;
+	}
+	if (o.help)
+		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	names = argv + 1 + optind;
+	if (strcmp(what, "check") == 0 && *names)
+		return check(&o, names);
+	if (strcmp(what, "test") == 0 && *names)
+		return policy_test(&o, names);
+	if (strcmp(what, "show") == 0 && !*names)
+		return show(&o);
+	if (strcmp(what, "schema") == 0 && !*names)
+		return schema(&o);
+	fputs(usage, stderr);
+	return EXIT_NACRE_FAILED;
+}

@@ -1,0 +1,173 @@
+/*
+ * nacre profiles: which profiles and agents there are, and how one is written.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/profile-options.h"
+#include "engine/result.h"
+#include "json/write.h"
+
+static const char usage[] =
+	"usage: nacre profiles [--json] [NAME]\n"
+	"\n"
+	"Lists the profiles and agents that can be used, or prints the text of one.\n"
+	"\n"
+	"  --json    one JSON object instead of text for people\n"
+	"  --help    this text\n";
+
+#define NAMES_MAX 1024
+
+struct listing {
+	const struct profile_options *options;
+	struct buffer *out;
+	struct json_writer json;
+	const char *wanted; /* a name; NULL: all */
+	char path[4096];    /* of the wanted one */
+	bool found;
+	char seen[NAMES_MAX][66]; /* a letter for the kind, then the name */
+	size_t count;
+};
+
+/* A profile that has several layers is listed once. */
+static bool is_new(struct listing *l, const char *name, bool agent)
+{
+	char id[66];
+
+	snprintf(id, sizeof(id), "%c%.64s", agent ? 'a' : 'p', name);
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->seen[i], id) == 0)
+			return false;
+	if (l->count == NAMES_MAX)
+		return false;
+	memcpy(l->seen[l->count++], id, sizeof(id));
+	return true;
+}
+
+static void put_row(struct listing *l, const char *name, bool agent, const char *path,
+                    const struct profile *p, const char *error)
+{
+	struct json_writer *w = &l->json;
+
+	if (!l->options->json) {
+		buffer_printf(l->out, "%-12s %s%s%s%s\n", name, agent ? "(agent) " : "",
+		              error ? "cannot be loaded: " : p->description, error ? error : "",
+		              path ? " [own]" : "");
+		return;
+	}
+	json_object_begin(w);
+	json_put_key(w, "name");
+	json_put_string(w, name);
+	json_put_key(w, "kind");
+	json_put_string(w, agent ? "agent" : "profile");
+	json_put_key(w, "file");
+	json_put_string(w, path);
+	json_put_key(w, "tool");
+	json_put_string(w, p ? p->tool : NULL);
+	json_put_key(w, "base");
+	json_put_string(w, p ? p->base : NULL);
+	json_put_key(w, "description");
+	json_put_string(w, p ? p->description : NULL);
+	json_put_key(w, "error");
+	json_put_string(w, error);
+	json_object_end(w);
+}
+
+static void list_one(void *context, const char *name, const char *path, bool agent)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	struct listing *l = context;
+	struct profile_request q = l->options->request;
+	struct error err = {0};
+	int r;
+
+	if (!is_new(l, name, agent))
+		return;
+	q.name = agent ? NULL : name;
+	q.agent = agent ? name : NULL;
+	r = profile_load(&q, &p, &err);
+	put_row(l, name, agent, path, p, r < 0 ? err.text : NULL);
+}
+
+static void find_one(void *context, const char *name, const char *path, bool agent)
+{
+	struct listing *l = context;
+
+	if (l->found || strcmp(name, l->wanted) != 0)
+		return;
+	l->found = true;
+	snprintf(l->path, sizeof(l->path), "%s", path ? path : "");
+}
+
+static int flush(struct buffer *out)
+{
+	if (buffer_error(out) || fwrite(buffer_str(out), 1, out->len, stdout) != out->len ||
+	    fflush(stdout) != 0)
+		return EXIT_NACRE_FAILED;
+	return 0;
+}
+
+/* The text of a shipped profile, or of the file that makes it. */
+static int show_text(struct listing *l)
+{
+	const struct profile_builtin *b = profile_builtin_find(l->wanted, false);
+	scoped(fd_closep) int fd = -1;
+	int r;
+
+	if (!b)
+		b = profile_builtin_find(l->wanted, true);
+	if (b) {
+		buffer_append(l->out, b->text, b->len);
+		return flush(l->out);
+	}
+	profile_names(&l->options->request, find_one, l);
+	if (!l->found) {
+		cli_complain("there is no profile or agent '%s'; 'nacre profiles' lists them",
+		             l->wanted);
+		return 1;
+	}
+	fd = fd_open_regular(AT_FDCWD, l->path);
+	r = fd < 0 ? fd : fd_read_all(fd, l->out);
+	if (r < 0) {
+		cli_complain("%s: %s", l->path, strerrordesc_np(-r));
+		return EXIT_NACRE_FAILED;
+	}
+	return flush(l->out);
+}
+
+int cli_profiles(int argc, char **argv)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	scoped(profile_options_donep) struct profile_options o = {.workspace_fd = -1};
+	scoped(freep) struct listing *l = calloc(1, sizeof(*l));
+
+	if (!l || profile_options_read(argc, argv, &o) < 0 || argc - optind > 1) {
+		fputs(usage, stderr);
+		return EXIT_NACRE_FAILED;
+	}
+	if (o.help)
+		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	l->options = &o;
+	l->out = &out;
+	l->json.out = &out;
+	l->wanted = optind < argc ? argv[optind] : NULL;
+	if (l->wanted)
+		return show_text(l);
+	if (o.json) {
+		json_object_begin(&l->json);
+		json_put_key(&l->json, "profiles");
+		json_array_begin(&l->json);
+	}
+	profile_names(&o.request, list_one, l);
+	if (o.json) {
+		json_array_end(&l->json);
+		json_object_end(&l->json);
+		buffer_putc(&out, '\n');
+	}
+	return flush(&out);
+}

@@ -1,0 +1,328 @@
+/*
+ * What differs between the dialects is data, but for one small function each that writes the
+ * result. A refusal has the same shape as any result: success is false, and the reason stands where
+ * the caller looks for an error.
+ */
+#include "engine/dialect.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "engine/parameters.h"
+#include "engine/result.h"
+#include "json/write.h"
+
+#define PARAMETER_BYTES_MAX ((size_t)1 << 20)
+#define PARAMETERS_MAX      10
+
+struct dialect {
+	const char *tool, *alias;
+	const char *profile;
+	const char *description;
+	struct parameter parameters[PARAMETERS_MAX]; /* up to the first without a name */
+	void (*write)(struct json_writer *w, const struct result *r);
+};
+
+static void put(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void put_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_put_key(w, key);
+	json_put_bool(w, value);
+}
+
+static void put_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_put_key(w, key);
+	json_put_int(w, value);
+}
+
+static void put_stream(struct json_writer *w, const char *key, const struct view *v)
+{
+	json_put_key(w, key);
+	json_put_bytes(w, v->text ? v->text : "", v->len);
+}
+
+static bool truncated(const struct result *r)
+{
+	return (result_shows(r, 0) && r->views[0].truncated) ||
+	       (result_shows(r, 1) && r->views[1].truncated);
+}
+
+static void put_streams(struct json_writer *w, const struct result *r)
+{
+	if (r->output_mode == OUTPUT_MERGED) {
+		put_stream(w, "output", &r->views[0]);
+		return;
+	}
+	if (result_shows(r, 0))
+		put_stream(w, "stdout", &r->views[0]);
+	if (result_shows(r, 1))
+		put_stream(w, "stderr", &r->views[1]);
+}
+
+/* What every dialect adds when there is something to say: why not, what instead, what else. */
+static void put_remarks(struct json_writer *w, const struct result *r)
+{
+	if (r->reason[0])
+		put(w, "error", r->reason);
+	if (r->recommended_count > 0) {
+		json_put_key(w, "recommended");
+		json_array_begin(w);
+		for (int i = 0; i < r->recommended_count; i++)
+			json_put_string(w, r->recommended[i]);
+		json_array_end(w);
+	}
+	if (r->notice_count > 0) {
+		json_put_key(w, "notices");
+		json_array_begin(w);
+		for (int i = 0; i < r->notice_count; i++)
+			json_put_string(w, r->notices[i]);
+		json_array_end(w);
+	}
+}
+
+static void put_file(struct json_writer *w, const struct result *r)
+{
+	if (r->output_kept && r->output_files[0][0])
+		put(w, "output_file", r->output_files[0]);
+}
+
+static void write_safe_shell(struct json_writer *w, const struct result *r)
+{
+	put_bool(w, "success", r->success);
+	put_int(w, "exit_code", r->exit_code);
+	put_streams(w, r);
+	put_bool(w, "truncated", truncated(r));
+	put_file(w, r);
+	for (int i = 0; i < 2; i++)
+		if (result_shows(r, i) && r->views[i].truncated && result_notice(r, i))
+			put(w, i ? "stderr_warning" : "warning", result_notice(r, i));
+	put_bool(w, "timed_out", r->timed_out);
+	put_remarks(w, r);
+}
+
+static void write_run_command(struct json_writer *w, const struct result *r)
+{
+	put_bool(w, "success", r->success);
+	put_int(w, "exit_code", r->exit_code);
+	put_streams(w, r);
+	put_bool(w, "truncated", truncated(r));
+	put_bool(w, "timed_out", r->timed_out);
+	put_int(w, "duration_ms", r->report.duration_ms);
+	put_file(w, r);
+	put_remarks(w, r);
+}
+
+static void write_shell(struct json_writer *w, const struct result *r)
+{
+	put_int(w, "exit_code", r->exit_code);
+	put_streams(w, r);
+	put_int(w, "stdout_bytes", (int64_t)r->report.streams[0].bytes);
+	put_int(w, "stderr_bytes", (int64_t)r->report.streams[1].bytes);
+	put_bool(w, "truncated", truncated(r));
+	put_bool(w, "binary", r->views[0].binary || r->views[1].binary);
+	put_bool(w, "timed_out", r->timed_out);
+	put_int(w, "duration_ms", r->report.duration_ms);
+	put_file(w, r);
+	put_remarks(w, r);
+}
+
+/* Exactly four members; why it did not run stands where a program would have said it. */
+static void write_run_shell(struct json_writer *w, const struct result *r)
+{
+	put_bool(w, "success", r->success);
+	put_stream(w, "stdout", &r->views[0]);
+	if (r->reason[0] && r->views[1].len == 0)
+		put(w, "stderr", r->reason);
+	else
+		put_stream(w, "stderr", &r->views[1]);
+	put_int(w, "returncode", r->exit_code);
+}
+
+static void write_bash(struct json_writer *w, const struct result *r)
+{
+	put_bool(w, "success", r->success);
+	put_streams(w, r);
+	put_int(w, "exit_code", r->exit_code);
+	put_int(w, "duration_ms", r->report.duration_ms);
+	if (truncated(r))
+		put_bool(w, "truncated", true);
+	if (r->timed_out)
+		put_bool(w, "timed_out", true);
+	if (r->task_id[0])
+		put(w, "task_id", r->task_id);
+	put_file(w, r);
+	put_remarks(w, r);
+}
+
+static const struct dialect dialects[] = {
+	{
+		.tool = "safe_shell",
+		.alias = "safe.shell",
+		.profile = "verify",
+		.description =
+			"Run one program with arguments, without a shell: a compiler, a test, "
+			"or a program that was just built. Long output is cut in the middle "
+			"and kept in a file.",
+		.parameters =
+			{
+				{"command", PARAMETER_NAME, true, 0,
+                                 "the program: a bare name, or a relative path in the workspace"},
+				{"args", PARAMETER_ARGS, false, 0, "its arguments, as they are"},
+				{"input", PARAMETER_INPUT, false, 0, "text for standard input"},
+				{"output_mode", PARAMETER_OUTPUT_MODE, false, 0,
+                                 "which streams come back, and how (default merged)"},
+				{"force", PARAMETER_FORCE, false, 0,
+                                 "run it although another tool is advised; blocked programs stay "
+                                 "blocked"},
+				{"timeout_millis", PARAMETER_TIMEOUT, false, 1,
+                                 "time limit in milliseconds (default 5000, at most 30000)"},
+			},
+		.write = write_safe_shell,
+	},
+	{
+		.tool = "run_command",
+		.profile = "universal",
+		.description =
+			"Run a bash line in the workspace: pipes, redirections and globs work. "
+			"Of long output the end is returned.",
+		.parameters =
+			{
+				{"command", PARAMETER_LINE, true, 0, "the line for bash"},
+				{"working_dir", PARAMETER_CWD, false, 0,
+                                 "directory inside the workspace (default: its root)"},
+				{"timeout", PARAMETER_TIMEOUT, false, 1000,
+                                 "time limit in seconds (default 120, at most 600)"},
+				{"env", PARAMETER_ENV, false, 0, "further variables"},
+				{"input", PARAMETER_INPUT, false, 0, "text for standard input"},
+				{"description", PARAMETER_DESCRIPTION, false, 0,
+                                 "what the command is for"},
+				{"output_mode", PARAMETER_OUTPUT_MODE, false, 0,
+                                 "which streams come back, and how (default separate)"},
+			},
+		.write = write_run_command,
+	},
+	{
+		.tool = "shell",
+		.profile = "workspace",
+		.description =
+			"Run a program with arguments in the workspace. What is neither allowed "
+			"nor refused by rule is asked of a person.",
+		.parameters =
+			{
+				{"command", PARAMETER_ARGV, true, 0,
+                                 "the program and its arguments"},
+				{"working_dir", PARAMETER_CWD, false, 0,
+                                 "directory inside the workspace (default: its root)"},
+				{"timeout_seconds", PARAMETER_TIMEOUT, false, 1000,
+                                 "time limit in seconds"},
+			},
+		.write = write_shell,
+	},
+	{
+		.tool = "run_shell",
+		.profile = "readonly",
+		.description =
+			"Look at files with one read-only command, without a shell: no pipes, "
+			"redirections or variables.",
+		.parameters =
+			{
+				{"command", PARAMETER_LINE, true, 0, "the command and its words"},
+				{"workspace", PARAMETER_WORKSPACE, false, 0,
+                                 "the directory to work in"},
+				{"timeout", PARAMETER_TIMEOUT, false, 1000,
+                                 "time limit in seconds (default and at most 30)"},
+			},
+		.write = write_run_shell,
+	},
+	{
+		.tool = "Bash",
+		.profile = "bash",
+		.description =
+			"Run a bash line in the workspace. Of long output the beginning and the "
+			"end are returned, the whole is kept in a file.",
+		.parameters =
+			{
+				{"command", PARAMETER_LINE, true, 0, "the line for bash"},
+				{"description", PARAMETER_DESCRIPTION, false, 0,
+                                 "what the command is for, shown to people"},
+				{"timeout", PARAMETER_TIMEOUT, false, 1,
+                                 "time limit in milliseconds (default 120000, at most 600000)"},
+				{"cwd", PARAMETER_CWD, false, 0, "directory inside the workspace"},
+				{"env", PARAMETER_ENV, false, 0, "further variables"},
+			},
+		.write = write_bash,
+	},
+};
+
+const struct dialect *dialect_at(size_t i)
+{
+	return i < array_size(dialects) ? &dialects[i] : NULL;
+}
+
+const struct dialect *dialect_find(const char *tool)
+{
+	for (size_t i = 0; i < array_size(dialects); i++)
+		if (strcmp(tool, dialects[i].tool) == 0 ||
+		    (dialects[i].alias && strcmp(tool, dialects[i].alias) == 0))
+			return &dialects[i];
+	return NULL;
+}
+
+const char *dialect_tool(const struct dialect *d)
+{
+	return d->tool;
+}
+
+const char *dialect_profile(const struct dialect *d)
+{
+	return d->profile;
+}
+
+static size_t parameter_count(const struct dialect *d)
+{
+	size_t n = 0;
+
+	while (n < PARAMETERS_MAX && d->parameters[n].name)
+		n++;
+	return n;
+}
+
+void dialect_write_json(const struct dialect *d, struct json_writer *w)
+{
+	json_object_begin(w);
+	put(w, "name", d->tool);
+	put(w, "description", d->description);
+	json_put_key(w, "inputSchema");
+	parameters_write_schema(d->parameters, parameter_count(d), w);
+	json_object_end(w);
+}
+
+int dialect_read(const struct dialect *d, const char *text, size_t n, struct arena *arena,
+                 struct request *request, struct error *err)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	int r;
+
+	r = json_read(text, n, PARAMETER_BYTES_MAX, "parameters", &root, err);
+	if (r < 0)
+		return r;
+	return parameters_read(d->parameters, parameter_count(d), NULL, root, arena, request, err);
+}
+
+int dialect_write_result(const struct dialect *d, const struct result *r, struct buffer *into)
+{
+	struct json_writer w = {.out = into};
+
+	json_object_begin(&w);
+	d->write(&w, r);
+	json_object_end(&w);
+	return buffer_error(into);
+}

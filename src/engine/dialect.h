@@ -1,0 +1,31 @@
+#pragma once
+/*
+ * Dialect: how a profile looks to its callers: the name of its tool, the parameters with their
+ * JSON Schema, and the shape of the result. All doors speak the same five.
+ */
+#include "engine/request.h"
+
+struct arena;
+struct buffer;
+struct error;
+struct json_writer;
+struct result;
+struct dialect;
+
+/* By the tool's name or its alias ("safe.shell"); NULL: there is none. */
+const struct dialect *dialect_find(const char *tool);
+/* The I-th dialect; NULL: there are no more. */
+const struct dialect *dialect_at(size_t i);
+
+const char *dialect_tool(const struct dialect *d);
+const char *dialect_profile(const struct dialect *d); /* the built-in profile that speaks it */
+
+/* Name, description and input schema as one JSON object, as MCP lists tools. */
+void dialect_write_json(const struct dialect *d, struct json_writer *w);
+
+/* TEXT is a JSON object of parameters. */
+int dialect_read(const struct dialect *d, const char *text, size_t n, struct arena *arena,
+                 struct request *request, struct error *err);
+
+/* One JSON object in the shape of the dialect. */
+int dialect_write_result(const struct dialect *d, const struct result *r, struct buffer *into);

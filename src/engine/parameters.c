@@ -1,0 +1,271 @@
+#include "engine/parameters.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "json/write.h"
+
+struct reader {
+	struct arena *arena;
+	struct request *request;
+	struct error *err;
+};
+
+static int wrong(struct reader *r, const char *key, const char *wanted)
+{
+	return error_set(r->err, ERROR_INPUT, EINVAL, "'%s' must be %s", key, wanted);
+}
+
+static int no_memory(struct reader *r)
+{
+	return error_set(r->err, ERROR_SYSTEM, ENOMEM, "out of memory");
+}
+
+static int read_string(struct reader *r, const char *key, json_t *value, const char **ret_text)
+{
+	if (!json_is_string(value))
+		return wrong(r, key, "a string");
+	*ret_text = arena_strndup(r->arena, json_string_value(value), json_string_length(value));
+	return *ret_text ? 0 : no_memory(r);
+}
+
+/* The first place of *ret_strings is left free for a name if NAMED. */
+static int read_strings(struct reader *r, const char *key, json_t *value, bool named,
+                        const char *const **ret_strings)
+{
+	size_t n = json_array_size(value);
+	const char **strings;
+	int code;
+
+	if (!json_is_array(value) || (n == 0 && !named))
+		return wrong(r, key, named ? "a list of strings" : "a list of at least one string");
+	strings = arena_new_array(r->arena, const char *, n + 2);
+	if (!strings)
+		return no_memory(r);
+	for (size_t i = 0; i < n; i++) {
+		code = read_string(r, key, json_array_get(value, i), &strings[i + named]);
+		if (code < 0)
+			return code;
+	}
+	*ret_strings = strings;
+	return 0;
+}
+
+static int read_env(struct reader *r, const char *key, json_t *value)
+{
+	const char **env, *name;
+	size_t n = 0;
+	json_t *v;
+
+	if (!json_is_object(value))
+		return wrong(r, key, "an object of strings");
+	env = arena_new_array(r->arena, const char *, json_object_size(value) + 1);
+	if (!env)
+		return no_memory(r);
+	json_object_foreach (value, name, v) {
+		if (!json_is_string(v))
+			return wrong(r, key, "an object of strings");
+		if (strchr(name, '=')) /* it would set another variable than it names */
+			return wrong(r, key, "an object whose names hold no '='");
+		env[n] = arena_printf(r->arena, "%s=%s", name, json_string_value(v));
+		if (!env[n++])
+			return no_memory(r);
+	}
+	r->request->env = env;
+	return 0;
+}
+
+static int read_timeout(struct reader *r, const struct parameter *p, json_t *value)
+{
+	json_int_t n = json_integer_value(value);
+
+	if (!json_is_integer(value) || n < 1 || n > INT64_MAX / 2 / p->unit_ms)
+		return wrong(r, p->name,
+		             p->unit_ms == 1 ? "a whole number of milliseconds from 1 on"
+		                             : "a whole number of seconds from 1 on");
+	r->request->timeout_ms = n * p->unit_ms;
+	return 0;
+}
+
+static int read_mode(struct reader *r, const char *key, json_t *value)
+{
+	if (!json_is_string(value) ||
+	    output_mode_parse(json_string_value(value), &r->request->output_mode) < 0)
+		return wrong(r, key, "separate, merged, stdout or stderr");
+	r->request->output_mode_given = true;
+	return 0;
+}
+
+static int read_one(struct reader *r, const struct parameter *p, json_t *value,
+                    const char *const **args, const char **name)
+{
+	struct request *rq = r->request;
+	int code;
+
+	switch (p->field) {
+	case PARAMETER_LINE:
+		return read_string(r, p->name, value, &rq->command);
+	case PARAMETER_ARGV:
+		return read_strings(r, p->name, value, false, &rq->argv);
+	case PARAMETER_NAME:
+		return read_string(r, p->name, value, name);
+	case PARAMETER_ARGS:
+		return read_strings(r, p->name, value, true, args);
+	case PARAMETER_CWD:
+		return read_string(r, p->name, value, &rq->cwd);
+	case PARAMETER_WORKSPACE:
+		return read_string(r, p->name, value, &rq->workspace);
+	case PARAMETER_ENV:
+		return read_env(r, p->name, value);
+	case PARAMETER_DESCRIPTION:
+		return read_string(r, p->name, value, &rq->description);
+	case PARAMETER_INPUT:
+		code = read_string(r, p->name, value, &rq->input);
+		rq->input_len = code < 0 ? 0 : strlen(rq->input);
+		return code;
+	case PARAMETER_OUTPUT_MODE:
+		return read_mode(r, p->name, value);
+	case PARAMETER_TIMEOUT:
+		return read_timeout(r, p, value);
+	case PARAMETER_FORCE:
+		if (!json_is_boolean(value))
+			return wrong(r, p->name, "true or false");
+		rq->force = json_is_true(value);
+		return 0;
+	case PARAMETER_FIELD_MAX:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* A name and its arguments make an argv, in whatever order they came. */
+static int join_argv(struct reader *r, const char *name, const char *const *args)
+{
+	const char **argv;
+	size_t n = 1;
+
+	while (args && args[n])
+		n++;
+	argv = arena_new_array(r->arena, const char *, n + 1);
+	if (!argv)
+		return no_memory(r);
+	argv[0] = name;
+	for (size_t i = 1; i < n; i++)
+		argv[i] = args[i];
+	r->request->argv = argv;
+	return 0;
+}
+
+int parameters_read(const struct parameter *table, size_t count, const char *skip, json_t *object,
+                    struct arena *arena, struct request *request, struct error *err)
+{
+	struct reader r = {.arena = arena, .request = request, .err = err};
+	const char *const *args = NULL;
+	const char *key, *name = NULL;
+	const struct parameter *p;
+	json_t *value;
+	int code;
+
+	if (!json_is_object(object))
+		return error_set(err, ERROR_INPUT, EINVAL, "a request must be an object");
+	json_object_foreach (object, key, value) {
+		if (skip && strcmp(key, skip) == 0)
+			continue;
+		for (p = table; p < table + count && strcmp(p->name, key) != 0; p++)
+			;
+		if (p == table + count)
+			return error_set(err, ERROR_INPUT, EINVAL, "unknown member '%.60s'", key);
+		code = read_one(&r, p, value, &args, &name);
+		if (code < 0)
+			return code;
+	}
+	for (p = table; p < table + count; p++)
+		if (p->required && !json_object_get(object, p->name))
+			return error_set(err, ERROR_INPUT, EINVAL, "'%s' is missing", p->name);
+	return name ? join_argv(&r, name, args) : 0;
+}
+
+static void put_type(struct json_writer *w, const char *type)
+{
+	json_put_key(w, "type");
+	json_put_string(w, type);
+}
+
+static void put_strings_of(struct json_writer *w, const char *key)
+{
+	json_put_key(w, key);
+	json_object_begin(w);
+	put_type(w, "string");
+	json_object_end(w);
+}
+
+static void put_schema(const struct parameter *p, struct json_writer *w)
+{
+	json_object_begin(w);
+	switch (p->field) {
+	case PARAMETER_ARGV:
+	case PARAMETER_ARGS:
+		put_type(w, "array");
+		put_strings_of(w, "items");
+		if (p->field == PARAMETER_ARGV) {
+			json_put_key(w, "minItems");
+			json_put_int(w, 1);
+		}
+		break;
+	case PARAMETER_ENV:
+		put_type(w, "object");
+		put_strings_of(w, "additionalProperties");
+		break;
+	case PARAMETER_OUTPUT_MODE:
+		put_type(w, "string");
+		json_put_key(w, "enum");
+		json_array_begin(w);
+		for (int i = 0; i < OUTPUT_MODE_MAX; i++)
+			json_put_string(w, output_mode_name((enum output_mode)i));
+		json_array_end(w);
+		break;
+	case PARAMETER_TIMEOUT:
+		put_type(w, "integer");
+		json_put_key(w, "minimum");
+		json_put_int(w, 1);
+		break;
+	case PARAMETER_FORCE:
+		put_type(w, "boolean");
+		break;
+	case PARAMETER_LINE:
+	case PARAMETER_NAME:
+	case PARAMETER_CWD:
+	case PARAMETER_WORKSPACE:
+	case PARAMETER_INPUT:
+	case PARAMETER_DESCRIPTION:
+	case PARAMETER_FIELD_MAX:
+		put_type(w, "string");
+		break;
+	}
+	json_put_key(w, "description");
+	json_put_string(w, p->doc);
+	json_object_end(w);
+}
+
+void parameters_write_schema(const struct parameter *table, size_t count, struct json_writer *w)
+{
+	json_object_begin(w);
+	put_type(w, "object");
+	json_put_key(w, "properties");
+	json_object_begin(w);
+	for (size_t i = 0; i < count; i++) {
+		json_put_key(w, table[i].name);
+		put_schema(&table[i], w);
+	}
+	json_object_end(w);
+	json_put_key(w, "required");
+	json_array_begin(w);
+	for (size_t i = 0; i < count; i++)
+		if (table[i].required)
+			json_put_string(w, table[i].name);
+	json_array_end(w);
+	json_put_key(w, "additionalProperties");
+	json_put_bool(w, false);
+	json_object_end(w);
+}

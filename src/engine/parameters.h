@@ -1,0 +1,46 @@
+#pragma once
+/*
+ * Parameters: JSON members that fill a request, described by one table per way of asking. The
+ * reader, the error messages and the JSON Schema all come from the table.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include "engine/request.h"
+#include "json/read.h"
+
+struct arena;
+struct error;
+struct json_writer;
+
+enum parameter_field {
+	PARAMETER_LINE, /* one string: a line for bash, or words, as the profile says */
+	PARAMETER_ARGV, /* a list: name and arguments */
+	PARAMETER_NAME, /* the name alone, with PARAMETER_ARGS behind it */
+	PARAMETER_ARGS,
+	PARAMETER_CWD,
+	PARAMETER_WORKSPACE,
+	PARAMETER_ENV,
+	PARAMETER_INPUT,
+	PARAMETER_DESCRIPTION,
+	PARAMETER_OUTPUT_MODE,
+	PARAMETER_TIMEOUT,
+	PARAMETER_FORCE,
+	PARAMETER_FIELD_MAX,
+};
+
+struct parameter {
+	const char *name;
+	enum parameter_field field;
+	bool required;
+	int64_t unit_ms; /* TIMEOUT: what one of the number is */
+	const char *doc;
+};
+
+/* Fills the members that OBJECT names into *request and leaves the others. SKIP is a member that is
+ * not ours, or NULL. All strings live in the arena. A member that is unknown, has the wrong type or
+ * is out of range is an error that names it. */
+int parameters_read(const struct parameter *table, size_t count, const char *skip, json_t *object,
+                    struct arena *arena, struct request *request, struct error *err);
+
+/* The table as a JSON Schema of an object. */
+void parameters_write_schema(const struct parameter *table, size_t count, struct json_writer *w);

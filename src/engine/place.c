@@ -1,0 +1,153 @@
+#include "engine/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "profile/profile.h"
+
+void place_done(struct place *p)
+{
+	fd_close(take_fd(&p->workspace_fd));
+	fd_close(take_fd(&p->cwd_fd));
+}
+
+/* No string can promise where a directory is: open it, then ask the kernel. */
+static int path_of_fd(int fd, char into[PATH_MAX])
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, into, PATH_MAX);
+	if (n < 0 || n >= PATH_MAX)
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	into[n] = '\0';
+	return 0;
+}
+
+static bool is_inside(const char *path, const char *directory)
+{
+	size_t n = strlen(directory);
+
+	if (n == 1) /* "/" */
+		return true;
+	return strncmp(path, directory, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+static int open_directory(int at, const char *what, const char *path, char into[PATH_MAX],
+                          struct error *err)
+{
+	scoped(fd_closep) int fd = openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || path_of_fd(fd, into) < 0)
+		return error_set(err, ERROR_INPUT, errno, "%s '%.150s': %s", what, path,
+		                 strerrordesc_np(errno));
+	return take_fd(&fd);
+}
+
+int place_open_workspace(const char *operator_, struct place *ret_place, struct error *err)
+{
+	struct place p = {.workspace_fd = -1, .cwd_fd = -1};
+
+	p.workspace_fd = open_directory(AT_FDCWD, "workspace", operator_ ? operator_ : ".",
+	                                p.workspace, err);
+	if (p.workspace_fd < 0)
+		return p.workspace_fd;
+	*ret_place = p;
+	return 0;
+}
+
+/* Whether PATH lies below one of the roots, which may be links themselves. */
+static bool below_a_root(const char *path, const char *const *roots)
+{
+	char root[PATH_MAX];
+
+	for (; *roots; roots++) {
+		int fd = open_directory(AT_FDCWD, "root", *roots, root, NULL);
+
+		if (fd < 0)
+			continue;
+		fd_close(fd);
+		if (is_inside(path, root))
+			return true;
+	}
+	return false;
+}
+
+static int make_job(struct place *p, const char *root, struct error *err)
+{
+	scoped(fd_closep) int root_fd = -1;
+	char id[ID_UUID_SIZE], name[ID_UUID_SIZE + 8];
+	int r, fd;
+
+	if (mkdir(root, 0700) < 0 && errno != EEXIST)
+		return error_sys(err, errno, "directory for jobs '%.150s'", root);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return error_sys(err, errno, "directory for jobs '%.150s'", root);
+	r = id_uuid(id);
+	if (r < 0)
+		return error_sys(err, -r, "random name of a job");
+	snprintf(name, sizeof(name), "job_%s", id);
+	if (mkdirat(root_fd, name, 0700) < 0)
+		return error_sys(err, errno, "directory of a job");
+	fd = open_directory(root_fd, "workspace", name, p->workspace, err);
+	if (fd < 0)
+		return fd;
+	fd_close(p->workspace_fd);
+	p->workspace_fd = fd;
+	return 0;
+}
+
+int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
+                           struct error *err)
+{
+	const char *const *roots = profile->workspace.roots;
+	scoped(fd_closep) int fd = -1;
+	char path[PATH_MAX];
+
+	if (!asked && profile->workspace.per_job && profile->workspace.root)
+		return make_job(p, profile->workspace.root, err);
+	if (!asked)
+		return 0;
+	fd = open_directory(p->workspace_fd, "workspace", asked, path, err);
+	if (fd < 0)
+		return fd;
+	if (roots ? !below_a_root(path, roots) : !is_inside(path, p->workspace))
+		return error_set(err, ERROR_INPUT, EXDEV,
+		                 "workspace '%.100s' lies outside of what may be used", asked);
+	fd_close(p->workspace_fd);
+	p->workspace_fd = take_fd(&fd);
+	memcpy(p->workspace, path, sizeof(path));
+	return 0;
+}
+
+int place_open_cwd(struct place *p, const char *cwd, struct error *err)
+{
+	const char *wanted = cwd ? cwd : ".";
+
+	p->cwd_fd = open_directory(p->workspace_fd, "working directory", wanted, p->cwd, err);
+	if (p->cwd_fd < 0)
+		return p->cwd_fd;
+	if (!is_inside(p->cwd, p->workspace))
+		return error_set(err, ERROR_INPUT, EXDEV,
+		                 "working directory '%.100s' lies outside of the workspace",
+		                 wanted);
+	return 0;
+}
+
+const char *place_relative_cwd(const struct place *p)
+{
+	size_t n = strlen(p->workspace);
+
+	if (strcmp(p->cwd, p->workspace) == 0)
+		return ".";
+	return p->cwd + (n == 1 ? 1 : n + 1);
+}

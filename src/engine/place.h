@@ -1,0 +1,31 @@
+#pragma once
+/*
+ * Place: where a request runs, resolved by the kernel and held by descriptors.
+ */
+#include <limits.h>
+
+struct error;
+struct profile;
+
+struct place {
+	int workspace_fd, cwd_fd; /* O_PATH; -1: none */
+	char workspace[PATH_MAX]; /* canonical */
+	char cwd[PATH_MAX];       /* canonical */
+};
+
+void place_done(struct place *p);
+
+/* Opens the directory OPERATOR names (NULL: the current one). */
+int place_open_workspace(const char *operator_, struct place *ret_place, struct error *err);
+
+/* Moves to the workspace that a caller asks for (ASKED, may be NULL), which must lie below a root
+ * of the profile or, where it has none, in the workspace opened before; or, for a profile that
+ * gives every job a directory of its own, to a new one. */
+int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
+                           struct error *err);
+
+/* CWD is relative to the workspace, or absolute and inside of it; NULL: its root. */
+int place_open_cwd(struct place *p, const char *cwd, struct error *err);
+
+/* The working directory relative to the workspace; "." for its root. */
+const char *place_relative_cwd(const struct place *p);

@@ -1,0 +1,224 @@
+#include "keeper/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "keeper/order.h"
+#include "profile/profile.h"
+#include "shell/print.h"
+#include "shell/split.h"
+
+/* bash reads nothing but this line: no start-up file, no function or option of the environment. */
+static const char *const bash[] = {"/bin/bash", "--noprofile", "--norc", "-p", "-c"};
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+}
+
+/* Words are analysed as the line that has exactly these words, so that wrappers are seen. */
+static int facts_of_words(struct arena *arena, const char *const *words,
+                          struct shell_facts **ret_facts)
+{
+	const struct shell_parse_options options = {.allow_control = true};
+	scoped(buffer_donep) struct buffer text = {.max = SHELL_TEXT_MAX + 1};
+
+	shell_quote_words(words, &text);
+	/* Longer than the limit is the parser's business to say: it gets one byte too many. */
+	return shell_facts_read(arena, buffer_str(&text), text.len, &options, ret_facts);
+}
+
+/* The tree is one simple command and nothing else, and every word of it is known. */
+static const struct shell_fact_command *only_command(const struct shell_facts *f)
+{
+	const struct shell_statement *s = f->tree->list ? f->tree->list->statements : NULL;
+	const struct shell_pipeline *p = s && !s->next && !s->background ? s->pipelines : NULL;
+	const struct shell_command *c =
+		p && !p->next && !p->negated && !p->timed && p->command_count == 1 ? p->commands
+										   : NULL;
+
+	if (!c || c->kind != SHELL_SIMPLE || c->redirects || c->simple.assigns ||
+	    f->status != SHELL_FACTS_STATIC || f->command_count == 0)
+		return NULL;
+	if (f->commands[0].kind != SHELL_KIND_EXTERNAL || f->commands[0].via[0])
+		return NULL;
+	for (size_t i = 0; i < f->commands[0].word_count; i++)
+		if (f->commands[0].words[i].kind != SHELL_VALUE_KNOWN ||
+		    memchr(f->commands[0].words[i].text.bytes, '\0',
+		           f->commands[0].words[i].text.len))
+			return NULL;
+	return &f->commands[0];
+}
+
+static int argv_of_command(struct arena *arena, const struct shell_fact_command *c,
+                           const char *const **ret_argv)
+{
+	const char **argv = arena_new_array(arena, const char *, c->word_count + 1);
+
+	for (size_t i = 0; argv && i < c->word_count; i++) {
+		argv[i] = arena_strndup(arena, c->words[i].text.bytes, c->words[i].text.len);
+		if (!argv[i])
+			return -ENOMEM;
+	}
+	*ret_argv = argv;
+	return argv ? 0 : -ENOMEM;
+}
+
+static int argv_of_bash(struct arena *arena, const struct shell_facts *f, const char *raw,
+                        const char *const **ret_argv)
+{
+	scoped(buffer_donep) struct buffer canonical = {0};
+	const char **argv = arena_new_array(arena, const char *, array_size(bash) + 2);
+	const char *text = raw;
+
+	/* Where the line itself changes how bash reads on (aliases, set -k), no other text has its
+	 * meaning; such a line is opaque, and the policy has decided that the box may have it. */
+	if (!f->changes_reading) {
+		shell_print(f->tree->list, &canonical);
+		if (buffer_error(&canonical) < 0)
+			return -ENOMEM;
+		text = arena_strndup(arena, buffer_str(&canonical), canonical.len);
+	}
+	if (!argv || !text)
+		return -ENOMEM;
+	memcpy(argv, bash, sizeof(bash));
+	argv[array_size(bash)] = text;
+	*ret_argv = argv;
+	return 0;
+}
+
+static int choose_argv(struct arena *arena, const struct check_request *rq,
+                       const char *const *words, struct check *c)
+{
+	const struct shell_fact_command *only = only_command(c->facts);
+
+	if (words) {
+		c->argv = words;
+		return 0;
+	}
+	/* bash has better words for a program that is not there. */
+	if (only && c->answer.command_count > 0 && c->answer.commands[0].resolved)
+		return argv_of_command(arena, only, &c->argv);
+	return argv_of_bash(arena, c->facts, rq->command, &c->argv);
+}
+
+int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
+                  struct error *err)
+{
+	const char *const *words = rq->argv;
+	struct shell_facts *facts = NULL;
+	struct check c = {0};
+	struct policy_question q;
+	int r;
+
+	if (!words && rq->profile->shell == PROFILE_SHELL_NONE) {
+		r = shell_split(arena, rq->command, strlen(rq->command), &words, err);
+		if (r < 0)
+			return r;
+		if (!words[0])
+			return error_set(err, ERROR_INPUT, EINVAL, "the command is empty");
+	}
+	r = words ? facts_of_words(arena, words, &facts)
+	          : shell_facts_read(arena, rq->command, strlen(rq->command), NULL, &facts);
+	if (r < 0)
+		return no_memory(err);
+	c.facts = facts;
+	q = (struct policy_question){
+		.text = rq->command ? rq->command : rq->argv[0],
+		.facts = facts,
+		.workspace_fd = rq->workspace_fd,
+		.workspace = rq->workspace,
+		.cwd = rq->cwd,
+		.path = rq->path,
+		.env = rq->env,
+		.force = rq->force,
+		.grants = rq->grants,
+	};
+	q.text_len = strlen(q.text);
+	r = policy_decide(rq->profile->policy, arena, &q, &c.answer, err);
+	if (r < 0)
+		return r;
+	if (c.answer.line.verdict == POLICY_VERDICT_ALLOW) {
+		if (!words && !facts->tree->list) /* what could not be read has no canonical text */
+			return error_set(err, ERROR_UNSUPPORTED, ENOTSUP,
+			                 "the line could not be analysed");
+		r = choose_argv(arena, rq, words, &c);
+		if (r < 0)
+			return no_memory(err);
+	}
+	*ret_check = c;
+	return 0;
+}
+
+static const char *path_of(const char *const *envp)
+{
+	for (; *envp; envp++)
+		if (strncmp(*envp, "PATH=", 5) == 0)
+			return *envp + 5;
+	return "";
+}
+
+static bool same_words(const char *const *a, const char *const *b)
+{
+	while (*a && *b && strcmp(*a, *b) == 0) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
+int check_load_profile(const struct keeper_request *rq, struct profile **ret_profile,
+                       struct error *err)
+{
+	scoped(fd_closep) int workspace = open(rq->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct profile_request wanted;
+	char buffer[PATH_MAX];
+	int r;
+
+	if (workspace < 0)
+		return error_sys(err, errno, "second check: workspace");
+	profile_request_init(&wanted, buffer, sizeof(buffer));
+	wanted.name = rq->profile;
+	wanted.agent = rq->agent;
+	wanted.policy_file = rq->policy_file;
+	wanted.workspace_fd = workspace;
+	r = profile_load(&wanted, ret_profile, err);
+	return r < 0 ? error_wrap(err, "second check") : 0;
+}
+
+int check_again(struct arena *arena, const struct profile *profile, const struct keeper_request *rq,
+                const char *const *argv, const char *const *envp, struct error *err)
+{
+	scoped(fd_closep) int workspace = open(rq->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct check_request question = {
+		.profile = profile,
+		.command = rq->command,
+		.argv = rq->argv,
+		.force = rq->force,
+		.workspace_fd = workspace,
+		.workspace = rq->workspace,
+		.cwd = rq->cwd,
+		.env = rq->env,
+		.path = path_of(envp),
+	};
+	struct check c;
+	int r;
+
+	if (workspace < 0)
+		return error_sys(err, errno, "second check: workspace");
+	r = check_request(arena, &question, &c, err);
+	if (r < 0)
+		return error_wrap(err, "second check");
+	if (c.answer.line.verdict != POLICY_VERDICT_ALLOW)
+		return error_set(err, ERROR_INPUT, EPERM, "second check: %.180s",
+		                 c.answer.line.reason);
+	if (!same_words(argv, c.argv))
+		return error_set(err, ERROR_INPUT, EPERM,
+		                 "second check: what was to be executed is not what was decided");
+	return 0;
+}

@@ -1,0 +1,367 @@
+"""Attempts to get out of the box, each made in each tier, by root and by an ordinary user.
+
+The attackers and the table of what is expected are in tests/escape/. What counts is what is seen from
+outside: a secret in the output, a file that changed, a listener that was reached, a signal that arrived,
+a process that is still there. What only the attacker can see ("GOT") counts as well.
+"""
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from helpers import (DEADLINE, NACRE, ROOT, descendants, is_alive, process_read, reap_strangers,
+                     unused_uid, wait_until)
+
+sys.path.insert(0, str(ROOT / "tests" / "escape"))
+
+from attempts import ATTEMPTS  # noqa: E402
+from world import World  # noqa: E402
+
+HERE = ROOT / "tests" / "escape"
+TIERS = {"full": "strict", "landlock": "landlock"}
+LIMITS = "{memory: 256M, processes: 64, file: 64M, tmp: 64M, open_files: 1024}"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MOST_PROCESSES, MOST_MEMORY_KB = 64 + 8, (256 + 64) * 1024
+
+
+def compile_attackers(into):
+    """Every C file is one program; scripts are copied."""
+    for source in sorted(HERE.glob("*.c")):
+        subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall",
+                        "-Wextra", "-Wno-unused-parameter", "-o", into / source.stem, source, "-lrt"],
+                       check=True, timeout=DEADLINE)
+    for script in sorted(HERE.glob("*.sh")):
+        shutil.copy(script, into / script.name)
+
+
+def command_of(attempt, world):
+    script = HERE / f"{attempt.theme}.sh"
+    if script.exists():
+        return ["bash", f"attack/{attempt.theme}.sh", attempt.name]
+    marker = [world.marker] if attempt.theme == "daemons" else []
+    return [f"attack/{attempt.theme}", attempt.name, *marker]
+
+
+class Sample(threading.Thread):
+    """Counts the attacker's processes and memory from outside, as long as it runs."""
+
+    def __init__(self, root, names):
+        super().__init__(daemon=True)
+        self.root, self.names, self.most, self.most_kb = root, names, 0, 0
+        self.ended = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ended.wait(0.02):
+            count = memory = 0
+            for process in descendants(self.root):
+                if process.name not in self.names:
+                    continue
+                try:
+                    with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+                        fields = dict(line.split(":", 1) for line in file)
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                count += int(fields.get("Threads", "1"))
+                memory += int(fields.get("VmRSS", "0 kB").split()[0])
+            self.most, self.most_kb = max(self.most, count), max(self.most_kb, memory)
+
+    def close(self):
+        self.ended.set()
+        self.join()
+
+
+class Knocker(threading.Thread):
+    """Tries to reach a port from the host, as long as the attacker may be listening."""
+
+    def __init__(self, port, text):
+        super().__init__(daemon=True)
+        self.port, self.text, self.reached = port, text, False
+        self.ended = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ended.wait(0.02) and not self.reached:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), 1) as peer:
+                    peer.sendall(self.text)
+                    self.reached = True
+            except OSError:
+                pass
+
+    def close(self):
+        self.ended.set()
+        self.join()
+
+
+class Place:
+    """Somebody who runs nacre: root, root in a workspace of somebody else's, or a user."""
+
+    def __init__(self, who, tools):
+        self.who, self.tools = who, tools
+        self.base = pathlib.Path(tempfile.mkdtemp(prefix="nacre-escape-"))
+        os.chmod(self.base, 0o755)
+        self.root = os.geteuid() == 0
+        self.uid = os.geteuid() if not self.root or who != "user" else unused_uid()
+        self.owner = unused_uid() if self.root and who != "root" else self.uid
+        self.binary = self.base / "nacre"
+        shutil.copy(NACRE, self.binary)
+        self.policies = self.base / "policies"
+        self.policies.mkdir()
+        for tier, mode in TIERS.items():
+            for profile in ("bash", "universal", "readonly"):
+                self.policy(f"{profile}-{tier}", profile, f"sandbox: {{mode: {mode}}}")
+            self.policy(f"limits-{tier}", "bash", f"sandbox: {{mode: {mode}, limits: {LIMITS}}}")
+        self.worlds = {}
+
+    def policy(self, name, inherits, text):
+        path = self.policies / f"{name}.yaml"
+        path.write_text(f"profile: {name}\ninherits: {inherits}\n{text}\n")
+        return path
+
+    def options(self, uid):
+        return {"user": uid, "group": uid, "extra_groups": []} if self.root else {}
+
+    def env(self, world):
+        """What nacre itself is started with: nothing of the secrets may reach the command."""
+        return {"PATH": PATH, "HOME": str(world.home), "LANG": "C.UTF-8", "TMPDIR": str(world.tmp),
+                "NACRE_STATE_DIR": str(world.state), "OPENAI_API_KEY": f"{world.secret}-env",
+                "DATABASE_URL": f"{world.secret}-env", "SOME_WORD": f"{world.secret}-env",
+                **{name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS")
+                   if name in os.environ}}
+
+    def world(self, tier):
+        if tier not in self.worlds:
+            self.worlds[tier] = None  # a world that could not be made is not tried again
+            base = self.base / tier
+            base.mkdir()
+            os.chmod(base, 0o755)
+            box_uid = self.box_uid(tier)
+            self.worlds[tier] = World(base, self.tools, self.owner, box_uid)
+        if not self.worlds[tier]:
+            raise AssertionError("there is no world for this attempt")
+        return self.worlds[tier]
+
+    def box_uid(self, tier):
+        """The kernel's user in the box; in the control run it is who runs it."""
+        if tier == "control" or not self.root:
+            return self.uid
+        work = self.base / "probe"
+        work.mkdir(exist_ok=True)
+        os.chown(work, self.owner, self.owner)
+        state = self.base / "probe-state"
+        state.mkdir(mode=0o700, exist_ok=True)
+        os.chown(state, self.uid, self.uid)
+        done = subprocess.run([self.binary, "run", "--policy", self.policies / f"bash-{tier}.yaml",
+                               "--json", "--workspace", work, "--", "cat", "/proc/self/uid_map",
+                               "/proc/self/status"],
+                              env={"PATH": PATH, "HOME": str(work), "NACRE_STATE_DIR": str(state)},
+                              cwd=work, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=DEADLINE, **self.options(self.uid))
+        lines = json.loads(done.stdout)["stdout"].splitlines()
+        inside = int(next(line for line in lines if line.startswith("Uid:")).split()[1])
+        first, outer, count = (int(word) for word in lines[0].split()[:3])
+        return outer + inside - first if first <= inside < first + count else inside
+
+    def start(self, world, argv, tier, profile, **options):
+        inherited = [os.open(world.outside / "secret.txt", os.O_RDONLY),
+                     os.open(world.outside, os.O_RDONLY | os.O_DIRECTORY),
+                     os.open("/proc/self/ns/mnt", os.O_RDONLY)]
+        env = self.env(world)
+        if tier == "control":
+            command = ["sh", "-c", '"$@"; exit $?', "sh", *argv]
+            if self.root and self.uid == 0:
+                command = ["unshare", "--mount", "--propagation", "private", *command]
+        else:
+            command = [self.binary, "run", "--policy", self.policies / f"{profile}-{tier}.yaml", "--json",
+                       "--description", f"{world.secret}-argv", "--timeout", "20s",
+                       "--workspace", world.work, "--", *argv]
+        # Into a file: a daemon that holds a pipe would hold the test.
+        with open(self.base / "output", "wb") as out, open(self.base / "errors", "wb") as err:
+            popen = subprocess.Popen(command, env=env, cwd=world.work, stdin=subprocess.DEVNULL,
+                                     stdout=out, stderr=err, pass_fds=inherited,
+                                     **self.options(self.uid), **options)
+            for fd in inherited:
+                os.close(fd)
+            return popen
+
+    def read_output(self):
+        return (self.base / "output").read_bytes(), (self.base / "errors").read_bytes()
+
+    def close(self):
+        for world in filter(None, self.worlds.values()):
+            world.close()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+class Outcome:
+    """What came of one attempt: evidence from outside, the attacker's own claims, its output."""
+
+    def __init__(self, output, evidence, claims, result):
+        self.output, self.evidence, self.claims, self.result = output, evidence, claims, result
+
+    @property
+    def escaped(self):
+        return bool(self.evidence or self.claims)
+
+    def __str__(self):
+        return "\n".join([*self.evidence, *self.claims, "--- output", self.output[-1500:]])
+
+
+def wait_for_end(popen, seconds):
+    """Whether it ended in time; the kernel tells, since Popen.wait with a limit only looks now and then."""
+    pidfd = os.pidfd_open(popen.pid)
+    try:
+        return bool(select.select([pidfd], [], [], seconds)[0])
+    finally:
+        os.close(pidfd)
+
+
+def make(place, attempt, tier):
+    """Makes one attempt, and looks at what came of it."""
+    world = place.world(tier)
+    popen = place.start(world, command_of(attempt, world), tier, attempt.profile)
+    helper, extra = None, []
+    own = {"kill_nacre", "stop_nacre"}
+    if attempt.theme == "resources":
+        helper = Sample(popen.pid, {"resources"})
+    elif attempt.name == "listen_outside":
+        helper = Knocker(world.listen_port, f"{world.secret}-knock".encode())
+    elif attempt.name in own:
+        extra += name_nacres(world, popen)
+    if not wait_for_end(popen, 30):
+        for process in descendants(popen.pid):
+            os.kill(process.pid, signal.SIGCONT)
+            os.kill(process.pid, signal.SIGKILL)
+        os.kill(popen.pid, signal.SIGCONT)
+        popen.kill()
+        extra.append("nacre did not answer within 30 s")
+    popen.wait(30)
+    out, err = place.read_output()
+    if helper:
+        helper.close()
+    if isinstance(helper, Sample) and tier != "control":
+        if helper.most > MOST_PROCESSES:
+            extra.append(f"{helper.most} processes")
+        if helper.most_kb > MOST_MEMORY_KB:
+            extra.append(f"{helper.most_kb} kB of memory")
+    if isinstance(helper, Knocker) and helper.reached:
+        extra.append("the host could connect")
+    result = None
+    output = (out + err).decode(errors="replace")
+    if tier != "control":
+        try:
+            result = json.loads(out)
+            output = result.get("output") or (result["stdout"] or "") + (result["stderr"] or "")
+        except (ValueError, KeyError, TypeError):
+            extra.append(f"no result: {output[-300:]}")
+        if attempt.name in own and result is not None and result["exit_code"] != 0:
+            extra.append(f"the result is {out[-600:]}")
+    if attempt.theme == "daemons":
+        # A survivor writes its line 0.7 s after its start; in the box it must be gone already.
+        if tier == "control":
+            wait_until("the daemon shows", lambda: world.daemons(), 5)
+    evidence, claims = world.evidence(output)
+    return Outcome(output, extra + evidence, claims, result)
+
+
+def name_nacres(world, popen):
+    """Tells the attacker who nacre's processes are, once it runs."""
+    def attacker():
+        return [p for p in descendants(popen.pid) if p.name == "signals"] or popen.poll() is not None
+    wait_until("the attacker runs", attacker, 10)
+    pids = [popen.pid] + [p.pid for p in descendants(popen.pid) if p.name != "signals"]
+    path = world.work / "attack" / "nacre-pids.new"
+    path.write_text(" ".join(str(pid) for pid in pids) + "\n")
+    path.rename(world.work / "attack" / "nacre-pids")
+    return []
+
+
+def whos():
+    return ("root", "user") if os.geteuid() == 0 else ("user",)
+
+
+class EscapeTest(unittest.TestCase):
+    """One test per theme and tier; a sub-test per attempt and user."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tools = pathlib.Path(tempfile.mkdtemp(prefix="nacre-attackers-"))
+        os.chmod(cls.tools, 0o755)
+        compile_attackers(cls.tools)
+        cls.places = {who: Place(who, cls.tools) for who in whos()}
+
+    @classmethod
+    def tearDownClass(cls):
+        for place in cls.places.values():
+            place.close()
+        shutil.rmtree(cls.tools, ignore_errors=True)
+        reap_strangers(set())
+
+    def attempts(self, theme, tier):
+        for attempt in ATTEMPTS:
+            if attempt.theme != theme:
+                continue
+            for who, place in self.places.items():
+                with self.subTest(attempt=attempt.name, who=who, tier=tier):
+                    outcome = make(place, attempt, tier)
+                    self.judge(attempt, tier, who, outcome)
+
+    def judge(self, attempt, tier, who, outcome):
+        if tier == "control":
+            self.assertTrue(outcome.escaped or who not in attempt.control.split(),
+                            f"it does not even succeed without a box:\n{outcome}")
+            return
+        self.assertIn("TRIED", outcome.output, f"it did not take place: {outcome.result}")
+        if tier == "landlock" and attempt.landlock:
+            return
+        self.assertFalse(outcome.escaped, f"{attempt.what}:\n{outcome}")
+
+
+def add_tests(cls, tier):
+    for theme in dict.fromkeys(attempt.theme for attempt in ATTEMPTS):
+        def test(self, theme=theme):
+            self.attempts(theme, tier)
+        setattr(cls, f"test_{theme}", test)
+    return cls
+
+
+class Control(EscapeTest):
+    """Without any box the attempts succeed: they are worth making."""
+
+    def attempts(self, theme, tier):
+        for attempt in ATTEMPTS:
+            if attempt.theme != theme:
+                continue
+            for who, place in self.places.items():
+                if who in attempt.control.split():
+                    with self.subTest(attempt=attempt.name, who=who):
+                        began = time.monotonic()
+                        self.judge(attempt, tier, who, make(place, attempt, tier))
+                        print(attempt, who, time.monotonic() - began)
+
+
+class Full(EscapeTest):
+    """With namespaces: every attempt is stopped."""
+
+
+class Landlock(EscapeTest):
+    """Without namespaces: stopped, but for the exceptions of the table."""
+
+
+add_tests(Control, "control")
+add_tests(Full, "full")
+add_tests(Landlock, "landlock")
+del EscapeTest
+
+if __name__ == "__main__":
+    unittest.main()
