@@ -76,9 +76,10 @@ static int argv_of_bash(struct arena *arena, const struct shell_facts *f, const 
 	const char **argv = arena_new_array(arena, const char *, array_size(bash) + 2);
 	const char *text = raw;
 
-	/* Where the line itself changes how bash reads on (aliases, set -k), no other text has its
-	 * meaning; such a line is opaque, and the policy has decided that the box may have it. */
-	if (!f->changes_reading) {
+	/* A line past a limit has no tree, and where the line itself changes how bash reads on
+	 * (aliases, set -k) no other text has its meaning. Both are opaque: the policy has decided
+	 * that the box may have them. */
+	if (f->tree->list && !f->changes_reading) {
 		shell_print(f->tree->list, &canonical);
 		if (buffer_error(&canonical) < 0)
 			return -ENOMEM;
@@ -144,9 +145,6 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 	if (r < 0)
 		return r;
 	if (c.answer.line.verdict == POLICY_VERDICT_ALLOW) {
-		if (!words && !facts->tree->list) /* what could not be read has no canonical text */
-			return error_set(err, ERROR_UNSUPPORTED, ENOTSUP,
-			                 "the line could not be analysed");
 		r = choose_argv(arena, rq, words, &c);
 		if (r < 0)
 			return no_memory(err);

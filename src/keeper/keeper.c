@@ -37,6 +37,7 @@
 #include "keeper/report.h"
 #include "keeper/search.h"
 #include "keeper/stream.h"
+#include "keeper/watch.h"
 #include "output/capture.h"
 #include "process/spawn.h"
 #include "process/tree.h"
@@ -99,6 +100,7 @@ struct keeper {
 	int64_t crowd_next_look;
 	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
 	                        it */
+	struct watch watch; /* of the box */
 	bool starter_gone;
 	char *buffer;
 };
@@ -131,7 +133,10 @@ static int streams_open(struct keeper *k, struct error *err)
 static void fill_box_limits(struct keeper *k, struct process_command *c)
 {
 	const struct limit_value *limits;
+	bool memory_held, processes_held;
 
+	sandbox_plan_held(k->plan, &memory_held, &processes_held);
+	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held);
 	c->limit_count = sandbox_plan_limits(k->plan, &limits);
 	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
 	k->report.processes_bounded =
@@ -504,6 +509,8 @@ static void turn(struct keeper *k)
 		wait_ms = INT32_MAX;
 	if (k->crowd_line && wait_ms > CROWD_LOOK_MS)
 		wait_ms = CROWD_LOOK_MS;
+	if (watch_is_on(&k->watch) && wait_ms > WATCH_LOOK_MS)
+		wait_ms = WATCH_LOOK_MS;
 	n = poll(fds, 4, wait_ms > 0 ? (int)wait_ms : 0);
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
@@ -517,6 +524,7 @@ static void turn(struct keeper *k)
 			starter_read(k);
 	}
 	look_for_crowd(k);
+	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */
@@ -543,6 +551,8 @@ static void judge_box(struct keeper *k)
 	struct limits_evidence evidence = {
 		.wait_status = k->report.status,
 		.cpu_us = (uint64_t)k->report.cpu_ms * 1000,
+		.oom_kills = k->watch.memory_kills,
+		.forks_denied = k->watch.crowded,
 		.tmp_full = k->tmp_full,
 	};
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};

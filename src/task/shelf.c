@@ -170,6 +170,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 
 	take_down(s);
 	r = load_profile(s);
+	if (r == 0 && s->profile->sandbox.tier != SANDBOX_TIER_FULL)
+		r = -EOPNOTSUPP;
 	if (r == 0)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
 	if (r == 0 && sandbox_plan_clone_flags(s->plan) == 0)

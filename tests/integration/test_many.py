@@ -72,7 +72,8 @@ class Batch(NacreTest):
         memory = status_kb(nacre.pid, "VmRSS")
         self.serve(nacre, range(RUNS))
         self.expect_idle(nacre, launcher)
-        self.assertEqual((fd_count(nacre.pid), fd_count(launcher.pid)), before)
+        wait_until(f"descriptors are {before} again", lambda: before ==
+                   (fd_count(nacre.pid), fd_count(launcher.pid)), 10)
         if not SANITIZED:
             self.assertLess(status_kb(nacre.pid, "VmRSS"), memory + 2048)
         self.assertEqual(self.task_dirs(), [])

@@ -1,0 +1,140 @@
+#include "keeper/watch.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include "base/test-support.h"
+#include "sandbox/spec.h"
+
+#define MIB (1ULL << 20)
+
+struct root {
+	pid_t pid;
+	int fd;
+};
+
+/* A root with COUNT children, each of which uses 32 MiB; told when all are there. */
+static struct root begin(int count)
+{
+	int ready[2];
+	char byte;
+	pid_t root;
+
+	assert_int_equal(pipe(ready), 0);
+	root = fork();
+	assert_true(root >= 0);
+	for (int i = 0; root == 0 && i < count; i++)
+		if (fork() == 0) {
+			char *p = mmap(NULL, 32 * MIB, PROT_READ | PROT_WRITE,
+			               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+			memset(p, 1, 32 * MIB);
+			(void)!write(ready[1], "x", 1);
+			for (;;)
+				pause();
+		}
+	while (root == 0)
+		pause();
+	for (int i = 0; i < count; i++) {
+		test_wait_readable(ready[0]);
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+	}
+	close(ready[0]);
+	close(ready[1]);
+	return (struct root){root, pidfd_open(root, 0)};
+}
+
+static void end(struct root *root)
+{
+	kill(root->pid, SIGKILL);
+	waitpid(root->pid, NULL, 0);
+	close(root->fd);
+}
+
+static void too_much_memory_ends_one_process_at_a_time(void **state)
+{
+	struct sandbox_limits limits = {.memory_bytes = 80 * MIB};
+	struct root root = begin(4);
+	struct watch w;
+
+	watch_init(&w, &limits, false, true);
+	assert_true(watch_is_on(&w));
+	watch_look(&w, root.fd, 1000);
+	assert_int_equal(w.memory_kills, 1);
+	watch_look(&w, root.fd, 1000 + WATCH_LOOK_MS - 1); /* not yet time */
+	assert_int_equal(w.memory_kills, 1);
+	for (int64_t now = 2000; now < 2000000 && w.memory_kills < 2; now += WATCH_LOOK_MS)
+		watch_look(&w, root.fd, now);
+	end(&root);
+	assert_int_equal(w.memory_kills, 2);
+	assert_false(w.crowded);
+}
+
+static void a_tree_within_its_limits_is_left_alone(void **state)
+{
+	struct sandbox_limits limits = {.memory_bytes = 512 * MIB, .processes = 8};
+	struct root root = begin(4);
+	struct watch w;
+
+	watch_init(&w, &limits, false, false);
+	watch_look(&w, root.fd, 1000);
+	end(&root);
+	assert_int_equal(w.memory_kills, 0);
+	assert_false(w.crowded);
+}
+
+static void a_full_house_is_noticed(void **state)
+{
+	struct sandbox_limits limits = {.processes = 4};
+	struct root root = begin(4);
+	struct watch w;
+
+	watch_init(&w, &limits, true, false);
+	watch_look(&w, root.fd, 1000);
+	end(&root);
+	assert_true(w.crowded);
+	assert_int_equal(w.memory_kills, 0);
+}
+
+static void a_root_that_is_gone_is_nobody(void **state)
+{
+	struct sandbox_limits limits = {.memory_bytes = 1, .processes = 1};
+	struct root root = begin(1);
+	struct watch w;
+
+	kill(root.pid, SIGKILL);
+	waitpid(root.pid, NULL, 0);
+	watch_init(&w, &limits, false, false);
+	watch_look(&w, root.fd, 1000);
+	close(root.fd);
+	assert_int_equal(w.memory_kills, 0);
+	assert_false(w.crowded);
+}
+
+static void what_a_group_holds_is_not_watched(void **state)
+{
+	struct sandbox_limits limits = {.memory_bytes = MIB, .processes = 1}, none = {0};
+	struct watch w;
+
+	watch_init(&w, &limits, true, true);
+	assert_false(watch_is_on(&w));
+	watch_init(&w, &none, false, false);
+	assert_false(watch_is_on(&w));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(too_much_memory_ends_one_process_at_a_time),
+		cmocka_unit_test(a_tree_within_its_limits_is_left_alone),
+		cmocka_unit_test(a_full_house_is_noticed),
+		cmocka_unit_test(a_root_that_is_gone_is_nobody),
+		cmocka_unit_test(what_a_group_holds_is_not_watched),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

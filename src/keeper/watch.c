@@ -1,0 +1,65 @@
+#include "keeper/watch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/fd.h"
+#include "sandbox/memory.h"
+#include "sandbox/spec.h"
+
+void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memory_held,
+                bool processes_counted)
+{
+	*w = (struct watch){
+		.memory_max = memory_held ? 0 : limits->memory_bytes,
+		/* The box's init is one more. The kernel refuses the next one, and tells nobody. */
+		.tasks_max = processes_counted || !limits->processes ? 0 : limits->processes + 1,
+	};
+}
+
+bool watch_is_on(const struct watch *w)
+{
+	return w->memory_max || w->tasks_max;
+}
+
+/* The number that the process has here; 0: it is gone. A number that was kept could be a stranger's
+ * by now. */
+static pid_t pid_of(int pidfd)
+{
+	char path[64], text[512];
+	scoped(fd_closep) int fd = -1;
+	const char *line;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	line = strstr(text, "\nPid:\t");
+	return line ? (pid_t)strtol(line + 6, NULL, 10) : 0;
+}
+
+void watch_look(struct watch *w, int root_fd, int64_t now_ms)
+{
+	uint64_t limit = w->memory_max ? w->memory_max : UINT64_MAX;
+	struct memory_use use;
+	pid_t root;
+	int r;
+
+	if (!watch_is_on(w) || now_ms < w->next_look)
+		return;
+	w->next_look = now_ms + WATCH_LOOK_MS;
+	root = pid_of(root_fd);
+	if (root <= 0)
+		return;
+	r = memory_relieve(root, limit, &use);
+	if (r < 0)
+		return;
+	w->memory_kills += (uint64_t)r;
+	if (w->tasks_max && use.tasks >= w->tasks_max)
+		w->crowded = true;
+}
