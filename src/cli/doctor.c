@@ -214,7 +214,9 @@ static void print_cgroup(const struct cgroup_place *c, struct buffer *out)
 {
 	buffer_printf(out, "%-20s", "control groups");
 	if (c->kind == CGROUP_NONE)
-		buffer_puts(out, "none that nacre may divide: memory is bounded per process\n");
+		buffer_puts(
+			out,
+			"none that nacre may divide: memory is bounded per process, and watched\n");
 	else
 		buffer_printf(out, "version %d: %s%s%s\n", c->kind == CGROUP_V1 ? 1 : 2,
 		              *c->path[CGROUP_MEMORY] ? "memory" : "",

@@ -40,9 +40,13 @@ static void put_words(const struct profile_example *e, struct buffer *out)
 static void tell_json(struct trial *t, const struct profile_example *e,
                       const struct policy_finding *got, const char *error, bool held)
 {
+	scoped(buffer_donep) struct buffer words = {0};
 	struct json_writer *w = &t->json;
 
+	put_words(e, &words);
 	json_object_begin(w);
+	json_put_key(w, "command");
+	json_put_string(w, buffer_str(&words));
 	json_put_key(w, "file");
 	json_put_string(w, e->place.file);
 	json_put_key(w, "line");
@@ -135,9 +139,8 @@ static int try_file(struct trial *t, const char *name)
 
 static int try_all(struct trial *t, char **names)
 {
-	scoped(buffer_donep) struct buffer out = {0};
+	struct buffer *out = t->json.out;
 
-	t->json.out = &out;
 	if (t->options->json) {
 		json_object_begin(&t->json);
 		json_put_key(&t->json, "examples");
@@ -152,9 +155,9 @@ static int try_all(struct trial *t, char **names)
 		json_put_key(&t->json, "failed");
 		json_put_uint(&t->json, t->failed);
 		json_object_end(&t->json);
-		buffer_putc(&out, '\n');
+		buffer_putc(out, '\n');
 	}
-	if (buffer_error(&out) || fwrite(buffer_str(&out), 1, out.len, stdout) != out.len ||
+	if (buffer_error(out) || fwrite(buffer_str(out), 1, out->len, stdout) != out->len ||
 	    fflush(stdout) != 0)
 		return EXIT_NACRE_FAILED;
 	return t->failed ? 1 : 0;
@@ -163,8 +166,9 @@ static int try_all(struct trial *t, char **names)
 int policy_test(const struct profile_options *o, char **names)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	scoped(buffer_donep) struct buffer out = {0};
 	scoped(fd_closep) int fd = -1;
-	struct trial t = {.options = o, .arena = arena};
+	struct trial t = {.options = o, .arena = arena, .json = {.out = &out}};
 	int r;
 
 	snprintf(t.workspace, sizeof(t.workspace), "/tmp/nacre-policy-XXXXXX");

@@ -80,8 +80,8 @@ struct check {
 	unsigned warnings;
 };
 
-static void put_message(struct check *c, const char *level, const struct policy_rule *rule,
-                        const char *text)
+static void put_message(struct check *c, const char *level, const char *rule, const char *text,
+                        const struct policy_place *place)
 {
 	struct json_writer *w = &c->json;
 
@@ -90,17 +90,33 @@ static void put_message(struct check *c, const char *level, const struct policy_
 	json_put_string(w, level);
 	json_put_key(w, "message");
 	json_put_string(w, text);
-	if (rule) {
-		json_put_key(w, "rule");
-		json_put_string(w, rule->id);
+	json_put_key(w, "rule");
+	json_put_string(w, rule);
+	if (place->file) {
 		json_put_key(w, "file");
-		json_put_string(w, rule->place.file);
+		json_put_string(w, place->file);
 		json_put_key(w, "line");
-		json_put_uint(w, rule->place.line);
+		json_put_uint(w, place->line);
 		json_put_key(w, "column");
-		json_put_uint(w, rule->place.column);
+		json_put_uint(w, place->column);
 	}
 	json_object_end(w);
+}
+
+/* Splits "FILE:LINE:COLUMN: words", in place; a text without a place is all words. */
+static const char *take_place(char *text, struct policy_place *ret_place)
+{
+	for (char *p = strchr(text, ':'); p; p = strchr(p + 1, ':')) {
+		unsigned line, column;
+		int used = 0;
+
+		if (sscanf(p, ":%u:%u: %n", &line, &column, &used) != 2 || !used)
+			continue;
+		*p = '\0';
+		*ret_place = (struct policy_place){.file = text, .line = line, .column = column};
+		return p + used;
+	}
+	return text;
 }
 
 static void warn(void *context, const struct policy_rule *rule, const char *message)
@@ -110,7 +126,7 @@ static void warn(void *context, const struct policy_rule *rule, const char *mess
 
 	c->warnings++;
 	if (c->options->json) {
-		put_message(c, "warning", rule, message);
+		put_message(c, "warning", rule->id, message, &rule->place);
 		return;
 	}
 	buffer_printf(&text, "%s:%u:%u: warning: '%s' %s", rule->place.file, rule->place.line,
@@ -124,16 +140,19 @@ static int check_one(struct check *c, const char *name)
 {
 	scoped(profile_freep) struct profile *p = NULL;
 	scoped(buffer_donep) struct buffer clean = {0};
+	struct policy_place place = {0};
 	struct error err = {0};
 	const char *file;
 
 	c->warnings = 0;
 	if (policy_load_named(c->options, name, &p, &file, &err) < 0) {
-		cli_put_clean(err.text, &clean);
-		if (c->options->json)
-			put_message(c, "error", NULL, buffer_str(&clean));
-		else
+		if (c->options->json) {
+			file = take_place(err.text, &place);
+			put_message(c, "error", NULL, file, &place);
+		} else {
+			cli_put_clean(err.text, &clean);
 			fprintf(stderr, "%s\n", buffer_str(&clean));
+		}
 		return 1;
 	}
 	profile_lint(p, file, warn, c);
@@ -174,6 +193,9 @@ static int show(struct profile_options *o)
 	struct json_writer w = {.out = &out};
 	struct error err = {0};
 
+	if (!o->workspace) /* as nacre run would have it here */
+		o->request.workspace_fd = o->workspace_fd =
+			open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (profile_load(&o->request, &p, &err) < 0) {
 		cli_complain("%s", err.text);
 		return 1;

@@ -259,6 +259,16 @@ static int decide(struct engine *e, const struct request *rq, struct engine_run 
 	return 0;
 }
 
+/* The directory above that of the tasks. */
+static const char *state_of(struct arena *arena, const struct store *store)
+{
+	const char *end = strrchr(store->path, '/');
+
+	return store->tasks_fd >= 0 && end && end > store->path
+	               ? arena_strndup(arena, store->path, (size_t)(end - store->path))
+	               : NULL;
+}
+
 static int prepare(struct engine *e, const struct request *rq, struct engine_run *run)
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
@@ -284,6 +294,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		.env = rq->env,
 		.workspace = copy(run->arena, place.workspace),
 		.cwd = copy(run->arena, place_relative_cwd(&place)),
+		.state = state_of(run->arena, &e->store),
 		.force = rq->force,
 	};
 	if (!o->cwd || !o->command || !o->request.workspace || !o->request.cwd)

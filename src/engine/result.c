@@ -206,8 +206,9 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		notice(r, "the limit on %s was reached", limit_words(r->report.limit_hit));
 	for (const char *path = r->report.planted, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
-		notice(r, "the command made %.*s, which is protected; it was moved away",
-		       (int)(end - path), path);
+		notice(r, "the command made %.*s, which is protected; it was moved to %s/%s",
+		       (int)(end - path), path, f->store->path, r->task_id);
+		r->output_kept = true;
 	}
 	if (r->report.killed > 0)
 		notice(r, "%d process%s still alive at the end and had to be killed",

@@ -204,7 +204,7 @@ int check_again(struct arena *arena, const struct profile *profile, const struct
 		.env = rq->env,
 		.path = path_of(envp),
 	};
-	struct check c;
+	struct check c = {0};
 	int r;
 
 	if (workspace < 0)
@@ -215,7 +215,7 @@ int check_again(struct arena *arena, const struct profile *profile, const struct
 	if (c.answer.line.verdict != POLICY_VERDICT_ALLOW)
 		return error_set(err, ERROR_INPUT, EPERM, "second check: %.180s",
 		                 c.answer.line.reason);
-	if (!same_words(argv, c.argv))
+	if (!c.argv || !same_words(argv, c.argv))
 		return error_set(err, ERROR_INPUT, EPERM,
 		                 "second check: what was to be executed is not what was decided");
 	return 0;

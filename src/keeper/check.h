@@ -35,17 +35,16 @@ struct check {
 };
 
 /* All memory is in the arena. A refusal is no error; an error means that nothing may run. */
-int check_request(struct arena *arena, const struct check_request *request, struct check *ret_check,
+int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
                   struct error *err);
 
 struct keeper_request;
 
 /* The profile that a request names, as it is now. The caller owns it. */
-int check_load_profile(const struct keeper_request *request, struct profile **ret_profile,
+int check_load_profile(const struct keeper_request *rq, struct profile **ret_profile,
                        struct error *err);
 
 /* The second check: decides from the raw words, and wants the answer to be ARGV, or nothing runs.
  * ENVP is the environment that the command will have. */
-int check_again(struct arena *arena, const struct profile *profile,
-                const struct keeper_request *request, const char *const *argv,
-                const char *const *envp, struct error *err);
+int check_again(struct arena *arena, const struct profile *profile, const struct keeper_request *rq,
+                const char *const *argv, const char *const *envp, struct error *err);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -100,7 +101,7 @@ struct keeper {
 	int64_t crowd_next_look;
 	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
 	                        it */
-	struct watch watch; /* of the box */
+	struct watch watch;  /* of the box */
 	bool starter_gone;
 	char *buffer;
 };
@@ -525,6 +526,8 @@ static void turn(struct keeper *k)
 	}
 	look_for_crowd(k);
 	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
+	if (k->watch.too_many)
+		step(k, EV_CROWD);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */
@@ -548,24 +551,20 @@ static int pack_captures(struct keeper *k)
 /* What is told about the box after its end. */
 static void judge_box(struct keeper *k)
 {
+	bool exited = k->report.end == KEEPER_END_EXITED; /* else the signal was ours */
 	struct limits_evidence evidence = {
-		.wait_status = k->report.status,
+		.wait_status = exited ? k->report.status : 0,
 		.cpu_us = (uint64_t)k->report.cpu_ms * 1000,
 		.oom_kills = k->watch.memory_kills,
-		.forks_denied = k->watch.crowded,
+		.forks_denied = k->watch.crowded || k->report.end == KEEPER_END_CROWDED,
 		.tmp_full = k->tmp_full,
 	};
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
-	scoped(fd_closep) int into = -1;
 
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)
 		return;
-	if (k->report.end == KEEPER_END_EXITED)
-		k->report.limit_hit = sandbox_plan_judge(k->plan, &evidence);
-	if (k->fds.task >= 0 && (mkdirat(k->fds.task, "planted", 0700) == 0 || errno == EEXIST))
-		into = openat(k->fds.task, "planted", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (sandbox_protect_check(k->plan, into, k->order.task_id, &planted) == 0 && into >= 0)
-		(void)unlinkat(k->fds.task, "planted", AT_REMOVEDIR);
+	k->report.limit_hit = sandbox_plan_judge(k->plan, &evidence);
+	(void)sandbox_protect_check(k->plan, k->fds.task, k->order.task_id, &planted);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 }
 
@@ -604,10 +603,21 @@ static const char *home_of(const struct keeper_order *o)
 
 static int make_plan(struct keeper *k, struct error *err)
 {
+	char buffer[PATH_MAX];
+	struct profile_request files;
+	const char *hidden[3] = {0};
 	struct sandbox_place place = {
 		.workspace = k->order.request.workspace,
 		.home = home_of(&k->order),
+		.hidden = hidden,
 	};
+	int n = 0;
+
+	profile_request_init(&files, buffer, sizeof(buffer));
+	if (files.user_dir)
+		hidden[n++] = files.user_dir;
+	if (k->order.request.state)
+		hidden[n++] = k->order.request.state;
 
 	k->owns_plan = true;
 	return sandbox_plan_new(k->order.sandbox, &place, &k->plan, err);
@@ -623,7 +633,7 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 	if (r == 0)
 		r = check_again(arena, k->profile, &k->order.request, k->order.argv, k->order.envp,
 		                err);
-	if (r < 0) {
+	if (r < 0 || !k->profile) {
 		k->report.end = KEEPER_END_REFUSED;
 		return r;
 	}

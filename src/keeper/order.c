@@ -47,9 +47,13 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 	const struct {
 		const char *key, *text;
 	} strings[] = {
-		{"profile", rq->profile},         {"agent", rq->agent},
-		{"policy_file", rq->policy_file}, {"command", rq->command},
-		{"workspace", rq->workspace},     {"cwd", rq->cwd},
+		{"profile", rq->profile},
+		{"agent", rq->agent},
+		{"policy_file", rq->policy_file},
+		{"command", rq->command},
+		{"workspace", rq->workspace},
+		{"state", rq->state},
+		{"cwd", rq->cwd},
 	};
 
 	json_put_key(w, "request");
@@ -162,9 +166,13 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		const char *key;
 		const char **text;
 	} strings[] = {
-		{"profile", &rq.profile},         {"agent", &rq.agent},
-		{"policy_file", &rq.policy_file}, {"command", &rq.command},
-		{"workspace", &rq.workspace},     {"cwd", &rq.cwd},
+		{"profile", &rq.profile},
+		{"agent", &rq.agent},
+		{"policy_file", &rq.policy_file},
+		{"command", &rq.command},
+		{"workspace", &rq.workspace},
+		{"state", &rq.state},
+		{"cwd", &rq.cwd},
 	};
 	const struct {
 		const char *key;

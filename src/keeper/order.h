@@ -26,6 +26,7 @@ struct keeper_request {
 	const char *const *env;                    /* what the request adds; may be NULL */
 	const char *workspace;                     /* absolute */
 	const char *cwd;                           /* relative to the workspace */
+	const char *state; /* nacre's state directory, hidden from the box; may be NULL */
 	bool force;
 };
 

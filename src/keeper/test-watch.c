@@ -37,8 +37,9 @@ static struct root begin(int count)
 			for (;;)
 				pause();
 		}
-	while (root == 0)
-		pause();
+	if (root == 0)
+		for (;;)
+			pause();
 	for (int i = 0; i < count; i++) {
 		test_wait_readable(ready[0]);
 		assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -97,7 +98,20 @@ static void a_full_house_is_noticed(void **state)
 	watch_look(&w, root.fd, 1000);
 	end(&root);
 	assert_true(w.crowded);
+	assert_false(w.too_many);
 	assert_int_equal(w.memory_kills, 0);
+}
+
+static void one_more_than_allowed_is_too_many(void **state)
+{
+	struct sandbox_limits limits = {.processes = 3};
+	struct root root = begin(4);
+	struct watch w;
+
+	watch_init(&w, &limits, true, false);
+	watch_look(&w, root.fd, 1000);
+	end(&root);
+	assert_true(w.too_many);
 }
 
 static void a_root_that_is_gone_is_nobody(void **state)
@@ -132,6 +146,7 @@ int main(void)
 		cmocka_unit_test(too_much_memory_ends_one_process_at_a_time),
 		cmocka_unit_test(a_tree_within_its_limits_is_left_alone),
 		cmocka_unit_test(a_full_house_is_noticed),
+		cmocka_unit_test(one_more_than_allowed_is_too_many),
 		cmocka_unit_test(a_root_that_is_gone_is_nobody),
 		cmocka_unit_test(what_a_group_holds_is_not_watched),
 	};

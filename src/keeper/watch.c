@@ -60,6 +60,8 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 	if (r < 0)
 		return;
 	w->memory_kills += (uint64_t)r;
-	if (w->tasks_max && use.tasks >= w->tasks_max)
-		w->crowded = true;
+	if (!w->tasks_max)
+		return;
+	w->crowded |= use.tasks >= w->tasks_max;
+	w->too_many |= use.tasks > w->tasks_max;
 }

@@ -16,6 +16,7 @@ struct watch {
 	int64_t next_look;
 	uint64_t memory_kills; /* processes that had to go */
 	bool crowded;          /* all processes that are allowed were there at once */
+	bool too_many;         /* more than these: the kernel's limit is not exact here */
 };
 
 /* MEMORY_HELD, PROCESSES_COUNTED: a control group does it. */

@@ -136,8 +136,6 @@ static int compile_regex(struct compiled_rule *c, struct error *err)
 		                 rule->place.file ? rule->place.file : "?", rule->place.line,
 		                 rule->place.column, (size_t)offset + 1, (const char *)text);
 	}
-	/* Without a compiler for this machine the expression is interpreted: slower, the same. */
-	(void)pcre2_jit_compile(c->regex, PCRE2_JIT_COMPLETE);
 	return 0;
 }
 

@@ -326,12 +326,16 @@ static bool path_glob_fits(struct look *l, struct subject *s, const char *glob, 
 	}
 	if (s->word[0] == '/')
 		return false;
-	/* Relative to the directory of the command; it must be a file in the workspace to allow. */
+	/* Relative to the directory of the command; to be allowed it must stay in the workspace. */
 	folded = path_fold(l, "", s->word, strlen(s->word));
 	if (!folded ||
 	    !glob_matches(glob[0] == '.' && glob[1] == '/' ? glob + 2 : glob, folded + 1, true))
 		return false;
-	return !allow || (subject_file(l, s)->found && path_is_inside(l, s->word));
+	if (!allow)
+		return true;
+	/* What is not there yet may be built by the line; a directory is no program. */
+	return s->word[0] != '~' && (subject_file(l, s)->found || s->file.missing) &&
+	       path_is_inside(l, s->word);
 }
 
 static bool glob_fits(struct look *l, struct subject *s, const struct policy_rule *rule)
@@ -549,13 +553,12 @@ static bool is_left(struct look *l, struct subject *s)
 {
 	const struct policy_file *f;
 
-	if (does_run_unread(s) || does_write_outside(l, s) ||
-	    (l->sets_any && s->command->kind != SHELL_KIND_BUILTIN))
+	if (does_run_unread(s) || (l->sets_any && s->command->kind != SHELL_KIND_BUILTIN))
 		return true;
 	if (s->command->kind == SHELL_KIND_BUILTIN)
 		return false;
 	f = subject_file(l, s);
-	return !f->known || !f->trusted;
+	return !f->known || !f->trusted || words_leave(l, s);
 }
 
 static bool names_any(const struct policy *p, const struct fitting *f, enum policy_list list)
@@ -694,6 +697,8 @@ static struct ranked decide_command(struct look *l, struct subject *s)
 	}
 	one = redirects_of(l, s->command);
 	worsen(&r, &one);
+	if (!l->guess && r.finding.verdict == POLICY_VERDICT_ALLOW)
+		r.finding.left_to_sandbox |= redirects_leave(l, s->command);
 	return r;
 }
 
@@ -841,7 +846,7 @@ static struct ranked line_rules(struct look *l)
 	if (!p->has_text && !p->has_pipes && !p->has_writes)
 		return best;
 	for (size_t i = 0; i < p->count; i++) {
-		const struct compiled_rule *c = &p->compiled[i];
+		struct compiled_rule *c = &p->compiled[i];
 		const char *operand = NULL;
 		enum match m;
 
@@ -1024,24 +1029,62 @@ static int prepare(struct look *l)
 	return 0;
 }
 
-int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
-                  struct policy_answer *ret_answer, struct error *err)
+static int decide(struct look *l, struct ranked *ret_line, struct policy_answer *ret_answer);
+
+static void try_guess(struct look *l, const char *line, size_t n, void *data)
 {
-	struct look l = {.policy = p, .q = q, .facts = q->facts, .arena = arena};
-	struct policy_answer answer = {.command_count = q->facts->command_count};
+	struct policy_question q = *l->q;
+	struct look inner = {.policy = l->policy, .q = &q, .arena = l->arena, .guess = true};
+	struct ranked *best = data, found;
+	struct policy_answer ignored;
+	struct shell_facts *facts;
+
+	if (best->finding.verdict == POLICY_VERDICT_DENY && best->finding.rule)
+		return;
+	if (shell_facts_read(l->arena, line, n, NULL, &facts) < 0) {
+		l->failed = true;
+		return;
+	}
+	q.text = line;
+	q.text_len = n;
+	q.facts = inner.facts = facts;
+	if (!facts->tree->list || decide(&inner, &found, &ignored) < 0)
+		return;
+	/* Only a rule that refuses counts: the guess proves nothing else. */
+	if (found.finding.verdict == POLICY_VERDICT_DENY && found.finding.rule)
+		worsen(best, &found);
+}
+
+static int decide(struct look *l, struct ranked *ret_line, struct policy_answer *ret_answer)
+{
+	struct policy_answer answer = {.command_count = l->facts->command_count};
 	struct ranked line;
 
-	if (prepare(&l) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	answer.commands = look_alloc(&l, (answer.command_count + 1) * sizeof(*answer.commands));
-	line = decide_line(&l);
-	for (size_t i = 0; answer.commands && i < answer.command_count && !l.failed; i++) {
-		struct ranked one = decide_command(&l, &l.subjects[i]);
+	if (prepare(l) < 0)
+		return -ENOMEM;
+	answer.commands = look_alloc(l, (answer.command_count + 1) * sizeof(*answer.commands));
+	line = decide_line(l);
+	for (size_t i = 0; answer.commands && i < answer.command_count && !l->failed; i++) {
+		struct ranked one = decide_command(l, &l->subjects[i]);
 
 		answer.commands[i] = one.finding;
 		worsen(&line, &one);
 	}
-	if (l.failed || !answer.commands)
+	if (!l->guess && !l->failed)
+		guess_all(l, try_guess, &line);
+	*ret_line = line;
+	*ret_answer = answer;
+	return l->failed ? -ENOMEM : 0;
+}
+
+int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
+                  struct policy_answer *ret_answer, struct error *err)
+{
+	struct look l = {.policy = p, .q = q, .facts = q->facts, .arena = arena};
+	struct policy_answer answer = {0};
+	struct ranked line;
+
+	if (decide(&l, &line, &answer) < 0)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	answer.line = line.finding;
 	answer.line.resolved = NULL;

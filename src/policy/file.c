@@ -3,7 +3,7 @@
  *
  * A name is looked up in PATH as execvp() does it, links are followed, and each name on the way
  * counts: ./x -> /usr/bin/sudo is sudo. An ordinary program costs one lstat() per directory of PATH
- * before its own, and nothing else.
+ * up to its own, and two calls per link.
  *
  * A file is trusted if no command could have put it there: neither the directory that the name was
  * found in nor that of the file at the end is in the workspace, in a place for temporary files, or
@@ -21,6 +21,8 @@
 #include "base/arena.h"
 #include "base/fd.h"
 
+#define LINKS_MAX 16
+
 static bool is_below(const char *path, const char *top)
 {
 	size_t n = top ? strlen(top) : 0;
@@ -30,12 +32,21 @@ static bool is_below(const char *path, const char *top)
 	return n > 1 && strncmp(path, top, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
+/* Directories that belong to the system wherever there is one. */
 static bool is_system_place(const char *path, size_t n)
 {
-	static const char *const places[] = {"/usr/bin", "/bin", "/usr/sbin", "/sbin", NULL};
+	static const char *const places[] = {"/usr/bin",          "/bin",
+	                                     "/usr/sbin",         "/sbin",
+	                                     "/usr/local/bin",    "/usr/local/sbin",
+	                                     "/etc/alternatives", NULL};
+	static const char *const trees[] = {"/usr/lib/", "/usr/share/", "/usr/libexec/", "/lib/",
+	                                    NULL};
 
 	for (const char *const *p = places; *p; p++)
 		if (strlen(*p) == n && memcmp(*p, path, n) == 0)
+			return true;
+	for (const char *const *p = trees; *p; p++)
+		if (n > strlen(*p) && memcmp(*p, path, strlen(*p)) == 0)
 			return true;
 	return false;
 }
@@ -90,80 +101,88 @@ static bool dir_is_trusted(struct look *l, const char *path)
 	return dir && place_is_trusted(l, dir);
 }
 
-/* The names of the links between the path and the file, as far as they are kept. */
-static void read_links(struct look *l, const char *path, struct policy_file *f)
+static void found(struct policy_file *f, const char *path, const struct stat *st)
 {
-	char target[PATH_MAX];
-	const char *at = path;
-
-	while (f->link_count < sizeof(f->links) / sizeof(f->links[0])) {
-		ssize_t n = readlink(at, target, sizeof(target) - 1);
-		const char *slash = strrchr(at, '/');
-		char *next;
-
-		if (n <= 0)
-			return;
-		target[n] = '\0';
-		if (target[0] == '/')
-			next = look_string(l, target, (size_t)n);
-		else
-			next = arena_printf(l->arena, "%.*s/%s", slash ? (int)(slash - at) : 0, at,
-			                    target);
-		if (!next) {
-			l->failed = true;
-			return;
-		}
-		f->links[f->link_count++] = base_of(next);
-		if (!dir_is_trusted(l, next))
-			f->trusted = false;
-		at = next;
-	}
+	f->found = true;
+	f->real = path;
+	f->base = base_of(path);
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	f->nlink = st->st_nlink;
 }
 
-/* Follows the path to its end. */
-static bool resolve(struct look *l, const char *path, struct policy_file *f)
+/* Asks the kernel for the file at the end of the path. */
+static void resolve(struct look *l, const char *path, struct policy_file *f)
 {
 	scoped(fd_closep) int fd = open(path, O_PATH | O_CLOEXEC);
 	char link[64], real[PATH_MAX];
+	const char *copy;
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
+		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, real, sizeof(real) - 1);
 	if (n <= 0 || real[0] != '/')
-		return false;
-	f->real = look_string(l, real, (size_t)n);
-	if (!f->real)
-		return false;
-	f->found = true;
-	f->base = base_of(f->real);
-	f->dev = st.st_dev;
-	f->ino = st.st_ino;
-	f->nlink = st.st_nlink;
-	f->trusted = f->trusted && dir_is_trusted(l, f->real);
-	return true;
+		return;
+	copy = look_string(l, real, (size_t)n);
+	if (!copy)
+		return;
+	found(f, copy, &st);
+	f->trusted = f->trusted && dir_is_trusted(l, copy);
+}
+
+/* What a link says, as a path of its own. */
+static const char *next_link(struct look *l, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target));
+	const char *slash = strrchr(path, '/');
+	const char *dir;
+
+	if (n <= 0 || (size_t)n == sizeof(target))
+		return NULL;
+	dir = look_string(l, path, slash ? (size_t)(slash - path) : 0);
+	return dir ? path_fold(l, dir, target, (size_t)n) : NULL;
+}
+
+/*
+ * Follows the links of the last part of a path, one by one: each name counts, and each directory.
+ * Links further up do not change the name. Folding ".." by its text may be wrong behind such a
+ * link, so the kernel has the last word, but for the system's own files.
+ */
+static void follow(struct look *l, const char *path, struct policy_file *f)
+{
+	const char *at = path;
+	struct stat st;
+
+	for (int hop = 0; hop < LINKS_MAX; hop++) {
+		at = next_link(l, at);
+		if (!at || fstatat(AT_FDCWD, at, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			break;
+		f->trusted = f->trusted && dir_is_trusted(l, at);
+		if (S_ISREG(st.st_mode)) {
+			found(f, at, &st);
+			break;
+		}
+		if (!S_ISLNK(st.st_mode))
+			return;
+		if (f->link_count < array_size(f->links))
+			f->links[f->link_count++] = base_of(at);
+	}
+	if (!f->found || !f->trusted)
+		resolve(l, path, f);
 }
 
 static void look_at(struct look *l, const char *path, const struct stat *st, struct policy_file *f)
 {
-	if (S_ISREG(st->st_mode) && f->trusted) {
-		*f = (struct policy_file){.looked = true,
-		                          .found = true,
-		                          .known = f->known,
-		                          .trusted = true,
-		                          .in_place = true,
-		                          .real = path,
-		                          .base = base_of(path),
-		                          .dev = st->st_dev,
-		                          .ino = st->st_ino,
-		                          .nlink = st->st_nlink};
-		return;
+	if (S_ISLNK(st->st_mode)) {
+		follow(l, path, f);
+	} else if (S_ISREG(st->st_mode)) {
+		f->in_place = true;
+		found(f, path, st);
 	}
-	f->in_place = S_ISREG(st->st_mode);
-	if (resolve(l, path, f) && S_ISLNK(st->st_mode))
-		read_links(l, path, f);
 }
 
 /* Looks into the directories of PATH; each that a command could write and comes first is a doubt.
@@ -221,8 +240,12 @@ const struct policy_file *subject_file(struct look *l, struct subject *s)
 	f->known = s->word[0] == '/' || !l->moves;
 	path = s->word[0] == '/' ? look_string(l, s->word, strlen(s->word))
 	                         : arena_printf(l->arena, "%s/%s", l->base, s->word);
-	if (!path || fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!path)
 		return f;
+	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		f->missing = errno == ENOENT && path[strlen(path) - 1] != '/';
+		return f;
+	}
 	f->trusted = s->word[0] == '/' && dir_is_trusted(l, path);
 	look_at(l, path, &st, f);
 	return f;

@@ -4,12 +4,15 @@
  *
  *	compile.c   rules -> struct policy: names, regular expressions
  *	glob.c      globs, paths in their shortest form
- *	words.c     what an unknown word could be: variables of the line, the home directory
+ *	variables.c what the line gives to variables, where it changes the directory
+ *	words.c     what an unknown word could be
+ *	guess.c     the line with such words in place
  *	operands.c  the words of a command as options, values and operands
  *	file.c      the file behind a name, and who could change it
  *	paths.c     whether an operand stays in the workspace
  *	rule.c      one rule against one command
- *	danger.c    rules about the text of a line and about its writes
+ *	danger.c    rules about the text of a line
+ *	writes.c    what a line writes
  *	pipes.c     output of one command that another runs; functions that start themselves
  *	advice.c    sentences
  *	decide.c    the order of it all
@@ -45,6 +48,7 @@ static inline enum match match_most(enum match a, enum match b)
 struct compiled_rule {
 	const struct policy_rule *rule;
 	struct pcre2_real_code_8 *regex; /* NULL: none */
+	unsigned uses;                   /* it is made machine code when it is used often */
 	bool bomb; /* its literal is a function that starts itself: all such are meant */
 };
 
@@ -81,6 +85,7 @@ const struct name_entry *policy_name_next(const struct policy *p, const struct n
 struct policy_file { /* what a name leads to */
 	bool looked;
 	bool found;
+	bool missing;         /* there is nothing of this name */
 	bool known;           /* nothing in the line changes what the name leads to */
 	bool trusted;         /* neither the file nor the way to it can be changed by a command */
 	bool in_place;        /* the name is that of the file, no link was followed */
@@ -142,6 +147,9 @@ struct look {
 	bool sets_any;  /* the line or the request sets a variable that changes what runs */
 	bool sets_path; /* PATH is one of them */
 	bool values_read;
+	struct shell_text *texts; /* what rules about texts look at; NULL: not made yet */
+	size_t text_count;
+	bool guess;  /* this is a guess already */
 	bool failed; /* no memory */
 };
 
@@ -156,13 +164,17 @@ bool globs_meet(const char *a, const char *b);
 /* //, /. and /.. are folded; a leading ~ is a root. The result is absolute if BASE is. */
 char *path_fold(struct look *l, const char *base, const char *path, size_t n);
 
+/* variables.c */
+void look_words_read(struct look *l); /* variables and cd of the line */
+/* What echo or printf would print; bytes is NULL if it is neither, or not known. */
+struct shell_text echoed(struct look *l, const struct shell_command *c);
+
 /* words.c */
 struct candidates {
 	const char *text[CANDIDATE_MAX];
 	size_t count;
 	bool all; /* the word is surely one of these */
 };
-void look_words_read(struct look *l); /* variables and cd of the line */
 void word_candidates(struct look *l, const struct shell_fact_word *w, struct candidates *ret);
 /* A word as a path, against globs; *ret_text is what matched. */
 enum match word_meets(struct look *l, const struct shell_fact_word *w, const char *const *globs,
@@ -189,8 +201,10 @@ bool file_is_that_of(struct look *l, const struct policy_file *f, const char *na
 /* paths.c */
 enum match paths_match(struct look *l, struct subject *s, enum policy_paths paths,
                        const char **ret_operand);
-/* 1: inside of the workspace, 0: not, or it cannot be told. */
-bool path_is_inside(struct look *l, const char *path);
+bool path_is_inside(struct look *l, const char *path); /* surely */
+/* Whether something outside of the workspace may be read or written. */
+bool words_leave(struct look *l, struct subject *s);
+bool redirects_leave(struct look *l, const struct shell_fact_command *c);
 
 /* rule.c */
 enum match name_match(struct look *l, struct subject *s, const struct policy_rule *rule);
@@ -199,14 +213,19 @@ enum match rule_match(struct look *l, struct subject *s, const struct policy_rul
 bool allow_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
                      const char **ret_doubt);
 bool does_run_unread(const struct subject *s); /* code that nobody has read */
-bool does_write_outside(struct look *l, struct subject *s);
 
-/* danger.c, pipes.c */
-enum match danger_match(struct look *l, const struct compiled_rule *c, const char **ret_operand);
+/* danger.c, pipes.c, writes.c */
+enum match danger_match(struct look *l, struct compiled_rule *c, const char **ret_operand);
 enum match pipe_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
 enum match write_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
 bool facts_have_bomb(const struct shell_facts *facts);
 const char *syntax_banned(struct look *l); /* the sequence that stands in the text; NULL: none */
+
+/* guess.c */
+/* The lines that commands of the line could be; calls back for each. */
+#define GUESS_MAX 32
+void guess_all(struct look *l, void (*try)(struct look *l, const char *line, size_t n, void *data),
+               void *data);
 
 /* advice.c */
 const char *quote_name(struct look *l, const char *text); /* harmless for a terminal, and short */

@@ -96,6 +96,11 @@ static const struct plain_option plain_options[] = {
 	{"ls", "-l", TAKES_NOTHING},
 	{"ls", "-a", TAKES_NOTHING},
 	{"npm", "--prefix", TAKES_VALUE},
+	{"split", "-l", TAKES_VALUE},
+	{"split", "-b", TAKES_VALUE},
+	{"split", "-n", TAKES_VALUE},
+	{"split", "-a", TAKES_VALUE},
+	{"split", "-C", TAKES_VALUE},
 	{"make", "-C", TAKES_VALUE},
 	{"make", "-f", TAKES_VALUE},
 	{"go", "-C", TAKES_VALUE},
@@ -418,9 +423,11 @@ enum match options_only(struct look *l, struct subject *s, const struct policy_r
 	for (size_t i = 1; i < c->word_count; i++) {
 		if (s->roles[i].role == ROLE_OPERAND && !s->roles[i].maybe_value)
 			before = false;
-		if (before && s->roles[i].role == ROLE_OPTION &&
-		    !text_is(c->words[i].text, "--no-pager"))
-			return MATCH_NO;
+		if (before && s->roles[i].role == ROLE_OPTION) {
+			if (!text_is(c->words[i].text, "--no-pager"))
+				return MATCH_NO;
+			continue;
+		}
 		if (s->roles[i].role == ROLE_OPEN)
 			worst = match_least(worst, MATCH_MAYBE);
 		else if (s->roles[i].role == ROLE_OPTION && c->words[i].kind != SHELL_VALUE_KNOWN)

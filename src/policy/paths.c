@@ -243,3 +243,85 @@ enum match paths_match(struct look *l, struct subject *s, enum policy_paths path
 		return MATCH_YES;
 	return w.inside == MATCH_MAYBE ? MATCH_MAYBE : MATCH_NO;
 }
+
+/* Suspicions */
+
+/* By its look alone: absolute, going up, or unknown. */
+static bool looks_outside(const struct shell_fact_word *w)
+{
+	const char *t = w->text.bytes;
+
+	if (w->kind == SHELL_VALUE_GLOB)
+		return t[0] == '/' || t[0] == '~' || strstr(t, "..");
+	if (w->kind != SHELL_VALUE_KNOWN)
+		return !w->pipe;
+	return t[0] == '/' || t[0] == '~' || strstr(t, "..") || strstr(t, "=/") ||
+	       strstr(t, "@/") || strncmp(t, "file:", 5) == 0 || (t[0] == '-' && strchr(t, '/'));
+}
+
+/* A link in the workspace may lead out of it. What does not exist leads nowhere. */
+static bool leads_out(struct look *l, const struct shell_fact_word *w)
+{
+	scoped(fd_closep) int fd = -1;
+	const char *cwd = l->q->cwd ? l->q->cwd : ".";
+	char path[PATH_MAX];
+
+	if (w->kind != SHELL_VALUE_KNOWN || !w->text.len || w->text.bytes[0] == '-' ||
+	    l->q->workspace_fd < 0)
+		return false;
+	if (strcmp(cwd, ".") == 0) {
+		fd = open_path(l->q->workspace_fd, w->text.bytes, RESOLVE_BENEATH);
+	} else {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", cwd, w->text.bytes) >=
+		    sizeof(path))
+			return true;
+		fd = open_path(l->q->workspace_fd, path, RESOLVE_BENEATH);
+	}
+	return fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ENAMETOOLONG;
+}
+
+static bool is_open_already(const struct shell_fact_word *w)
+{
+	static const char *const names[] = {"/dev/null",   "/dev/stdin", "/dev/stdout",
+	                                    "/dev/stderr", "/dev/tty",   NULL};
+
+	return w->pipe || (w->kind == SHELL_VALUE_KNOWN && list_has(names, w->text.bytes));
+}
+
+bool redirects_leave(struct look *l, const struct shell_fact_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_fact_redirect *r = &c->redirects[i];
+		size_t n = strlen(r->op);
+
+		if (r->heredoc || r->op[n - 1] == '&' || strcmp(r->op, "<<<") == 0 ||
+		    is_open_already(&r->target))
+			continue;
+		if (looks_outside(&r->target) || leads_out(l, &r->target))
+			return true;
+	}
+	return false;
+}
+
+bool words_leave(struct look *l, struct subject *s)
+{
+	const struct shell_fact_command *c = s->command;
+	const struct word_role *roles = subject_roles(l, s);
+	bool code = first_operand_is_code(s->name);
+
+	for (size_t i = 0; i < c->does_count; i++)
+		if (strcmp(c->does[i].effect, "read-outside") == 0 &&
+		    strcmp(c->does[i].by, "operand") != 0)
+			return true;
+	for (size_t i = 1; roles && i < c->word_count; i++) {
+		if (code && roles[i].role == ROLE_OPERAND) {
+			code = false;
+			continue;
+		}
+		if (is_open_already(&c->words[i]))
+			continue;
+		if (looks_outside(&c->words[i]) || leads_out(l, &c->words[i]))
+			return true;
+	}
+	return !roles;
+}

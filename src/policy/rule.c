@@ -329,9 +329,9 @@ static bool is_plain_program(const char *name)
 
 bool does_run_unread(const struct subject *s)
 {
-	static const char *const runners[] = {"perl",  "ruby",   "node",   "nodejs", "php", "lua",
-	                                      "tclsh", "wish",   "expect", "ed",     "ex",  "m4",
-	                                      "cpp",   "ffmpeg", "docker", "podman", NULL};
+	static const char *const runners[] = {"perl",  "ruby",   "node",   "nodejs", "php",   "lua",
+	                                      "tclsh", "wish",   "expect", "ed",     "ex",    "m4",
+	                                      "cpp",   "ffmpeg", "docker", "podman", "dmesg", NULL};
 
 	if (is_seen_through(s))
 		return false;
@@ -342,34 +342,4 @@ bool does_run_unread(const struct subject *s)
 		return true;
 	/* Nothing is known about it. */
 	return s->command->kind != SHELL_KIND_BUILTIN && !is_plain_program(s->name);
-}
-
-static bool leaves(const struct shell_fact_word *w)
-{
-	const char *t = w->text.bytes;
-
-	if (w->kind != SHELL_VALUE_KNOWN && !w->text.len)
-		return true;
-	return t[0] == '/' || t[0] == '~' || strstr(t, "..") || strstr(t, "=/");
-}
-
-/* A suspicion only, by how the words look. */
-bool does_write_outside(struct look *l, struct subject *s)
-{
-	bool writes = false;
-
-	for (size_t i = 0; i < s->command->redirect_count; i++) {
-		const struct shell_fact_redirect *r = &s->command->redirects[i];
-
-		if (!r->heredoc && r->op[0] != '<' && strcmp(r->op, ">&") != 0 &&
-		    strcmp(r->target.text.bytes, "/dev/null") != 0 && leaves(&r->target))
-			return true;
-	}
-	for (size_t i = 0; i < s->command->does_count; i++)
-		writes |= strcmp(s->command->does[i].effect, "write") == 0 ||
-		          strcmp(s->command->does[i].effect, "priv") == 0;
-	for (size_t i = 1; writes && i < s->command->word_count; i++)
-		if (leaves(&s->command->words[i]))
-			return true;
-	return l->failed;
 }

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "process/message.h"
+#include "process/which.h"
 #include "sandbox/enter.h"
 
 static _Noreturn void child_fail(const struct child_plan *plan, enum child_step step, int sys,
@@ -71,6 +72,15 @@ static int exec_first(const struct child_plan *plan)
 	return sys;
 }
 
+static _Noreturn void exec_or_replace(const struct child_plan *plan)
+{
+	int sys = exec_first(plan);
+
+	if (sys == ENOENT && plan->sandbox && sandbox_offers(plan->sandbox, plan->argv[0]))
+		_exit(which_run(plan->argv, plan->envp));
+	child_fail(plan, CHILD_EXEC, sys, 0);
+}
+
 _Noreturn void child_main(const struct child_plan *plan)
 {
 	if (setsid() < 0) /* no controlling terminal, and no group shared with nacre */
@@ -100,5 +110,5 @@ _Noreturn void child_main(const struct child_plan *plan)
 		if (r < 0)
 			child_fail(plan, CHILD_SANDBOX, -r, detail);
 	}
-	child_fail(plan, CHILD_EXEC, exec_first(plan), 0);
+	exec_or_replace(plan);
 }

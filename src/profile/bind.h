@@ -16,6 +16,8 @@ struct profile;
 struct yaml_node;
 
 #define BIND_RULE_MAX 4096
+#define BIND_LIST_MAX 8192   /* entries of one list, sets replaced */
+#define BIND_TEXT_MAX 200000 /* entries of all lists */
 
 struct bind_rule {
 	struct policy_rule rule;
@@ -51,7 +53,7 @@ struct binder {
 	enum policy_verdict fallback_below; /* before this layer */
 	/* What has been gathered: */
 	struct bind_rule *rules, *last_rule;
-	size_t rule_count;
+	size_t rule_count, text_count;
 	struct bind_set *sets;
 	struct profile_origin *origins;
 };
@@ -81,6 +83,17 @@ int bind_text(struct binder *b, const struct key *key, const char *name,
 int bind_texts(struct binder *b, const struct key *key, const char *name,
                const struct yaml_node *list, const char *const *old, const char *const **ret_texts);
 bool bind_texts_have(const char *const *list, const char *text);
+size_t bind_texts_count(const char *const *list);
+bool bind_is_variable(const char *text, bool glob);
+int bind_fail_choice(struct binder *b, const struct key *key, const char *name,
+                     const struct yaml_node *node);
+int bind_loosens(struct binder *b, const struct yaml_node *at, const char *name);
+
+/* numbers.c */
+int bind_number(struct binder *b, const struct key *key, const char *name,
+                const struct yaml_node *node, void *base);
+int bind_flags(struct binder *b, const struct key *key, const char *name,
+               const struct yaml_node *node, void *base);
 
 /* rules.c */
 int bind_rules(struct binder *b, enum policy_list list, const struct yaml_node *node);

@@ -34,6 +34,7 @@ enum key_tighten {
 	KEY_NOBODY,  /* nothing: only the layers of the operator set it */
 	KEY_LOWER,   /* make a number smaller */
 	KEY_LIMIT,   /* the same, where 0 means no limit */
+	KEY_USUAL,   /* the same, where 0 means the usual number */
 	KEY_TRUE,    /* switch on */
 	KEY_FALSE,   /* switch off */
 	KEY_BY_RANK, /* choose a word of a higher rank */
@@ -64,7 +65,7 @@ struct key {
 	enum key_check check;
 	bool invert; /* BOOL: stored the other way round */
 	size_t offset, width;
-	uint64_t min, max; /* of numbers; RULES: min is the list */
+	uint64_t min, max; /* of numbers, TEXT: bytes; RULES: min is the list */
 	uint32_t divisor;  /* SECONDS: milliseconds of the unit that is stored */
 	uint32_t lists;    /* of a key of a rule: bits of the lists where it may stand; 0: all */
 	const struct key_choice *choices;

@@ -151,6 +151,23 @@ static int check_name(struct loader *l, const char *file, const struct yaml_node
 	                 node->line, node->column, node->text, name);
 }
 
+static bool exists(struct loader *l, const char *name, bool agent)
+{
+	const char *dirs[] = {l->request->system_dir, l->request->user_dir};
+	char path[4096];
+
+	if (profile_builtin_find(name, agent))
+		return true;
+	for (size_t i = 0; i < array_size(dirs); i++) {
+		if (!dirs[i])
+			continue;
+		snprintf(path, sizeof(path), "%s/%s%s.yaml", dirs[i], agent ? "agents/" : "", name);
+		if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int load_named(struct loader *l, const char *name, bool agent);
 
 /* The profile that the lowest file of another one starts from. */
@@ -160,6 +177,7 @@ static int load_inherited(struct loader *l, const char *file, const struct yaml_
 	const struct yaml_node *node = text_of(root, "inherits");
 	const char *parent;
 	bool agent;
+	int r;
 
 	if (!node) {
 		l->binder.profile->base = name;
@@ -175,10 +193,12 @@ static int load_inherited(struct loader *l, const char *file, const struct yaml_
 		return error_set(l->err, ERROR_INPUT, ELOOP,
 		                 "%s:%u:%u: more than %d profiles inherit each other", file,
 		                 node->line, node->column, INHERIT_MAX);
-	agent = !profile_builtin_find(parent, false) && profile_builtin_find(parent, true);
-	if (load_named(l, parent, agent) < 0)
-		return error_wrap(l->err, "%s:%u:%u", file, node->line, node->column);
-	return 0;
+	agent = !exists(l, parent, false) && exists(l, parent, true);
+	r = load_named(l, parent, agent);
+	if (r == -ENOENT) /* what is wrong in another file has its place there */
+		return error_wrap(l->err, "%s:%u:%u", yaml_name_shown(file), node->line,
+		                  node->column);
+	return r;
 }
 
 struct source {
@@ -344,23 +364,6 @@ static int read_policy_file(struct loader *l)
 	if (fd < 0)
 		return fd;
 	return read_file(l, fd, path, false, &l->policy_root);
-}
-
-static bool exists(struct loader *l, const char *name, bool agent)
-{
-	const char *dirs[] = {l->request->system_dir, l->request->user_dir};
-	char path[4096];
-
-	if (profile_builtin_find(name, agent))
-		return true;
-	for (size_t i = 0; i < array_size(dirs); i++) {
-		if (!dirs[i])
-			continue;
-		snprintf(path, sizeof(path), "%s/%s%s.yaml", dirs[i], agent ? "agents/" : "", name);
-		if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* A policy file that names a profile of its own, or inherits, is no layer but the profile. */

@@ -247,6 +247,40 @@ static int make_id(struct binder *b, const struct yaml_node *node, struct bind_r
 	return 0;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_list(const char *const *a, const char *const *b)
+{
+	if (!a || !b)
+		return a == b;
+	for (; *a && *b; a++, b++)
+		if (strcmp(*a, *b) != 0)
+			return false;
+	return *a == *b;
+}
+
+/* By what they mean: the same words may stand for other members of a set. */
+static bool match_the_same(const struct policy_rule *a, const struct policy_rule *b)
+{
+	return same_list(a->commands, b->commands) && same_list(a->args, b->args) &&
+	       same_list(a->with, b->with) && same_list(a->without, b->without) &&
+	       same_list(a->only, b->only) && same_list(a->operands, b->operands) &&
+	       same_list(a->effects, b->effects) && same_list(a->pipe_from, b->pipe_from) &&
+	       same_list(a->pipe_to, b->pipe_to) && same_list(a->write_to, b->write_to) &&
+	       same_text(a->literal, b->literal) && same_text(a->regex, b->regex) &&
+	       a->paths == b->paths;
+}
+
+static bool say_the_same(const struct policy_rule *a, const struct policy_rule *b)
+{
+	return a->list == b->list && match_the_same(a, b) && same_text(a->why, b->why) &&
+	       same_list(a->use, b->use) && a->forceable == b->forceable &&
+	       a->line_only == b->line_only;
+}
+
 static bool is_plain(const struct policy_rule *r)
 {
 	return r->commands && !r->with && !r->without && !r->only && !r->operands && !r->paths &&
@@ -264,7 +298,7 @@ static bool begins_with(const char *const *all, const char *const *beginning)
 /* Whether all that NARROW allows is allowed by WIDE, too. */
 static bool covers(const struct policy_rule *wide, const struct policy_rule *narrow)
 {
-	if (strcmp(wide->text, narrow->text) == 0)
+	if (match_the_same(wide, narrow))
 		return true;
 	if (!is_plain(wide) || !begins_with(narrow->args, wide->args))
 		return false;
@@ -304,12 +338,11 @@ static int check_tight(struct binder *b, const struct yaml_node *node, struct po
 	return 0;
 }
 
-/* The same words in the same list say nothing new. */
+/* A layer that repeats a rule says nothing new. */
 static bool is_known(const struct binder *b, const struct policy_rule *rule)
 {
 	for (const struct bind_rule *r = b->rules; r; r = r->next)
-		if (!r->removed && r->layer < b->layer && r->rule.list == rule->list &&
-		    strcmp(r->rule.text, rule->text) == 0)
+		if (!r->removed && r->layer < b->layer && say_the_same(&r->rule, rule))
 			return true;
 	return false;
 }
@@ -417,6 +450,14 @@ int bind_removals(struct binder *b, const struct yaml_node *node)
 	return 0;
 }
 
+/* A name that can be that of a file: not ".", "[" or "*", nor a path of the workspace. */
+static bool is_program(const char *name)
+{
+	return strncmp(name, "./", 2) != 0 &&
+	       name[strcspn(name,
+	                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")];
+}
+
 /* Programs that the box shall not hold, or the only ones that it shall: those that a list names
  * whatever their arguments are. */
 static int gather_programs(struct binder *b, const char *const **ret_names, bool allowed)
@@ -438,7 +479,7 @@ static int gather_programs(struct binder *b, const char *const **ret_names, bool
 			if (r->removed || !takes)
 				continue;
 			for (const char *const *c = rule->commands; c && *c; c++) {
-				if (strncmp(*c, "./", 2) == 0 || strcmp(*c, "*") == 0)
+				if (!is_program(*c))
 					continue;
 				capacity += !round;
 				if (round && !bind_texts_have(names, *c))

@@ -42,6 +42,10 @@ static void put_text(const struct key *key, struct json_writer *w)
 	put(w, "type", "string");
 	json_put_key(w, "minLength");
 	json_put_uint(w, 1);
+	if (key->max && key->type == KEY_TEXT) {
+		json_put_key(w, "maxLength");
+		json_put_uint(w, key->max);
+	}
 	if (check_pattern(key))
 		put(w, "pattern", check_pattern(key));
 }
@@ -302,10 +306,10 @@ static const char *type_words(const struct key *key)
 static const char *project_words(const struct key *key)
 {
 	static const char *const words[] = {
-		[KEY_FREE] = "sets",       [KEY_NOBODY] = "-",    [KEY_LOWER] = "lowers",
-		[KEY_LIMIT] = "lowers",    [KEY_TRUE] = "`true`", [KEY_FALSE] = "`false`",
-		[KEY_BY_RANK] = "tighter", [KEY_ADD] = "adds",    [KEY_REDUCE] = "shortens",
-		[KEY_RULE] = "adds",
+		[KEY_FREE] = "sets",       [KEY_NOBODY] = "-",        [KEY_LOWER] = "lowers",
+		[KEY_LIMIT] = "lowers",    [KEY_USUAL] = "lowers",    [KEY_TRUE] = "`true`",
+		[KEY_FALSE] = "`false`",   [KEY_BY_RANK] = "tighter", [KEY_ADD] = "adds",
+		[KEY_REDUCE] = "shortens", [KEY_RULE] = "adds",
 	};
 
 	if (key->type == KEY_RULES && key->min == POLICY_ALLOW)
@@ -321,7 +325,7 @@ static void doc_values(const struct key *key, struct buffer *out)
 	if (key->choices) {
 		for (const struct key_choice *c = key->choices; c->name; c++)
 			buffer_printf(out, "%s`%s`", c == key->choices ? ": " : ", ", c->name);
-	} else if (key->max && key->type != KEY_RULES) {
+	} else if (key->max && key->type != KEY_TEXT) {
 		value_format_number(key, key->min / unit, low);
 		value_format_number(key, key->max / unit, high);
 		buffer_printf(out, ": %s to %s", low, high);

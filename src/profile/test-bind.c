@@ -324,6 +324,78 @@ static void a_project_shortens_the_allowed_list(void **state)
 	assert_int_equal(p->rules.fallback, POLICY_VERDICT_DENY);
 }
 
+static void a_set_of_a_project_is_its_own(void **state)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	struct place *place = *state;
+	char path[128];
+
+	place_write(place->user, "own.yaml",
+	            "profile: own\nsets: {tools: [ls]}\nallow: ['@tools']\ndeny: [a]\n");
+	/* The same words, but more members. */
+	refuse_project(state, "own", "sets: {tools: [ls, bash]}\nallow: ['@tools']\n",
+	               "2:9: this would allow what the layers below do not; the file of a project "
+	               "can only tighten");
+	/* A file above means the set of the user. */
+	place_write(place->workspace, ".nacre.yaml", "sets: {tools: [nothing]}\n");
+	place_write(place->root, "p.yaml", "deny: ['@tools']\n");
+	snprintf(path, sizeof(path), "%s/p.yaml", place->root);
+	place->request.policy_file = path;
+	p = place_load(place);
+	assert_string_equal(p->rules.rules[0].commands[0], "ls");
+}
+
+static void a_long_rule_is_not_taken_for_another(void **state)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	struct place *place = *state;
+	char long_name[600], text[2000];
+
+	memset(long_name, 'x', sizeof(long_name));
+	long_name[sizeof(long_name) - 1] = '\0';
+	snprintf(text, sizeof(text), "profile: own\ndeny: [{commands: [%s, a]}]\n", long_name);
+	place_write(place->system, "own.yaml", text);
+	snprintf(text, sizeof(text), "deny: [{commands: [%s, b]}]\n", long_name);
+	place_write(place->user, "own.yaml", text);
+	place->request.name = "own";
+	p = place_load(place);
+	assert_int_equal(p->rules.rule_count, 2);
+}
+
+static void the_members_of_sets_are_limited(void **state)
+{
+	struct place *place = *state;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/.nacre.yaml", place->workspace);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("sets:\n  a: [x, x, x, x, x, x, x, x, x, x]\n", f);
+	for (char c = 'b'; c < 'h'; c++) {
+		fprintf(f, "  %c: [", c);
+		for (int i = 0; i < 10; i++)
+			fprintf(f, "'@%c', ", c - 1);
+		fputs("]\n", f);
+	}
+	fclose(f);
+	place_refuse(place, ".nacre.yaml:5:6: 'sets.d': too many entries");
+}
+
+static void the_box_lacks_what_is_refused_in_any_case(void **state)
+{
+	scoped(profile_freep) struct profile *p = load_own(
+		state, "profile: own\nnever: [a, {commands: [b], enforce: line}]\n"
+		       "deny: [c d, {commands: [e], with: [-x]}, '.', '[', './*', /opt/f]\n"
+		       "danger: [{commands: [g]}, {commands: [h], write: [/etc]}]\nask: [i]\n");
+
+	assert_string_equal(p->sandbox.denied[0], "a");
+	assert_string_equal(p->sandbox.denied[1], "/opt/f");
+	assert_string_equal(p->sandbox.denied[2], "g");
+	assert_null(p->sandbox.denied[3]);
+	assert_null(p->sandbox.programs); /* exec: any */
+}
+
 static void words_that_are_near_are_found(void **state)
 {
 	unsigned best = ~0U;
@@ -411,6 +483,10 @@ int main(void)
 		TEST(a_project_can_tighten),
 		TEST(a_project_cannot_loosen),
 		TEST(a_project_shortens_the_allowed_list),
+		TEST(a_set_of_a_project_is_its_own),
+		TEST(a_long_rule_is_not_taken_for_another),
+		TEST(the_members_of_sets_are_limited),
+		TEST(the_box_lacks_what_is_refused_in_any_case),
 		TEST(words_that_are_near_are_found),
 		TEST(lint_finds_rules_that_never_decide),
 	};

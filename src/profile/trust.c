@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "yaml/yaml.h"
 
 #define LINKS_MAX 40
 
@@ -32,8 +33,8 @@ static int check(struct walk *w, const struct stat *st, const char *name)
 
 	if (st->st_uid != 0 && st->st_uid != w->uid)
 		return error_set(w->err, ERROR_INPUT, EPERM,
-		                 "%s: refused, since '%s' belongs to another user (%u)", w->path,
-		                 name, (unsigned)st->st_uid);
+		                 "%s: refused, since '%s' belongs to another user (%u)",
+		                 yaml_name_shown(w->path), name, (unsigned)st->st_uid);
 	if (S_ISLNK(st->st_mode) || sticky_dir || !(st->st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
 	return error_set(w->err, ERROR_INPUT, EPERM,
@@ -43,7 +44,7 @@ static int check(struct walk *w, const struct stat *st, const char *name)
 
 static int fail(struct walk *w, int sys)
 {
-	return error_sys(w->err, sys, "%s", w->path);
+	return error_sys(w->err, sys, "%s", yaml_name_shown(w->path));
 }
 
 static int go_to(struct walk *w, int fd, const char *name)

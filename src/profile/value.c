@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "profile/keys.h"
@@ -35,22 +36,20 @@ void value_store(const struct key *key, void *base, uint64_t value)
 		memcpy(at, &narrow, sizeof(narrow));
 	} else {
 		assert(key->width == 1);
-		*at = value != 0;
+		*(bool *)at = value != 0;
 	}
 }
 
 void value_format_number(const struct key *key, uint64_t value, char into[32])
 {
 	static const char units[] = " KMGT";
+	bool time = key->type == KEY_DURATION || (key->type == KEY_SECONDS && key->divisor <= 1);
 	int unit = 0;
 
-	if (key->type == KEY_SECONDS && key->divisor > 1) {
-		snprintf(into, 32, "%" PRIu64, value);
-	} else if (key->type == KEY_DURATION || key->type == KEY_SECONDS) {
-		if (value % 1000)
-			snprintf(into, 32, "%" PRIu64 "ms", value);
-		else
-			snprintf(into, 32, "%" PRIu64 "s", value / 1000);
+	if (time && value % 1000) {
+		snprintf(into, 32, "%" PRIu64 "ms", value);
+	} else if (time) {
+		snprintf(into, 32, "%" PRIu64 "s", value / 1000);
 	} else if (key->type == KEY_SIZE) {
 		while (value && value % 1024 == 0 && unit < 4) {
 			value /= 1024;

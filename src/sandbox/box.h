@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include "sandbox/cgroup.h"
 #include "sandbox/landlock.h"
@@ -109,6 +110,10 @@ struct box_witness {
 	int64_t changed_ns; /* of a directory of programs; 0: does not matter */
 };
 
+struct box_directory {
+	const char *path, *real; /* real is NULL where there is none */
+};
+
 struct box_absent {       /* a protected path that the tree does not protect */
 	const char *path; /* relative to the workspace */
 	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
@@ -125,9 +130,10 @@ struct box_identity {
 	int map_fd; /* the user namespace that maps them; -1 */
 };
 
-#define BOX_GROUNDS_MAX 128
-#define BOX_ABSENT_MAX  64
-#define BOX_WITNESS_MAX 256
+#define BOX_GROUNDS_MAX     128
+#define BOX_ABSENT_MAX      64
+#define BOX_WITNESS_MAX     256
+#define BOX_DIRECTORIES_MAX 32
 /* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to
  * dynamic use, where no distribution puts a user. */
 #define BOX_UID 64999U
@@ -140,7 +146,8 @@ struct sandbox_plan {
 	const char *workspace; /* canonical */
 	const char *home;      /* canonical or NULL */
 	const char *tmp;
-	int workspace_fd; /* O_PATH */
+	int workspace_fd;   /* O_PATH */
+	int workspace_tree; /* its mount, idmapped and detached; -1 */
 	dev_t workspace_device;
 	ino_t workspace_inode;
 	uint64_t clone_flags;
@@ -161,12 +168,17 @@ struct sandbox_plan {
 	int limit_count;
 	struct box_ground grounds[BOX_GROUNDS_MAX];
 	size_t ground_count;
+	struct box_directory directories[BOX_DIRECTORIES_MAX]; /* looked up lately */
+	size_t directory_count;
+	bool keeps; /* the plan will be asked whether it is current */
 	struct box_absent absent[BOX_ABSENT_MAX];
 	size_t absent_count;
 	struct box_witness *witnesses;
 	size_t witness_count;
 	bool sealed; /* the process that starts commands is confined itself */
 	bool has_own;
+	bool programs_leak;                     /* a denied program could not be hidden */
+	bool offers_which;                      /* it is listed, and a script */
 	const char *mask_file, *mask_directory; /* sources; NULL until needed */
 	bool runs_own;                          /* programs of the workspace and of /tmp may run */
 	bool loopback;
@@ -189,6 +201,8 @@ int box_identity_choose(struct sandbox_plan *p, struct error *err);
 int box_identity_write(const struct sandbox_plan *p, pid_t pid, struct error *err);
 /* A detached, idmapped copy of the tree at FD, or a negative errno. */
 int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr);
+
+uint64_t box_workspace_attr(const struct sandbox_plan *p);
 
 /* tree.c: the steps that make the tree of the full tier. */
 int box_tree_plan(struct sandbox_plan *p, struct error *err);
@@ -228,5 +242,7 @@ int box_programs_except(struct sandbox_plan *p, struct rules *rules);
 int box_rules_plan(struct sandbox_plan *p, struct error *err);
 int box_except(struct rules *rules, const char *path);
 
+/* paths.c. The real path of an existing file and what it is, or NULL; in the arena. */
+const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_stat);
 /* "a/b" is inside of "a" and of "a/b". Both are canonical. */
 bool box_path_inside(const char *path, const char *directory);

@@ -376,6 +376,13 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 	return r;
 }
 
+bool sandbox_offers(const struct sandbox_plan *p, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return p->offers_which && strcmp(slash ? slash + 1 : name, "which") == 0;
+}
+
 int sandbox_seal(const struct sandbox_plan *p, int *ret_step)
 {
 	int r;

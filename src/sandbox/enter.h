@@ -12,6 +12,8 @@
  * and the environment that the program was started with are wiped: what the command gets must lie
  * elsewhere.
  */
+#include <stdbool.h>
+
 struct sandbox_plan;
 
 /* Builds the tree and makes it the root, becomes the box's user, gives up all capabilities. */
@@ -23,6 +25,9 @@ int sandbox_enter_session(struct sandbox_plan *p, int *ret_step);
 /* A /proc, /tmp, /dev/shm, /dev/pts and home of the command's own; capabilities are given up and
  * the caller itself is sealed. */
 int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step);
+
+/* Whether NAME is a program of the box that nacre itself has to be: "which". */
+bool sandbox_offers(const struct sandbox_plan *p, const char *name);
 
 /* no_new_privs, the Landlock rules, the system call filter. */
 int sandbox_seal(const struct sandbox_plan *p, int *ret_step);

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -47,8 +46,8 @@ const char *box_expand(struct sandbox_plan *p, const char *path)
 /* What is not there is not granted. */
 static int collect(struct sandbox_plan *p, struct grants *g, const char *const *list, bool writable)
 {
-	char real[PATH_MAX];
 	struct grant *grant;
+	struct stat st;
 
 	for (; list && *list; list++) {
 		const char *asked = box_expand(p, *list);
@@ -59,17 +58,13 @@ static int collect(struct sandbox_plan *p, struct grants *g, const char *const *
 			return -E2BIG;
 		box_witness_add(p, asked, false);
 		grant = &g->items[g->count];
-		grant->fd = open(asked, O_PATH | O_CLOEXEC);
+		grant->path = box_real(p, asked, &st);
+		grant->fd = grant->path ? open(grant->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 		if (grant->fd < 0)
 			continue;
 		g->count++;
-		if (!realpath(asked, real))
-			return -errno;
 		grant->asked = asked;
 		grant->writable = writable;
-		grant->path = arena_strndup(p->arena, real, strlen(real));
-		if (!grant->path)
-			return -ENOMEM;
 	}
 	return 0;
 }
@@ -164,8 +159,7 @@ int box_grants_plan(struct sandbox_plan *p)
 
 int box_secrets_plan(struct sandbox_plan *p)
 {
-	char real[PATH_MAX];
-	const char *path;
+	const char *path, *real;
 	struct stat st;
 	int r = 0;
 
@@ -173,12 +167,11 @@ int box_secrets_plan(struct sandbox_plan *p)
 		path = box_expand(p, *s);
 		if (path)
 			box_witness_add(p, path, false);
-		if (!path || !realpath(path, real) || stat(real, &st) < 0 ||
-		    box_path_inside(p->workspace, real) ||
+		real = path ? box_real(p, path, &st) : NULL;
+		if (!real || box_path_inside(p->workspace, real) ||
 		    box_ground_of(p, real) != BOX_GROUND_HOST)
 			continue;
-		path = arena_strndup(p->arena, real, strlen(real));
-		r = path ? box_mask(p, path, S_ISDIR(st.st_mode)) : -ENOMEM;
+		r = box_mask(p, real, S_ISDIR(st.st_mode));
 	}
 	return r;
 }

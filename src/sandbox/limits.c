@@ -14,6 +14,7 @@
 
 #define CPU_GRACE_SECONDS 2 /* between SIGXCPU, which a program may handle, and SIGKILL */
 #define FULL_BLOCKS       4
+#define GROUP_FIRST       16
 
 struct filling {
 	struct limit_value *into;
@@ -37,9 +38,10 @@ static rlim_t processes(const struct sandbox_limits *limits, const struct limits
 {
 	if (!limits->processes || place->kernel_root)
 		return RLIM_INFINITY;
-	/* The box's init is one of them. */
+	/* The box's init is one of them. Where a group counts how often it refused, it has to be
+	 * the one that refuses. */
 	if (place->own_user_namespace)
-		return limits->processes + 1;
+		return limits->processes + 1 + (place->process_group ? GROUP_FIRST : 0);
 	return pids_rlimit(limits->processes);
 }
 

@@ -21,6 +21,7 @@ struct limits_place {            /* where the command will run */
 	bool own_user_namespace; /* RLIMIT_NPROC then counts the box alone: it can be exact */
 	bool kernel_root;        /* RLIMIT_NPROC does not hold for uid 0 */
 	bool memory_group;       /* a cgroup bounds memory: no RLIMIT_DATA is needed */
+	bool process_group;      /* a cgroup bounds processes, and counts its refusals */
 };
 
 /* Fills INTO, returns how many. */

@@ -100,6 +100,12 @@ int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr)
 	return take_fd(&tree);
 }
 
+uint64_t box_workspace_attr(const struct sandbox_plan *p)
+{
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (p->runs_own ? 0 : MOUNT_ATTR_NOEXEC) |
+	       (p->spec->workspace_readonly ? MOUNT_ATTR_RDONLY : 0);
+}
+
 static bool may_map_others(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -120,7 +126,6 @@ static void stay_self(struct box_identity *id)
 int box_identity_choose(struct sandbox_plan *p, struct error *err)
 {
 	struct box_identity *id = &p->identity;
-	scoped(fd_closep) int trial = -1;
 	struct stat st;
 
 	*id = (struct box_identity){.uid = geteuid(), .gid = getegid(), .map_fd = -1};
@@ -136,8 +141,9 @@ int box_identity_choose(struct sandbox_plan *p, struct error *err)
 		if (id->idmapped) {
 			id->map_fd = map_namespace(id);
 			if (id->map_fd >= 0)
-				trial = box_idmap_tree(id, p->workspace_fd, 0);
-			if (trial < 0)
+				p->workspace_tree =
+					box_idmap_tree(id, p->workspace_fd, box_workspace_attr(p));
+			if (p->workspace_tree < 0)
 				stay_self(id);
 		}
 	}

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 #include "base/fd.h"
 
@@ -21,6 +23,7 @@
 struct tree {
 	pid_t pids[TREE_MAX];
 	size_t count;
+	uint64_t tasks;
 };
 
 static int read_proc(pid_t pid, const char *file, char text[TEXT_MAX])
@@ -64,6 +67,7 @@ static int visit(struct tree *t, pid_t pid)
 	while ((d = readdir(threads))) {
 		if (d->d_name[0] == '.')
 			continue;
+		t->tasks++;
 		snprintf(file, sizeof(file), "task/%s/children", d->d_name);
 		r = read_proc(pid, file, text);
 		if (r == 0)
@@ -113,27 +117,80 @@ static uint64_t share(pid_t pid)
 	return read_proc(pid, "status", text) == 0 ? add_keys(text, whole) : 0;
 }
 
-static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t))
+static int tree_read(pid_t root, struct tree *t)
 {
-	uint64_t sum = 0;
+	t->pids[0] = root;
+	t->count = 1;
+	t->tasks = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		int r = visit(t, t->pids[i]);
 
-	for (size_t i = 0; i < t->count; i++)
-		sum += of(t->pids[i]);
-	return sum;
-}
-
-int memory_of_tree(pid_t root, uint64_t enough, uint64_t *ret_bytes)
-{
-	struct tree t = {.pids = {root}, .count = 1};
-	uint64_t sum;
-	int r;
-
-	for (size_t i = 0; i < t.count; i++) {
-		r = visit(&t, t.pids[i]);
 		if (r < 0)
 			return r;
 	}
-	sum = add_up(&t, resident);
-	*ret_bytes = sum <= enough ? sum : add_up(&t, share);
 	return 0;
+}
+
+/* The sum, and the one of the descendants that has most. */
+static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), pid_t *ret_largest)
+{
+	uint64_t sum = 0, most = 0;
+
+	*ret_largest = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		uint64_t bytes = of(t->pids[i]);
+
+		sum += bytes;
+		if (i > 0 && bytes > most) {
+			most = bytes;
+			*ret_largest = t->pids[i];
+		}
+	}
+	return sum;
+}
+
+static int measure(pid_t root, uint64_t enough, struct memory_use *use, pid_t *largest)
+{
+	struct tree t;
+	int r = tree_read(root, &t);
+
+	if (r < 0)
+		return r;
+	use->tasks = t.tasks;
+	use->bytes = add_up(&t, resident, largest);
+	if (use->bytes > enough)
+		use->bytes = add_up(&t, share, largest);
+	return 0;
+}
+
+int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use)
+{
+	pid_t largest;
+
+	return measure(root, enough, ret_use, &largest);
+}
+
+/* The number may have gone to a stranger since it was read. It is held first and looked for again:
+ * if it is in the tree then, what is held is that process or one that is dead. */
+static int kill_inside(pid_t root, pid_t pid)
+{
+	scoped(fd_closep) int held = pidfd_open(pid, 0);
+	struct tree t;
+
+	if (held < 0 || tree_read(root, &t) < 0)
+		return 0;
+	for (size_t i = 1; i < t.count; i++)
+		if (t.pids[i] == pid)
+			return pidfd_send_signal(held, SIGKILL, NULL, 0) == 0;
+	return 0;
+}
+
+int memory_relieve(pid_t root, uint64_t limit, struct memory_use *ret_use)
+{
+	pid_t largest;
+	int r = measure(root, limit, ret_use, &largest);
+
+	if (r < 0 || ret_use->bytes <= limit || largest == 0)
+		return r;
+	return kill_inside(root, largest);
 }

@@ -9,7 +9,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The bytes that ROOT and its descendants use, without the page cache; memory that several of them
- * share is counted once. As soon as a cheap upper bound is at most ENOUGH, that is the answer.
- * -EOPNOTSUPP: the kernel does not list children. */
-int memory_of_tree(pid_t root, uint64_t enough, uint64_t *ret_bytes);
+struct memory_use {
+	uint64_t bytes; /* without the page cache; what several processes share is counted once */
+	uint64_t tasks; /* processes and their threads, the root's among them */
+};
+
+/* What ROOT and its descendants use. As soon as a cheap upper bound of the bytes is at most ENOUGH,
+ * that is the answer. -EOPNOTSUPP: the kernel does not list children. */
+int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use);
+
+/* As the kernel does when a group has too much: kills the descendant of ROOT that uses most if all
+ * of them, with ROOT, use more than LIMIT. Returns 1 if it did, 0 if there was no need. */
+int memory_relieve(pid_t root, uint64_t limit, struct memory_use *ret_use);

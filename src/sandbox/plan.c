@@ -206,6 +206,8 @@ static void find_layers(struct sandbox_plan *p)
 		have |= SANDBOX_LAYER_SECCOMP;
 	if (p->identity.uid != 0)
 		have |= SANDBOX_LAYER_UNPRIVILEGED;
+	if (p->programs_leak)
+		have &= ~(uint32_t)SANDBOX_LAYER_PROGRAMS;
 	p->standing.layers = have & wanted;
 	p->standing.missing = wanted & ~have;
 }
@@ -229,6 +231,7 @@ static void find_group(struct sandbox_plan *p)
 		int fd = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
 
 		if (fd < 0 || box_fd_keep(p, fd) < 0) {
+			fd_close(take_fd(&p->workspace_tree));
 			p->group = cgroup_free(p->group);
 			p->join_count = 0;
 			return;
@@ -247,6 +250,7 @@ static void find_limits(struct sandbox_plan *p)
 		.own_user_namespace = p->clone_flags != 0,
 		.kernel_root = p->identity.uid == 0,
 		.memory_group = p->group && cgroup_limits(p->group, CGROUP_MEMORY),
+		.process_group = cgroup_limits(p->group, CGROUP_PIDS),
 	};
 
 	p->limit_count = limits_fill(&p->spec->limits, &place, p->limits);
@@ -351,7 +355,7 @@ static void box_forget(struct sandbox_plan *p)
 	fd_close(take_fd(&p->rules_fd));
 	fd_close(take_fd(&p->identity.map_fd));
 	seccomp_program_done(&p->filter);
-	p->filtered = p->loopback = p->has_own = false;
+	p->filtered = p->loopback = p->has_own = p->offers_which = p->programs_leak = false;
 	p->mask_file = p->mask_directory = NULL;
 	p->clone_flags = 0;
 	p->wall = (struct landlock_wall){0};
@@ -368,7 +372,8 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 		p->arena = arena_new(PLAN_BYTES_MAX);
 	if (!p || !p->arena)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	p->workspace_fd = p->rules_fd = p->identity.map_fd = -1;
+	p->workspace_fd = p->workspace_tree = p->rules_fd = p->identity.map_fd = -1;
+	p->keeps = place->kept;
 	p->spec = spec;
 	p->umask = umask(0);
 	(void)umask(p->umask);
@@ -467,11 +472,19 @@ int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value *
 	return p->limit_count;
 }
 
+void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret_processes)
+{
+	*ret_memory = cgroup_limits(p->group, CGROUP_MEMORY);
+	*ret_processes = cgroup_limits(p->group, CGROUP_PIDS);
+}
+
 void box_witness_add(struct sandbox_plan *p, const char *path, bool content)
 {
 	struct box_witness *w;
 	struct stat st;
 
+	if (!p->keeps)
+		return;
 	if (!p->witnesses)
 		p->witnesses = arena_new_array(p->arena, struct box_witness, BOX_WITNESS_MAX);
 	if (!path || !p->witnesses || p->witness_count >= BOX_WITNESS_MAX) {
@@ -492,7 +505,7 @@ bool sandbox_plan_is_current(const struct sandbox_plan *p)
 {
 	struct stat st;
 
-	if (p->witness_count > BOX_WITNESS_MAX)
+	if (!p->keeps || p->witness_count > BOX_WITNESS_MAX)
 		return false;
 	for (size_t i = 0; i < p->witness_count; i++) {
 		const struct box_witness *w = &p->witnesses[i];
@@ -530,8 +543,8 @@ enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_ev
 	struct cgroup_events events;
 
 	if (p->group && cgroup_read_events(p->group, &events) == 0) {
-		evidence->oom_kills = events.oom_kills;
-		evidence->forks_denied = events.forks_denied;
+		evidence->oom_kills += events.oom_kills;
+		evidence->forks_denied += events.forks_denied;
 	}
 	return limits_judge(&p->spec->limits, evidence);
 }

@@ -22,7 +22,10 @@ struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 struct sandbox_place {
 	const char *workspace; /* an existing directory */
 	const char *home;      /* where the box has a private home; NULL: nowhere */
+	bool kept; /* the plan is for a box that is kept: sandbox_plan_is_current() will be asked */
 	const char *tmp; /* a private directory for temporary files; used without namespaces only */
+	const char *const *hidden; /* absolute paths of nacre's own (state, policy files): masked
+	                              wherever a granted tree has them; NULL: none */
 };
 
 /* What is in force and what is not, as bits of enum sandbox_layer. */
@@ -55,6 +58,8 @@ int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err);
 const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p);
 /* Values for setrlimit(); returns how many. */
 int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value **ret_limits);
+/* What a control group holds for all processes of the box together. */
+void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret_processes);
 /* The tier below this one, if the spec can do with it: the plan is made anew for the landlock tier.
  * For a kernel that refused the namespaces. SYS says how it refused. */
 int sandbox_plan_weaken(struct sandbox_plan **p, int sys, struct error *err);

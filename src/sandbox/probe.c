@@ -376,9 +376,8 @@ static uint32_t layers_in(const struct sandbox_survey *s, const struct sandbox_s
 	have |= full ? have_full(s, user) : have_landlock(s, spec);
 	if (s->probe.seccomp)
 		have |= SANDBOX_LAYER_SECCOMP;
-	if (*s->cgroup.path[CGROUP_MEMORY])
-		have |= SANDBOX_LAYER_MEMORY;
-	if (*s->cgroup.path[CGROUP_PIDS])
+	have |= SANDBOX_LAYER_MEMORY; /* by a group; else per process, and the keeper watches */
+	if (*s->cgroup.path[CGROUP_PIDS] || !s->root)
 		have |= SANDBOX_LAYER_PROCESSES;
 	if (user)
 		have |= SANDBOX_LAYER_UNPRIVILEGED;

@@ -10,18 +10,15 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "sandbox/box.h"
 #include "sandbox/elf.h"
 
@@ -41,20 +38,19 @@ static const char *const candidates[] = {
 
 static int find_directories(struct programs *g)
 {
-	char real[PATH_MAX];
+	const char *real;
+	struct stat st;
 
 	for (size_t i = 0; i < array_size(candidates); i++) {
 		bool known = false;
 
-		if (!realpath(candidates[i], real))
+		real = box_real(g->plan, candidates[i], &st);
+		if (!real || !S_ISDIR(st.st_mode))
 			continue;
 		for (size_t j = 0; j < g->count; j++)
 			known = known || strcmp(g->directories[j], real) == 0;
-		if (known)
-			continue;
-		g->directories[g->count] = arena_strndup(g->plan->arena, real, strlen(real));
-		if (!g->directories[g->count++])
-			return -ENOMEM;
+		if (!known)
+			g->directories[g->count++] = real;
 	}
 	return 0;
 }
@@ -75,8 +71,7 @@ static bool is_other_program(const char *link, const char *real)
 	char target[PATH_MAX];
 	ssize_t n;
 
-	if (strncmp(final, name, strlen(name)) == 0 || strcmp(final, "busybox") == 0 ||
-	    strcmp(final, "toybox") == 0)
+	if (strncmp(final, name, strlen(name)) == 0 || strcmp(final, "toybox") == 0)
 		return false;
 	n = readlink(link, target, sizeof(target) - 1);
 	if (n <= 0)
@@ -142,19 +137,55 @@ static int hide_hard_links(struct programs *g, const struct stat *wanted)
 
 static int deny_path(struct programs *g, const char *path)
 {
-	char real[PATH_MAX];
 	struct stat st;
+	const char *real = box_real(g->plan, path, &st);
 	int r;
 
-	if (!realpath(path, real) || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!real || !S_ISREG(st.st_mode))
 		return 0;
-	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && is_other_program(path, real))
+	if (strcmp(base_of(real), base_of(path)) != 0 && is_other_program(path, real))
 		return hide_link(g, path);
-	if (stat(real, &st) < 0)
-		return 0;
 	r = hide(g, real);
 	if (r == 0 && st.st_nlink > 1)
 		r = hide_hard_links(g, &st);
+	return r;
+}
+
+/* Interpreters are installed under names with a version as well, and not always as the same file.
+ */
+static bool is_versioned(const char *name)
+{
+	static const char *const names[] = {"perl", "python", "python2", "python3", "ruby",
+	                                    "lua",  "php",    "node",    "nodejs",  "tclsh",
+	                                    "wish", "guile",  "pypy",    "pypy3"};
+
+	for (size_t i = 0; i < array_size(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* perl -> perl5.36.0 and perl5.36-x86_64-linux-gnu, python3 -> python3.11 and python3-dbg. */
+static int deny_versions(struct programs *g, const char *name)
+{
+	size_t n = strlen(name);
+	char path[PATH_MAX];
+	struct dirent *d;
+	int r = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		DIR *dir = opendir(g->directories[i]);
+
+		while (r == 0 && dir && (d = readdir(dir))) {
+			if (strncmp(d->d_name, name, n) != 0 || !d->d_name[n] ||
+			    !strchr("0123456789.-", d->d_name[n]))
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", g->directories[i], d->d_name);
+			r = deny_path(g, path);
+		}
+		if (dir)
+			closedir(dir);
+	}
 	return r;
 }
 
@@ -172,50 +203,109 @@ static int deny(struct programs *g, const char *name)
 		    sizeof(path))
 			r = deny_path(g, path);
 	}
-	return r;
+	return r == 0 && is_versioned(name) ? deny_versions(g, name) : r;
 }
 
-/* The names of busybox's applets lie one behind the other, in the order of their bytes, from "["
- * on. One that is not built that way is taken to offer everything. */
-static bool offers_denied(const char *bytes, size_t size, const char *const *denied)
-{
-	static const char first[] = "[\0[[";
-	const char *name = memmem(bytes, size, first, sizeof(first)), *end;
+/* What busybox can be, the newest version with all that can be built in. */
+static const char applets[] =
+	" [ [[ acpid add-shell addgroup adduser adjtimex ar arch arp arping ascii ash awk base32 "
+        "base64 "
+	"basename bc beep blkdiscard blkid blockdev bootchartd brctl bunzip2 busybox bzcat bzip2 "
+        "cal cat "
+	"chat chattr chgrp chmod chown chpasswd chpst chroot chrt chvt cksum clear cmp comm conspy "
+        "cp cpio "
+	"crc32 crond crontab cryptpw cttyhack cut date dc dd deallocvt delgroup deluser depmod "
+        "devmem df "
+	"dhcprelay diff dirname dmesg dnsd dnsdomainname dos2unix dpkg dpkg-deb du dumpkmap "
+        "dumpleases echo "
+	"ed egrep eject env envdir envuidgid ether-wake expand expr factor fakeidentd fallocate "
+        "false "
+	"fatattr fbset fbsplash fdflush fdformat fdisk fgconsole fgrep find findfs flock fold free "
+	"freeramdisk fsck fsck.minix fsfreeze fstrim fsync ftpd ftpget ftpput fuser getopt getty "
+        "grep "
+	"groups gunzip gzip halt hd hdparm head hexdump hexedit hostid hostname httpd hush hwclock "
+        "i2cdetect "
+	"i2cdump i2cget i2cset i2ctransfer id ifconfig ifdown ifenslave ifplugd ifup inetd init "
+        "insmod "
+	"install ionice iostat ip ipaddr ipcalc ipcrm ipcs iplink ipneigh iproute iprule iptunnel "
+        "kbd_mode "
+	"kill killall killall5 klogd last less link linux32 linux64 linuxrc ln loadfont loadkmap "
+        "logger login "
+	"logname logread losetup lpd lpq lpr ls lsattr lsmod lsof lspci lsscsi lsusb lzcat lzma "
+        "lzop "
+	"makedevs makemime man md5sum mdev mesg microcom mim mkdir mkdosfs mke2fs mkfifo mkfs.ext2 "
+	"mkfs.minix mkfs.vfat mknod mkpasswd mkswap mktemp modinfo modprobe more mount mountpoint "
+        "mpstat "
+	"mt mv nameif nanddump nandwrite nbd-client nc netstat nice nl nmeter nohup nologin nproc "
+        "nsenter "
+	"nslookup ntpd nuke od openvt partprobe passwd paste patch pgrep pidof ping ping6 "
+        "pipe_progress "
+	"pivot_root pkill pmap popmaildir poweroff powertop printenv printf ps pscan pstree pwd "
+        "pwdx "
+	"raidautorun rdate rdev readahead readlink readprofile realpath reboot reformime "
+        "remove-shell "
+	"renice reset resize resume rev rm rmdir rmmod route rpm rpm2cpio rtcwake run-init "
+        "run-parts "
+	"runlevel runsv runsvdir rx script scriptreplay sed seedrng sendmail seq setarch "
+        "setconsole "
+	"setfattr setfont setkeycodes setlogcons setpriv setserial setsid setuidgid sh sha1sum "
+        "sha256sum "
+	"sha3sum sha512sum showkey shred shuf shutdown slattach sleep smemcap softlimit sort split "
+	"ssl_client ssl_server start-stop-daemon stat strings stty su sulogin sum sv svc svlogd "
+        "svok "
+	"swapoff swapon switch_root sync sysctl syslogd tac tail tar taskset tcpsvd tee telnet "
+        "telnetd "
+	"test tftp tftpd time timeout top touch tr traceroute traceroute6 tree true truncate ts "
+        "tsort tty "
+	"ttysize tunctl ubiattach ubidetach ubimkvol ubirename ubirmvol ubirsvol ubiupdatevol "
+        "udhcpc udhcpc6 "
+	"udhcpd udpsvd uevent umount uname unexpand uniq unix2dos unlink unlzma unshare unxz unzip "
+        "uptime "
+	"users usleep uudecode uuencode vconfig vi vlock volname w wall watch watchdog wc wget "
+        "which who "
+	"whoami whois xargs xxd xz xzcat yes zcat zcip ";
 
-	if (!name)
-		return true;
-	while ((end = memchr(name, 0, size - (size_t)(name - bytes))) && end > name) {
-		for (const char *const *d = denied; *d; d++)
-			if (strcmp(base_of(*d), name) == 0)
-				return true;
-		name = end + 1;
+static bool offers_denied(const char *const *denied)
+{
+	char name[64];
+
+	for (; *denied; denied++) {
+		int n = snprintf(name, sizeof(name), " %s ", base_of(*denied));
+
+		if (n > 0 && (size_t)n < sizeof(name) && strstr(applets, name))
+			return true;
 	}
 	return false;
 }
 
-static int deny_multi_call(struct programs *g, const char *path, const char *const *denied)
+/* A program that is many is hidden as a whole, if it could be one of the denied. Where it is the
+ * shell, and so the whole system, that would leave nothing: then the lists do not hold. */
+static int deny_multi_call(struct programs *g, const char *const *denied)
 {
-	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, path);
+	static const char *const names[] = {"busybox", "toybox", "busybox.static"};
 	struct stat st;
-	void *bytes;
-	bool offers = true;
+	const char *shell = box_real(g->plan, "/bin/sh", &st), *real;
+	char path[PATH_MAX];
+	int r = 0;
 
-	if (fd < 0)
+	if (!offers_denied(denied))
 		return 0;
-	if (fstat(fd, &st) == 0 && st.st_size > 0 && strcmp(base_of(path), "busybox") == 0) {
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (bytes != MAP_FAILED) {
-			offers = offers_denied(bytes, (size_t)st.st_size, denied);
-			munmap(bytes, (size_t)st.st_size);
-		}
+	for (size_t i = 0; r == 0 && i < g->count * array_size(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", g->directories[i / array_size(names)],
+		         names[i % array_size(names)]);
+		real = box_real(g->plan, path, &st);
+		if (!real)
+			continue;
+		if (shell && strcmp(real, shell) == 0)
+			g->plan->programs_leak = true;
+		else
+			r = deny_path(g, path);
 	}
-	return offers ? deny_path(g, path) : 0;
+	return r;
 }
 
 static int plan_denied(struct programs *g, const char *const *denied)
 {
-	static const char *const multi_call[] = {"busybox", "toybox", "busybox.static"};
-	char path[PATH_MAX];
 	int r = 0;
 
 	if (!denied || !*denied)
@@ -224,13 +314,7 @@ static int plan_denied(struct programs *g, const char *const *denied)
 		box_witness_add(g->plan, g->directories[i], true);
 	for (const char *const *d = denied; r == 0 && *d; d++)
 		r = deny(g, *d);
-	for (size_t i = 0; r == 0 && i < g->count * array_size(multi_call); i++) {
-		snprintf(path, sizeof(path), "%s/%s", g->directories[i / array_size(multi_call)],
-		         multi_call[i % array_size(multi_call)]);
-		if (access(path, F_OK) == 0)
-			r = deny_multi_call(g, path, denied);
-	}
-	return r;
+	return r == 0 ? deny_multi_call(g, denied) : r;
 }
 
 /* One file of the host that can be run or mapped as code, over what is at PATH in the box. */
@@ -268,7 +352,11 @@ static bool is_runnable(struct programs *g, struct elf_needs *needs, const char 
 	case ELF_PROGRAM:
 		return true;
 	case ELF_SCRIPT:
-		return interpreter && is_listed(g->plan->spec->programs, interpreter);
+		if (interpreter && is_listed(g->plan->spec->programs, interpreter))
+			return true;
+		if (strncmp(base_of(real), "which", 5) == 0)
+			g->plan->offers_which = true;
+		return false;
 	default:
 		return false;
 	}
@@ -277,8 +365,9 @@ static bool is_runnable(struct programs *g, struct elf_needs *needs, const char 
 /* The first file of that name, as PATH would find it, under the same name in the box. */
 static int list_program(struct programs *g, struct elf_needs *needs, const char *name)
 {
-	char path[PATH_MAX], real[PATH_MAX];
-	const char *point, *own;
+	const char *point, *real = NULL;
+	char path[PATH_MAX];
+	struct stat st;
 
 	for (size_t i = 0; i < g->count; i++) {
 		if (*name == '/') {
@@ -289,14 +378,14 @@ static int list_program(struct programs *g, struct elf_needs *needs, const char 
 		           sizeof(path)) {
 			return 0;
 		}
-		if (realpath(path, real) && access(real, X_OK) == 0 && is_runnable(g, needs, real))
+		real = box_real(g->plan, path, &st);
+		if (real && S_ISREG(st.st_mode) && st.st_mode & 0111 && is_runnable(g, needs, real))
 			break;
 		if (i + 1 == g->count)
 			return 0;
 	}
 	point = arena_strndup(g->plan->arena, path, strlen(path));
-	own = arena_strndup(g->plan->arena, real, strlen(real));
-	if (!point || !own)
+	if (!point)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->count; i++)
 		if (strncmp(point, g->directories[i], strlen(g->directories[i])) == 0 &&
@@ -310,7 +399,7 @@ static int list_program(struct programs *g, struct elf_needs *needs, const char 
 			if (!box_own_file(g->plan, file, 0444, NULL))
 				return -ENOMEM;
 		}
-	return plan_code(g, own, point);
+	return plan_code(g, real, point);
 }
 
 static int plan_listed(struct programs *g)

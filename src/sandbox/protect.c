@@ -282,10 +282,12 @@ static bool move_away(int workspace_fd, const char *path, int into_fd, const cha
 	if (fd < 0)
 		return false;
 	snprintf(aside, sizeof(aside), "planted-%d", number);
-	if (into_fd >= 0 && renameat(fd, name, into_fd, aside) == 0)
-		return true;
-	if (errno == ENOENT)
-		return false;
+	if (into_fd >= 0) {
+		if (renameat(fd, name, into_fd, aside) == 0)
+			return true;
+		if (errno == ENOENT)
+			return false;
+	}
 	snprintf(aside, sizeof(aside), "%.150s.planted-%.60s-%d", name, id, number);
 	return renameat(fd, name, fd, aside) == 0 || errno != ENOENT;
 }

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,10 +40,10 @@ int box_except(struct rules *g, const char *path)
 {
 	struct exceptions *out = &g->out;
 	struct exception *larger;
-	char real[PATH_MAX];
 	struct stat st;
+	const char *real = box_real(g->plan, path, &st);
 
-	if (!realpath(path, real) || stat(real, &st) < 0)
+	if (!real)
 		return 0;
 	if (out->count == out->capacity) {
 		size_t capacity = out->capacity ? out->capacity * 2 : 32;
@@ -58,11 +57,12 @@ int box_except(struct rules *g, const char *path)
 		out->capacity = capacity;
 	}
 	out->items[out->count] = (struct exception){
-		.path = arena_strndup(g->plan->arena, real, strlen(real)),
+		.path = real,
 		.device = st.st_dev,
 		.inode = st.st_ino,
 	};
-	return out->items[out->count++].path ? 0 : -ENOMEM;
+	out->count++;
+	return 0;
 }
 
 static bool is_exception(const struct rules *g, const char *path, const struct stat *st)
@@ -128,13 +128,10 @@ static int grant(struct rules *g, const char *path, enum landlock_right right, i
 
 static int grant_existing(struct rules *g, const char *path, enum landlock_right right)
 {
-	char real[PATH_MAX];
-	const char *copy;
+	struct stat st;
+	const char *real = path ? box_real(g->plan, path, &st) : NULL;
 
-	if (!path || !realpath(path, real))
-		return 0;
-	copy = arena_strndup(g->plan->arena, real, strlen(real));
-	return copy ? grant(g, copy, right, 0) : -ENOMEM;
+	return real ? grant(g, real, right, 0) : 0;
 }
 
 static int find_exceptions(struct rules *g)

@@ -103,12 +103,12 @@ static void use_in_a_grandchild(void)
 static uint64_t measure(void (*act)(void))
 {
 	struct user u = begin(act);
-	uint64_t bytes = 0;
-	int r = memory_of_tree(u.pid, 0, &bytes);
+	struct memory_use use = {0};
+	int r = memory_of_tree(u.pid, 0, &use);
 
 	end(&u);
 	assert_int_equal(r, 0);
-	return bytes;
+	return use.bytes;
 }
 
 static void private_and_shared_memory_is_seen(void **state)
@@ -137,22 +137,60 @@ static void descendants_are_found(void **state)
 static void a_cheap_answer_is_enough_below_the_limit(void **state)
 {
 	struct user u = begin(use_private_in_five);
-	uint64_t cheap = 0, exact = 0;
+	struct memory_use cheap, exact;
 
 	assert_int_equal(memory_of_tree(u.pid, UINT64_MAX, &cheap), 0);
 	assert_int_equal(memory_of_tree(u.pid, 64 * MIB, &exact), 0);
 	end(&u);
-	assert_true(cheap > exact); /* five times the same pages */
+	assert_true(cheap.bytes > exact.bytes); /* five times the same pages */
+	assert_int_equal(cheap.tasks, 5);
 }
 
 static void a_tree_that_is_gone_uses_nothing(void **state)
 {
 	struct user u = begin(use_nothing);
-	uint64_t bytes = 1;
+	struct memory_use use;
 
 	end(&u);
-	assert_int_equal(memory_of_tree(u.pid, 0, &bytes), 0);
-	assert_int_equal(bytes, 0);
+	assert_int_equal(memory_of_tree(u.pid, 0, &use), 0);
+	assert_int_equal(use.bytes + use.tasks, 0);
+}
+
+/* A small child, and one that uses much. */
+static void keep_a_glutton(void)
+{
+	int done[2];
+	char byte;
+
+	if (pipe(done) < 0)
+		_exit(1);
+	fork_idle(1);
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		use_private();
+		(void)!write(done[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	(void)!read(done[0], &byte, 1);
+}
+
+static void the_one_that_uses_most_is_killed(void **state)
+{
+	struct user u = begin(keep_a_glutton);
+	struct memory_use before, after;
+	int64_t patience = 1000;
+
+	assert_int_equal(memory_relieve(u.pid, 512 * MIB, &before), 0);
+	assert_int_equal(memory_relieve(u.pid, 48 * MIB, &before), 1);
+	assert_true(before.bytes > 48 * MIB);
+	do
+		assert_int_equal(memory_of_tree(u.pid, 0, &after), 0);
+	while (after.bytes > 32 * MIB && patience-- > 0);
+	assert_true(after.bytes < 32 * MIB);
+	assert_int_equal(memory_relieve(u.pid, 48 * MIB, &after), 0);
+	assert_int_equal(waitpid(u.pid, NULL, WNOHANG), 0); /* the root is spared */
+	end(&u);
 }
 
 int main(void)
@@ -163,6 +201,7 @@ int main(void)
 		cmocka_unit_test(descendants_are_found),
 		cmocka_unit_test(a_cheap_answer_is_enough_below_the_limit),
 		cmocka_unit_test(a_tree_that_is_gone_uses_nothing),
+		cmocka_unit_test(the_one_that_uses_most_is_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

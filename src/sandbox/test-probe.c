@@ -117,18 +117,17 @@ static void layers_are_counted_as_they_are(void **state)
 	struct sandbox_survey user = machine(true, 7, false), root = machine(true, 7, true);
 	struct sandbox_survey old = machine(true, 1, false), poor = machine(false, 7, true);
 
-	assert_int_equal(stand(&user, SANDBOX_TIER_FULL).missing, SANDBOX_LAYER_MEMORY);
-	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing, SANDBOX_LAYER_MEMORY);
+	assert_int_equal(stand(&user, SANDBOX_TIER_FULL).missing, 0);
+	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing, 0);
 	root.trials[SANDBOX_TRIAL_IDMAP].sys = EINVAL;
 	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing,
-	                 SANDBOX_LAYER_MEMORY | SANDBOX_LAYER_PROCESSES |
-	                         SANDBOX_LAYER_UNPRIVILEGED);
+	                 SANDBOX_LAYER_PROCESSES | SANDBOX_LAYER_UNPRIVILEGED);
 	strcpy(root.cgroup.path[CGROUP_MEMORY], "/x");
 	strcpy(root.cgroup.path[CGROUP_PIDS], "/x");
 	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing, SANDBOX_LAYER_UNPRIVILEGED);
 	assert_true(stand(&old, SANDBOX_TIER_FULL).missing & SANDBOX_LAYER_LANDLOCK);
 	assert_int_equal(stand(&poor, SANDBOX_TIER_FULL).missing,
-	                 SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS | SANDBOX_LAYER_MEMORY |
+	                 SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS |
 	                         SANDBOX_LAYER_PROCESSES | SANDBOX_LAYER_UNPRIVILEGED);
 }
 
@@ -137,8 +136,8 @@ static void a_spec_asks_only_for_what_it_limits(void **state)
 	struct sandbox_spec spec = {.network = SANDBOX_NETWORK_HOST};
 	uint32_t layers = sandbox_spec_layers(&spec);
 
-	assert_false(layers & (SANDBOX_LAYER_NETWORK | SANDBOX_LAYER_PROGRAMS |
-	                       SANDBOX_LAYER_MEMORY | SANDBOX_LAYER_PROCESSES));
+	assert_false(layers &
+	             (SANDBOX_LAYER_NETWORK | SANDBOX_LAYER_PROGRAMS | SANDBOX_LAYER_PROCESSES));
 	assert_true(layers & SANDBOX_LAYER_NAMESPACES);
 }
 

@@ -28,15 +28,6 @@ static const char *const system_dirs[] = {"/usr",  "/etc", "/opt",   "/nix",   "
                                           "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
-bool box_path_inside(const char *path, const char *directory)
-{
-	size_t n = strlen(directory);
-
-	if (n == 1) /* "/" */
-		return true;
-	return strncmp(path, directory, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 static int directory(struct sandbox_plan *p, enum box_phase phase, const char *path, mode_t mode)
 {
 	struct box_step *s = box_step_add(p, phase, BOX_DIRECTORY, path);
@@ -366,7 +357,9 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr)
 		r = box_ground_add(p, path, BOX_GROUND_HOST);
 	if (r < 0)
 		return r;
-	if (p->identity.idmapped)
+	if (fd == p->workspace_fd && p->workspace_tree >= 0)
+		tree = take_fd(&p->workspace_tree);
+	else if (p->identity.idmapped)
 		tree = box_idmap_tree(&p->identity, fd, attr);
 	s = box_step_add(p, BOX_GRANTS, tree >= 0 ? BOX_ATTACH : BOX_TREE, path + 1);
 	if (!s)
@@ -382,15 +375,9 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr)
 
 int box_workspace_plan(struct sandbox_plan *p)
 {
-	uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	enum landlock_right right = p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE;
-	int r;
+	int r = box_grant(p, p->workspace, p->workspace_fd, box_workspace_attr(p));
 
-	if (!p->runs_own)
-		attr |= MOUNT_ATTR_NOEXEC;
-	if (p->spec->workspace_readonly)
-		attr |= MOUNT_ATTR_RDONLY;
-	r = box_grant(p, p->workspace, p->workspace_fd, attr);
 	if (r == 0 && !p->spec->workspace_readonly)
 		r = box_rule_add(p, p->workspace, right);
 	return r;

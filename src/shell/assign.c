@@ -60,9 +60,15 @@ static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
 		r->pos = pos;
 	}
 	p = shell_past(r, close + 1);
-	if (take_equals(r, &p, &append))
+	if (take_equals(r, &p, &append)) {
 		*ret_close = close;
-	else if (!argument && has_meta(r, open + 1, close))
+		for (p = open + 1; argument && p < close;)
+			if (!shell_measure_one(r, &p) || p > close) {
+				r->tree->status = SHELL_OK;
+				return shell_fail(r, SHELL_UNSUPPORTED, open, close,
+				                  "quote in a subscript");
+			}
+	} else if (!argument && has_meta(r, open + 1, close))
 		return shell_fail(r, SHELL_UNSUPPORTED, open, close, "blank in brackets");
 	return true;
 }

@@ -446,6 +446,9 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 			end = shell_after(r, r->pos);
 			while (shell_at(r, end) == ' ')
 				end++;
+			if (shell_at(r, end) == ')' && r->s[r->pos - 1] == '=')
+				return shell_fail(r, SHELL_UNSUPPORTED, start, end,
+				                  "array in a coprocess");
 			if (shell_at(r, end) == ')') {
 				r->pos = end;
 				return shell_unexpected(r);

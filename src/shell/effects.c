@@ -342,32 +342,6 @@ static enum match script_in(const struct reading *r, const struct shell_fact_wor
 	return strstr(w->text.bytes, name) ? MATCH_YES : MATCH_NO;
 }
 
-/*
- * An option word of awk: the letter of its option that takes a value, or 0; the value begins at
- * *ret_at in the word, or is the next word if that is the end of it. Long options may be cut short.
- */
-static char awk_option(struct shell_text word, size_t *ret_at)
-{
-	static const char *const names[] = {"assign", "field-separator", "file", "include",
-	                                    "load",   "source",          "exec"};
-	const char *s = word.bytes;
-	size_t n = strcspn(s, "=");
-
-	for (size_t i = 0; s[1] == '-' && i < array_size(names); i++)
-		if (n > 2 && strncmp(names[i], s + 2, n - 2) == 0) {
-			*ret_at = s[n] ? n + 1 : n;
-			return names[i][0] == 's' ? 'e' : names[i][0] == 'f' ? 'f' : 'v';
-		}
-	for (size_t i = 1; s[1] != '-' && i < word.len; i++) {
-		*ret_at = i + 1;
-		if (strchr("FvfeilEW", s[i]))
-			return s[i];
-		if (strchr("dDLop", s[i]))
-			break;
-	}
-	return 0;
-}
-
 /* The program: the values of -e and --source, else the first operand unless a file is given. */
 static enum match awk_matches(const struct reading *r, const char *name)
 {
@@ -386,7 +360,7 @@ static enum match awk_matches(const struct reading *r, const char *name)
 		if (known(w) && text_is(w->text, "--") && i + 1 < c->word_count)
 			w = &c->words[++i];
 		else if (is_option(w)) {
-			option = awk_option(w->text, &at);
+			option = shell_awk_option(w->text, &at);
 			if (!option)
 				continue;
 			if (at < w->text.len || !known(w))

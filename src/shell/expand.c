@@ -447,7 +447,7 @@ static bool read_bracket_arith(struct shell_reader *r, struct part_list *list, u
 		return shell_fail(r, SHELL_UNSUPPORTED, start, close, "parentheses in $[ ]");
 	word = shell_read_arith(r, close);
 	r->pos = close + 1;
-	part = word ? shell_part_add(r, list, SHELL_PART_ARITH, start) : NULL;
+	part = shell_arith_check(r, word) ? shell_part_add(r, list, SHELL_PART_ARITH, start) : NULL;
 	if (part) {
 		part->word = word;
 		part->bracket = true;

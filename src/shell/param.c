@@ -62,6 +62,9 @@ static bool read_subscript(struct shell_reader *r, struct shell_param *param)
 			r->tree->status = SHELL_UNSUPPORTED;
 		return false;
 	}
+	for (uint32_t p = r->pos; p < close; p++)
+		if ((r->s[p] == '<' || r->s[p] == '>') && r->s[p + 1] == '(')
+			return shell_fail(r, SHELL_UNSUPPORTED, p, p + 2, "<( in a subscript");
 	param->subscript = SHELL_SUBSCRIPT_WORD;
 	param->index = shell_read_arith(r, close);
 	if (!param->index)
@@ -75,6 +78,21 @@ static bool read_subscript(struct shell_reader *r, struct shell_param *param)
 	}
 	r->pos = close + 1;
 	return true;
+}
+
+/* Characters that are printed as $'...' divide the quotes, and $@ is special in one of several. */
+static bool has_divided_list(const struct shell_part *part)
+{
+	bool list = false, divided = false;
+
+	for (; part; part = part->next) {
+		if (part->kind == SHELL_PART_PARAM)
+			list = list || part->param->subscript > SHELL_SUBSCRIPT_WORD ||
+			       strchr("@*", part->param->name.bytes[0]);
+		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++)
+			divided = divided || part->text.bytes[i] < ' ' || part->text.bytes[i] > '~';
+	}
+	return list && divided;
 }
 
 /* The operand of - = ? +, which is quoted as its surroundings are. */
@@ -93,6 +111,9 @@ static bool read_default(struct shell_reader *r, struct shell_param *param, bool
 	param->word->range.start = r->pos;
 	if (!shell_read_quoted(r, &parts, QUOTED_OPERAND))
 		return false;
+	if (has_divided_list(parts.first))
+		return shell_fail(r, SHELL_UNSUPPORTED, param->word->range.start, r->pos,
+		                  "$@ with special characters in a quoted expansion");
 	param->word->range = shell_span(r, param->word->range.start, r->pos);
 	param->word->parts = parts.first;
 	return true;

@@ -32,6 +32,7 @@ struct simple {
 	struct shell_word **words;
 	struct shell_redirect **redirects;
 	bool declaration; /* the command is export, declare ... */
+	bool braces;      /* in an array, where bash expands them only if no command follows */
 };
 
 static void add_words(struct simple *s, struct shell_word *first, struct shell_word *last)
@@ -59,7 +60,9 @@ static bool read_declared(struct shell_reader *r, struct simple *s, bool *ret_do
 		return shell_ok(r);
 	after = r->pos;
 	if (assign->value->parts && assign->value->parts->kind == SHELL_PART_ARRAY) {
-		first = NULL;
+		if (s->command->redirects)
+			return shell_fail(r, SHELL_UNSUPPORTED, start, after,
+			                  "array behind a redirection");
 	} else if (memchr(r->s + start, '{', after - start)) {
 		r->pos = start;
 		word = shell_read_word(r, WORD_ARGUMENT);
@@ -127,6 +130,45 @@ static bool read_function(struct shell_reader *r, struct shell_command *c)
 	return shell_read_function_body(r, c);
 }
 
+static bool is_array(const struct shell_assign *assign)
+{
+	return assign->value->parts && assign->value->parts->kind == SHELL_PART_ARRAY;
+}
+
+/* Where no word was read yet: an assignment, or the command's name, which is not taken. */
+static bool read_leading(struct shell_reader *r, struct simple *s, bool *ret_taken)
+{
+	const struct shell_command *c = s->command;
+	uint32_t start = r->pos, end;
+	struct shell_assign *assign = shell_read_assign(r, c->redirects);
+
+	*ret_taken = assign != NULL;
+	if (!shell_ok(r))
+		return false;
+	if (assign && c->simple.assigns && c->redirects && is_array(assign))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+		                  "array behind a redirection");
+	if (assign) {
+		s->braces = s->braces ||
+		            (is_array(assign) && memchr(r->s + start, '{', r->pos - start));
+		*s->assigns = assign;
+		s->assigns = &assign->next;
+		return true;
+	}
+	if (s->braces)
+		return shell_fail(r, SHELL_UNSUPPORTED, c->range.start, r->pos,
+		                  "braces in an array before a command");
+	/* In front of its redirections it would be read differently, and bash prints it there. */
+	if (r->reprinted && c->redirects && !c->simple.assigns &&
+	    shell_reserved(r, &end) != RESERVED_NONE)
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos, end,
+		                  "reserved word in a substitution");
+	if (c->redirects && shell_at_subscript(r))
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos,
+		                  "bracket in a command name");
+	return true;
+}
+
 bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 {
 	struct simple s = {0};
@@ -164,30 +206,13 @@ bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 		if (shell_is(c, CLASS_META) && !((c == '<' || c == '>') && shell_peek2(r) == '('))
 			break;
 		if (!s.command->simple.words) {
-			uint32_t end;
-			struct shell_assign *assign = shell_read_assign(r, s.command->redirects);
+			bool taken;
 
-			if (!shell_ok(r))
+			if (!read_leading(r, &s, &taken))
 				return false;
-			if (assign && assign->value->parts && s.command->simple.assigns &&
-			    s.command->redirects && assign->value->parts->kind == SHELL_PART_ARRAY)
-				return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
-				                  "array behind a redirection");
-			if (assign) {
-				*s.assigns = assign;
-				s.assigns = &assign->next;
-				any = true;
+			any = any || taken;
+			if (taken)
 				continue;
-			}
-			/* In front of its redirections it would be read differently, and bash
-			 * prints it there. */
-			if (r->reprinted && s.command->redirects && !s.command->simple.assigns &&
-			    shell_reserved(r, &end) != RESERVED_NONE)
-				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, end,
-				                  "reserved word in a substitution");
-			if (s.command->redirects && shell_at_subscript(r))
-				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos,
-				                  "bracket in a command name");
 		}
 		if (!read_argument(r, &s))
 			return false;
@@ -292,8 +317,11 @@ static struct shell_pipeline *read_pipeline(struct shell_reader *r)
 	for (;;) {
 		struct shell_command *command = NULL;
 
-		if (!read_command(r, &command))
+		if (!read_command(r, &command)) {
+			if (first && p->timed && r->tree->status == SHELL_ERROR)
+				r->tree->status = SHELL_UNSUPPORTED;
 			return NULL;
+		}
 		if (first && p->timed && !p->commands) {
 			p->commands = command;
 			if (!check_time(r, start, p))

@@ -215,8 +215,9 @@ bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
 	if (!read_ansi(r, list, &hard))
 		return false;
 	/* In ${ } in double quotes bash puts the value in its place and then expands the whole,
-	 * also where a $( ) stands between. */
-	if (hard && r->in_param && r->in_double)
+	 * also where a $( ) stands between; in an array it puts a '\'' there that it cannot read.
+	 */
+	if (hard && ((r->in_param && r->in_double) || (r->in_array && r->reprinted)))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$' in a quoted expansion");
 	return true;
 }

@@ -128,6 +128,34 @@ static bool expand_target(struct shell_reader *r, struct shell_redirect *d)
 	return true;
 }
 
+/* A descriptor in several pieces, as >&""1, becomes one. */
+static bool join_descriptor(struct shell_reader *r, struct shell_word *word)
+{
+	struct shell_part *part = word->parts;
+	size_t n = 0;
+	char *text;
+
+	for (const struct shell_part *p = part; p; p = p->next) {
+		if (p->kind != SHELL_PART_LITERAL)
+			return true;
+		n += p->text.len;
+	}
+	if (!part || !part->next || !is_descriptor(word))
+		return true;
+	text = shell_alloc(r, n + 1);
+	if (!text)
+		return false;
+	n = 0;
+	for (const struct shell_part *p = part; p; p = p->next) {
+		memcpy(text + n, p->text.bytes, p->text.len);
+		n += p->text.len;
+	}
+	part->text = (struct shell_text){text, n};
+	part->quote = SHELL_QUOTE_FULL;
+	part->next = NULL;
+	return true;
+}
+
 static bool read_target(struct shell_reader *r, struct shell_redirect *d)
 {
 	bool dup = d->op == SHELL_REDIRECT_DUP_IN || d->op == SHELL_REDIRECT_DUP_OUT;
@@ -167,7 +195,9 @@ static bool read_target(struct shell_reader *r, struct shell_redirect *d)
 		return false;
 	if (r->pos == start)
 		return shell_unexpected(r);
-	return mode != WORD_TARGET || expand_target(r, d);
+	if (mode == WORD_TARGET && !expand_target(r, d))
+		return false;
+	return !dup || join_descriptor(r, d->target);
 }
 
 bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)

@@ -1,6 +1,7 @@
 #include "shell/script.h"
 
 #include <string.h>
+#include "base/cleanup.h"
 
 struct reader {
 	const char *s;
@@ -250,4 +251,26 @@ unsigned shell_script_awk(struct shell_text script)
 			r.can |= SHELL_SCRIPT_FILES;
 	}
 	return r.can;
+}
+
+char shell_awk_option(struct shell_text word, size_t *ret_at)
+{
+	static const char *const names[] = {"assign", "field-separator", "file", "include",
+	                                    "load",   "source",          "exec"};
+	const char *s = word.bytes;
+	size_t n = strcspn(s, "=");
+
+	for (size_t i = 0; s[1] == '-' && i < array_size(names); i++)
+		if (n > 2 && strncmp(names[i], s + 2, n - 2) == 0) {
+			*ret_at = s[n] ? n + 1 : n;
+			return names[i][0] == 's' ? 'e' : names[i][0] == 'f' ? 'f' : 'v';
+		}
+	for (size_t i = 1; s[1] != '-' && i < word.len; i++) {
+		*ret_at = i + 1;
+		if (strchr("FvfeilEW", s[i]))
+			return s[i];
+		if (strchr("dDLop", s[i]))
+			break;
+	}
+	return 0;
 }

@@ -17,3 +17,9 @@ enum shell_script_can {
 
 unsigned shell_script_sed(struct shell_text script);
 unsigned shell_script_awk(struct shell_text script);
+
+/*
+ * An option word of awk: the letter of its option that takes a value, or 0; the value begins at
+ * *ret_at in the word, or is the next word if that is the end of it. Long options may be cut short.
+ */
+char shell_awk_option(struct shell_text word, size_t *ret_at);

@@ -617,6 +617,9 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("export \"$x\"", "set-dynamic");
 	expect_opaque("a >&$x", "redirect-expansion");
 	expect_opaque("a >&'$(b)'", "redirect-expansion");
+	expect_opaque("a >&c'<(b)'", "redirect-expansion");
+	expect_opaque("shopt -s nocaseglob; a B*", "set:nocaseglob");
+	expect_opaque("set +B; a {b,c}", "set:braceexpand");
 	expect_opaque("a 1>&'$(b)'", "redirect-expansion");
 	expect_opaque("exec {f}>o; a >&$f",
 	              "redirect-expansion"); /* it may fail, and bash goes on */

@@ -99,7 +99,8 @@ static bool read_backslash(struct shell_reader *r, struct part_list *list)
 		shell_literal_put(r, list, SHELL_QUOTE_BACKSLASH, start, "\\", 1);
 		return true;
 	}
-	if (r->in_array && r->reprinted) {
+	/* bash does not see it when it looks for the end of the substitution. */
+	if (r->in_array && r->reprinted && strchr(" \t'\"`()|&;<>$", r->s[start + 1])) {
 		return shell_fail(r, SHELL_UNSUPPORTED, start, start + 2,
 		                  "backslash in an array in a substitution");
 	}

@@ -24,7 +24,7 @@
 #define BOX_AGE_MS  600000
 
 struct shelf {
-	char *profile_name, *agent, *policy_file, *workspace;
+	char *profile_name, *agent, *policy_file, *workspace, *state;
 	struct profile *profile;
 	struct sandbox_plan *plan;
 	struct held box;
@@ -47,9 +47,10 @@ struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
 	s->agent = strdup(key->agent);
 	s->policy_file = strdup(key->policy_file);
 	s->workspace = strdup(key->workspace);
+	s->state = strdup(key->state);
 	s->failed_at = now_ms - FAILED_MS;
 	s->used_at = now_ms;
-	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace)
+	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->state)
 		return shelf_free(s);
 	return s;
 }
@@ -74,6 +75,7 @@ struct shelf *shelf_free(struct shelf *s)
 	free(s->agent);
 	free(s->policy_file);
 	free(s->workspace);
+	free(s->state);
 	free(s);
 	return NULL;
 }
@@ -82,7 +84,7 @@ bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
 {
 	return strcmp(s->workspace, key->workspace) == 0 &&
 	       strcmp(s->profile_name, key->profile) == 0 && strcmp(s->agent, key->agent) == 0 &&
-	       strcmp(s->policy_file, key->policy_file) == 0;
+	       strcmp(s->policy_file, key->policy_file) == 0 && strcmp(s->state, key->state) == 0;
 }
 
 int64_t shelf_used_at(const struct shelf *s)
@@ -146,32 +148,40 @@ static const char *or_null(const char *text)
 	return *text ? text : NULL;
 }
 
-static int load_profile(struct shelf *s)
+static int load_profile(struct shelf *s, struct profile_request *rq)
 {
 	scoped(fd_closep) int workspace = open(s->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct profile_request rq;
-	char buffer[PATH_MAX];
+	int r;
 
 	if (workspace < 0)
 		return -errno;
-	profile_request_init(&rq, buffer, sizeof(buffer));
-	rq.name = or_null(s->profile_name);
-	rq.agent = or_null(s->agent);
-	rq.policy_file = or_null(s->policy_file);
-	rq.workspace_fd = workspace;
-	return profile_load(&rq, &s->profile, NULL);
+	rq->name = or_null(s->profile_name);
+	rq->agent = or_null(s->agent);
+	rq->policy_file = or_null(s->policy_file);
+	rq->workspace_fd = workspace;
+	r = profile_load(rq, &s->profile, NULL);
+	if (r == 0 && s->profile->sandbox.tier != SANDBOX_TIER_FULL)
+		r = -EOPNOTSUPP;
+	return r;
 }
 
 /* Only a box with namespaces is worth keeping: the other layers are per command anyway. */
 static int make_box(struct shelf *s, int64_t now_ms)
 {
-	struct sandbox_place place = {.workspace = s->workspace, .home = getenv("HOME")};
-	int r;
+	const char *hidden[3] = {0};
+	struct sandbox_place place = {
+		.workspace = s->workspace, .home = getenv("HOME"), .hidden = hidden, .kept = true};
+	struct profile_request rq;
+	char buffer[PATH_MAX];
+	int r, n = 0;
 
 	take_down(s);
-	r = load_profile(s);
-	if (r == 0 && s->profile->sandbox.tier != SANDBOX_TIER_FULL)
-		r = -EOPNOTSUPP;
+	profile_request_init(&rq, buffer, sizeof(buffer));
+	if (rq.user_dir)
+		hidden[n++] = rq.user_dir;
+	if (*s->state)
+		hidden[n++] = s->state;
+	r = load_profile(s, &rq);
 	if (r == 0)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
 	if (r == 0 && sandbox_plan_clone_flags(s->plan) == 0)

@@ -15,6 +15,8 @@
 #include "base/id.h"
 
 /* A task's directory holds files only, and these names: anything else is not ours to delete. */
+#define DEPTH_MAX 64 /* of what a command planted */
+
 static const char *const task_files[] = {"out",        "err",  "spec.json",
                                          "state.json", "sock", ".state.json.new"};
 
@@ -167,6 +169,34 @@ int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, 
 	return 0;
 }
 
+/* Takes all whose name begins with BEGINNING out of the directory, whose descriptor it takes, too.
+ * What lies deeper than DEPTH stays. */
+static void remove_all(int dir_fd, const char *beginning, int depth)
+{
+	DIR *d = fdopendir(dir_fd);
+	struct dirent *e;
+
+	if (!d) {
+		fd_close(dir_fd);
+		return;
+	}
+	while ((e = readdir(d))) {
+		int fd;
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    strncmp(e->d_name, beginning, strlen(beginning)) != 0 ||
+		    unlinkat(dir_fd, e->d_name, 0) == 0)
+			continue;
+		fd = openat(dir_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && depth > 0)
+			remove_all(fd, "", depth - 1);
+		else
+			fd_close(fd);
+		(void)unlinkat(dir_fd, e->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+}
+
 void store_task_remove(struct store *s, const char *id)
 {
 	scoped(fd_closep) int fd = -1;
@@ -178,6 +208,10 @@ void store_task_remove(struct store *s, const char *id)
 		return;
 	for (size_t i = 0; i < array_size(task_files); i++)
 		(void)unlinkat(fd, task_files[i], 0);
+	if (unlinkat(s->tasks_fd, id, AT_REMOVEDIR) == 0 || errno != ENOTEMPTY)
+		return;
+	/* What the command had planted in its workspace was moved here. */
+	remove_all(take_fd(&fd), "planted-", DEPTH_MAX);
 	(void)unlinkat(s->tasks_fd, id, AT_REMOVEDIR);
 }
 

@@ -204,6 +204,30 @@ static void removing_a_task_takes_its_files_and_no_others(void **state)
 	store_done(&s);
 }
 
+static void what_a_command_planted_goes_with_its_task(void **state)
+{
+	struct place *p = *state;
+	char id[STORE_ID_MAX], name[96], target[120];
+	struct store s;
+
+	store_open(&s);
+	close(make_task(&s, id, 4096, 0));
+	snprintf(target, sizeof(target), "%s/kept", p->temporary);
+	close(open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	snprintf(name, sizeof(name), "%s/planted-0", id);
+	assert_int_equal(mkdirat(s.tasks_fd, name, 0700), 0);
+	snprintf(name, sizeof(name), "%s/planted-0/link", id);
+	assert_int_equal(symlinkat(p->temporary, s.tasks_fd, name), 0);
+	snprintf(name, sizeof(name), "%s/planted-0/sub", id);
+	assert_int_equal(mkdirat(s.tasks_fd, name, 0700), 0);
+	snprintf(name, sizeof(name), "%s/planted-1", id);
+	close(openat(s.tasks_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	store_task_remove(&s, id);
+	assert_false(exists(&s, id));
+	assert_int_equal(access(target, F_OK), 0);
+	store_done(&s);
+}
+
 static void a_planted_link_is_not_followed_by_removal(void **state)
 {
 	struct place *p = *state;
@@ -270,6 +294,7 @@ int main(void)
 		TEST(where_nothing_can_be_stored_a_task_has_no_directory),
 		TEST(a_directory_that_was_deleted_is_a_notice_and_no_failure),
 		TEST(removing_a_task_takes_its_files_and_no_others),
+		TEST(what_a_command_planted_goes_with_its_task),
 		TEST(a_planted_link_is_not_followed_by_removal),
 		TEST(a_sweep_deletes_the_oldest_until_the_rest_fits),
 		TEST(running_tasks_are_never_swept),

@@ -6,12 +6,15 @@
  */
 #include "yaml/yaml.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <yaml.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/utf8.h"
+
+#define NAME_SHOWN 100 /* bytes */
 
 struct open_collection {
 	struct yaml_node *node;
@@ -29,6 +32,17 @@ struct reader {
 	struct yaml_node *root;
 	bool document_seen;
 };
+
+const char *yaml_name_shown(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > NAME_SHOWN)
+		name += n - NAME_SHOWN;
+	while (n > NAME_SHOWN && ((unsigned char)*name & 0xc0) == 0x80)
+		name++;
+	return name;
+}
 
 static int fail(struct reader *r, size_t line, size_t column, const char *what)
 {
@@ -136,6 +150,7 @@ static int place_node(struct reader *r, struct yaml_node *node)
 		r->root = node;
 		return 0;
 	}
+	assert(in->node);
 	if (in->node->kind == YAML_MAP && !in->key)
 		return take_key(r, in, node);
 	node->key = in->key;
@@ -224,7 +239,7 @@ static int take_event(struct reader *r, const yaml_event_t *event)
 int yaml_read(struct arena *arena, const char *name, const char *bytes, size_t n,
               const struct yaml_node **ret_root, struct error *err)
 {
-	struct reader reader = {.arena = arena, .name = name, .err = err};
+	struct reader reader = {.arena = arena, .name = yaml_name_shown(name), .err = err};
 	yaml_parser_t parser;
 	yaml_event_t event;
 	bool ended = false;
@@ -234,7 +249,7 @@ int yaml_read(struct arena *arena, const char *name, const char *bytes, size_t n
 	if (r < 0)
 		return r;
 	if (!yaml_parser_initialize(&parser))
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "%s: no memory", name);
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "%s: no memory", reader.name);
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	if (n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
 		bytes += 3;
@@ -254,7 +269,8 @@ int yaml_read(struct arena *arena, const char *name, const char *bytes, size_t n
 	if (r < 0)
 		return r;
 	if (!reader.root)
-		return error_set(err, ERROR_INPUT, EINVAL, "%s:1:1: the file is empty", name);
+		return error_set(err, ERROR_INPUT, EINVAL, "%s:1:1: the file is empty",
+		                 reader.name);
 	*ret_root = reader.root;
 	return 0;
 }

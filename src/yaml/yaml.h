@@ -51,6 +51,9 @@ struct yaml_node {
 int yaml_read(struct arena *arena, const char *name, const char *bytes, size_t n,
               const struct yaml_node **ret_root, struct error *err);
 
+/* The end of a long name: what is wrong must fit behind it. */
+const char *yaml_name_shown(const char *name);
+
 enum yaml_type yaml_scalar_type(const struct yaml_node *node);
 /* "a list", "a map", "a number" ... for messages. */
 const char *yaml_node_describe(const struct yaml_node *node);

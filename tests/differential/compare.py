@@ -117,16 +117,22 @@ def messages(text):
     return found
 
 
+def neutral(text):
+    """Without numbers of lines, and with names as they may be written, in words that came out of a message."""
+    text = re.sub(r'\bline(", "|[ |])\d+:', "line:", text)
+    return re.sub(r"\$\{(\w+)\}", r"$\1", text) if "ambiguous" in text else text
+
+
 def numberless(text):
     """Messages of bash in another place; a number of a line may differ there, too."""
-    if text is None or "line " not in text:
+    if text is None or "line" not in text:
         return text
-    return "\n".join(messages(text))
+    return neutral("\n".join(messages(text)))
 
 
 def spelled(execution):
     """For comparison: a number of a line may differ in words that came out of a message, too."""
-    return re.sub(r'\bline(", "| )\d+:', "line:", json.dumps(execution))
+    return neutral(json.dumps(execution))
 
 
 def differences(text, first, second):

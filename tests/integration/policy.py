@@ -54,7 +54,8 @@ def make_workspace(top):
              "link-to-true": "/bin/true", "cat-link": "/bin/cat", "bash-link": "/bin/bash",
              "kill-link": "/bin/kill", "git-link": shutil.which("git") or "/usr/bin/git",
              "chmod-link": "/bin/chmod", "mount-link": "/bin/mount", "rm-link": "/bin/rm",
-             "sudo": "/bin/true", "loop": "loop"}
+             "sudo": "/bin/true", "loop": "loop", "chain": "mount-link", "chain2": "sub/../chain",
+             "way": "/usr/bin", "../m-link": "/bin/mount"}
     for name, target in links.items():
         (work / name).symlink_to(target)
     os.link(work / "tool", work / "tool-hard")

@@ -11,6 +11,8 @@ LAYERS = {"namespaces", "network", "programs", "landlock", "seccomp", "memory", 
 
 
 class Doctor(NacreTest):
+    BOXED = True
+
     def examine(self, *arguments, user=None, group=None):
         return subprocess.run([NACRE, "doctor", *arguments], capture_output=True, text=True, timeout=60,
                               env=self.env, cwd=self.dir, user=user, group=group,

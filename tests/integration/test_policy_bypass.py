@@ -6,6 +6,9 @@ tests/escape that shows how the box stops it. No line is run here.
 import collections
 import importlib.util
 import json
+import os
+import pathlib
+import re
 import unittest
 
 from policy import DATA, PolicyTest, outcome, request, rule_id, table, told
@@ -52,6 +55,52 @@ class Bypass(PolicyTest):
                     self.assertIn(attempt, known, text)
                 else:
                     self.assertEqual(attempt, "")
+
+
+class Corpus(PolicyTest):
+    """Lines whose programs real bash was seen to start: denying one of these refuses the line."""
+
+    def lines_by_name(self):
+        """For each program, the lines that run it."""
+        found = collections.defaultdict(set)
+        folder = pathlib.Path(__file__).resolve().parent / "analysis"
+        for line in (folder / "corpus.tsv").read_text().split("\n"):
+            if line and not line.startswith("#"):
+                cells = line.split("\t")
+                for command in json.loads(cells[3])["commands"]:
+                    if command["argv"] and command["argv"][0] and command.get("kind") == "external":
+                        found[os.path.basename(command["argv"][0])].add(json.loads(cells[2]))
+        for line in (folder / "execs.tsv").read_text().split("\n"):
+            if line and not line.startswith("#"):
+                text, started = [json.loads(cell) for cell in line.split("\t")]
+                for argv in started:
+                    found[os.path.basename(argv[0])].add(text)
+        return {name: sorted(lines) for name, lines in found.items() if re.fullmatch(r"[\w.+-]+", name)}
+
+    def expect_refused(self, unknown, refused):
+        found = self.lines_by_name()
+        self.assertGreater(sum(map(len, found.values())), 2000)
+        file = self.top / "deny.yaml"
+        failures = []
+        for name, lines in sorted(found.items()):
+            file.write_text("profile: probe\ntool: Bash\nshell: bash\ndefault: allow\nunknown: %s\n"
+                            "deny:\n  - {id: x, commands: [%s]}\n" % (unknown, json.dumps(name)))
+            file.chmod(0o600)
+            text = "".join(json.dumps({"command": line}) + "\n" for line in lines)
+            done = self.nacre("explain", "--json", "--batch", "--policy", file, "--workspace", self.work,
+                              text=text)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            answers = [json.loads(answer) for answer in done.stdout.decode().split("\n") if answer]
+            self.assertEqual(len(answers), len(lines))
+            failures += ["%s: %s: %s" % (name, json.dumps(line), told(answer))
+                         for line, answer in zip(lines, answers) if outcome(answer) not in refused]
+        self.expect_none("lines run a denied program", failures)
+
+    def test_a_denied_program_is_refused_in_every_line_that_runs_it(self):
+        self.expect_refused("deny", ("deny",))
+
+    def test_what_cannot_be_known_is_never_a_plain_allow(self):
+        self.expect_refused("sandbox", ("deny", "sandbox"))
 
 
 class Ordinary(PolicyTest):

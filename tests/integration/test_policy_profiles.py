@@ -77,6 +77,37 @@ class Agents(PolicyTest):
             self.expect_none("lines are not refused", failures)
 
 
+class Limits(PolicyTest):
+    """Timeouts, sizes, dialects and what the box is told."""
+
+    def shown(self, name):
+        done = self.nacre("policy", "show", "--json", "--agent" if name in AGENTS else "--profile", name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_every_limit_of_every_profile(self):
+        shown = {name: self.shown(name) for name in PROFILES + AGENTS}
+        rows = list(table("policy-limits.tsv"))
+        self.assertGreater(len(rows), 60)
+        for number, (name, key, value) in rows:
+            with self.subTest(line=number, profile=name, key=key):
+                if key in ("programs", "denied_programs"):
+                    self.assertEqual(sorted(shown[name][key]), sorted(json.loads(value)))
+                else:
+                    self.assertEqual(shown[name]["values"][key]["value"], json.loads(value))
+
+    def test_every_profile_hides_keys_and_guards_hooks(self):
+        for name in PROFILES + AGENTS:
+            values = self.shown(name)["values"]
+            for secret in ("~/.ssh", "~/.aws", "~/.azure", "~/.config/gcloud", "~/.docker", "~/.kube",
+                           "~/.gnupg", "~/.netrc", "~/.git-credentials", "~/.npmrc", "~/.pypirc"):
+                self.assertIn(secret, values["sandbox.secrets"]["value"], name)
+            for path in (".git/hooks", ".git/config", ".nacre.yaml", ".vscode", ".claude", ".mcp.json"):
+                self.assertIn(path, values["sandbox.protected"]["value"], name)
+            readable = set(values["sandbox.readable"]["value"])
+            self.assertFalse(readable & set(values["sandbox.secrets"]["value"]), name)
+
+
 class Shipped(PolicyTest):
     """The shipped files are right by their own account."""
 

@@ -119,7 +119,7 @@ class Hostile(ProfileTest):
 
     def test_other_line_ends_and_a_byte_order_mark_are_taken(self):
         self.project(b"\xef\xbb\xbfdeny: [touch]\r\n# more\r\nrequire_description: true\r\n")
-        rules = {rule["id"]: rule for rule in self.show("--workspace", self.work)["rules"]}
+        rules = {rule["id"]: rule for rule in self.show()["rules"]}  # the workspace is where we are
         self.assertEqual((rules["deny:touch"]["file"], rules["deny:touch"]["line"]), (".nacre.yaml", 1))
 
     def test_a_message_cannot_write_to_the_terminal(self):
@@ -177,9 +177,29 @@ class Layers(ProfileTest):
                 self.assertEqual((done.returncode, done.stdout), (1, b""), done)
                 self.assertRegex(done.stderr.decode(), r"\.nacre\.yaml:1:\d+: ")
 
+    def test_no_rule_of_a_project_wins_against_those_below(self):
+        severity = ("allow", "ask", "nudge", "deny")
+        lines = ("ls", "cat x", "curl http://x", "$X foo", 'eval "$Y"', "sort -o a b", "rm -rf /", "mkfs /dev/sda",
+                 "sudo ls", "echo x | tac", "echo x > /etc/passwd", "bash -c 'sudo ls'")
+        self.write_config("bash.yaml", "unknown: deny\neffects: {deny: [network]}\ndeny: [sudo]\nask: [cat]\n")
+
+        def verdicts(profile, *force):
+            answers = [json.loads(self.nacre("explain", "--json", "--profile", profile, "--workspace", self.work,
+                                             *force, "-c", line).stdout) for line in lines]
+            return [severity.index(answer["verdict"]) for answer in answers]
+        for profile in ("bash", "universal"):
+            for force in ([], ["--force"]):
+                (self.work / ".nacre.yaml").unlink(missing_ok=True)
+                before = verdicts(profile, *force)
+                for text in ('ask: ["*", sudo, curl, cat]', 'nudge: ["*", sudo, curl, cat]',
+                             'allow: ["*", sudo, curl, cat, {commands: ["*"]}]', 'shell: {allow: ["*", sudo]}'):
+                    self.project(text + "\n")
+                    for line, was, now in zip(lines, before, verdicts(profile, *force)):
+                        self.assertGreaterEqual(now, was, (profile, text, line))
+
     def test_the_same_file_as_two_layers_changes_nothing(self):
         for name in NAMES:
-            text = (ROOT / "profiles" / f"{name}.yaml").read_text()
+            text = self.nacre("profiles", name).stdout
             alone = self.show("--profile", name)
             path = self.policy(text)
             doubled = self.show("--profile", name, "--policy", path)
@@ -300,6 +320,10 @@ class Commands(ProfileTest):
         told = json.loads(self.nacre("policy", "check", "--json", warned).stdout)
         self.assertTrue(told["ok"])
         self.assertEqual((told["messages"][0]["rule"], told["messages"][0]["line"]), ("deny:foo bar", 1))
+        told = json.loads(self.nacre("policy", "check", "--json", bad).stdout)
+        self.assertEqual(told, {"messages": [{"level": "error", "message": "unknown key 'dney', did you mean 'deny'?",
+                                              "rule": None, "file": str(bad), "line": 1, "column": 1}],
+                                "ok": False})
 
     def test_check_knows_the_file_of_a_project(self):
         path = self.project("timeout: {max: 700s}\n")
@@ -347,7 +371,8 @@ class Reference(ProfileTest):
         begin, end = "<!-- reference: nacre policy schema --doc -->\n", "<!-- end of the reference -->"
         self.assertIn(begin, page)
         written = page[page.index(begin) + len(begin):page.index(end)].strip()
-        self.assertEqual(written, self.nacre("policy", "schema", "--doc").stdout.decode().strip())
+        told = self.nacre("policy", "schema", "--doc").stdout.decode().strip()
+        self.assertEqual(written, told, "tools/update-reference writes it")
 
     def test_the_examples_of_the_docs_can_be_used(self):
         page = (ROOT / "docs" / "policy.md").read_text()

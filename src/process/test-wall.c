@@ -1,0 +1,323 @@
+#include "process/test-box.h"
+
+#include "sandbox/protect.h"
+
+static void make_directory(const struct box *b, const char *name)
+{
+	char path[160];
+
+	path_in(b, name, path);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static void make_file(const struct box *b, const char *name, const char *text)
+{
+	char path[160];
+
+	path_in(b, name, path);
+	write_text(path, text);
+}
+
+static bool is_there(const struct box *b, const char *name)
+{
+	struct stat st;
+	char path[160];
+
+	path_in(b, name, path);
+	return lstat(path, &st) == 0;
+}
+
+static void only_listed_programs_exist(void **state)
+{
+	struct box *b = *state;
+
+	b->spec.exec = SANDBOX_EXEC_LISTED;
+	b->spec.programs =
+		(const char *const[]){"sh", "ls", "awk", "/usr/bin/cat", "no-such", NULL};
+	assert_int_equal(box_run(b, "ls /usr/bin"), 0);
+	assert_string_equal(buffer_str(&b->output), "awk\ncat\nls\nsh\n");
+	expect(b, "awk 'BEGIN { print 7 }'", "7\n"); /* through the links of alternatives */
+	refused(b, "sort /dev/null");
+	refused(b, "/usr/lib/git-core/git --version");
+	refused(b, "touch x");
+}
+
+static void nothing_else_can_be_mapped_as_code(void **state)
+{
+	struct box *b = *state;
+
+	assert_int_equal(box_run(b, "cp /usr/bin/sort mine; cp /bin/sh shell"), 0);
+	b->spec.exec = SANDBOX_EXEC_LISTED;
+	b->spec.programs = (const char *const[]){"sh", "cat", "cp", "chmod", NULL};
+	refused(b, "./mine /dev/null");
+	refused(b, "/lib64/ld-linux-x86-64.so.2 ./mine /dev/null");
+	refused(b, "cat mine > /tmp/mine; chmod 755 /tmp/mine; /tmp/mine /dev/null");
+	refused(b, "cp /bin/cat /dev/shm/cat && /dev/shm/cat /dev/null");
+	refused(b, "/lib64/ld-linux-x86-64.so.2 /usr/lib/x86_64-linux-gnu/libm.so.6");
+	expect(b, "sh -c 'echo fine | cat'", "fine\n");
+}
+
+static void which_answers_without_a_shell(void **state)
+{
+	static const char *const nowhere[] = {"/usr/bin/which", NULL};
+	static const char *const argv[] = {"which", "ls", "sort", "/usr/bin/cat", NULL};
+	struct box *b = *state;
+	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
+	scoped(process_freep) struct process *p = NULL;
+	scoped(fd_closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct process_command c = {.cwd = b->workspace,
+	                            .paths = nowhere,
+	                            .argv = argv,
+	                            .envp = box_env,
+	                            .stdin_fd = null,
+	                            .merged = true};
+
+	b->spec.exec = SANDBOX_EXEC_LISTED;
+	b->spec.programs = (const char *const[]){"which", "ls", "cat", NULL};
+	assert_int_equal(sandbox_plan_new(&b->spec, &b->place, &plan, NULL), 0);
+	c.sandbox = plan;
+	assert_int_equal(process_spawn(&c, &p, NULL), 0);
+	box_follow(b, p);
+	assert_false(b->failed);
+	assert_int_equal(WEXITSTATUS(b->status), 1); /* sort is not there */
+	assert_string_equal(buffer_str(&b->output), "/usr/bin/ls\n/usr/bin/cat\n");
+	assert_int_equal(box_run(b, "true"), -1); /* no shell has come in with it */
+}
+
+static void an_empty_list_runs_nothing(void **state)
+{
+	struct box *b = *state;
+
+	b->spec.exec = SANDBOX_EXEC_LISTED;
+	assert_int_equal(box_run(b, ":"), -1);
+	assert_int_equal(b->failure.step, CHILD_EXEC);
+	b->spec.programs = (const char *const[]){NULL};
+	assert_int_equal(box_run(b, ":"), -1);
+}
+
+static void denied_programs_are_hidden_under_all_names(void **state)
+{
+	struct box *b = *state;
+
+	b->spec.denied = (const char *const[]){"perl", "awk", "/usr/bin/sort", "no-such", NULL};
+	refused(b, "perl -e 1");
+	refused(b, "/usr/bin/perl -e 1");
+	refused(b, "/bin/perl -e 1");
+	refused(b, "for p in /usr/bin/perl5.*; do $p -e 1 && exit 0; done; exit 1");
+	refused(b, "mawk 1 /dev/null || /etc/alternatives/awk 1 /dev/null");
+	refused(b, "cat /usr/bin/sort > mine");
+	refused(b, "/lib64/ld-linux-x86-64.so.2 /usr/bin/sort /dev/null");
+	refused(b, "exec 3< /usr/bin/sort && exec /proc/self/fd/3 /dev/null");
+	refused(b, "chmod 755 /usr/bin/sort");
+	refused(b, "rm -f /usr/bin/sort || mv /usr/bin/sort /tmp");
+	expect(b, "ls / > /dev/null && echo others work", "others work\n");
+	assert_true(b->standing.layers & SANDBOX_LAYER_PROGRAMS);
+}
+
+static void a_name_that_is_only_an_order_leaves_its_program(void **state)
+{
+	struct box *b = *state;
+
+	if (access("/usr/bin/pgrep", X_OK) < 0)
+		skip();
+	b->spec.denied = (const char *const[]){"pkill", NULL};
+	refused(b, "pkill --version");
+	assert_int_equal(box_run(b, "pgrep --version"), 0);
+}
+
+static void secrets_in_a_granted_tree_are_hidden(void **state)
+{
+	struct box *b = *state;
+
+	make_directory(b, "work/.ssh");
+	make_file(b, "work/.ssh/id", "private");
+	make_file(b, "work/.netrc", "private");
+	make_file(b, "work/token", "private");
+	b->place.home = b->workspace;
+	b->spec.secrets =
+		(const char *const[]){"~/.ssh", "~/.netrc", "~/.none", "token", "/etc/hosts", NULL};
+	refused(b, "cat .ssh/id || cat .netrc || cat token || ls .ssh || cat /etc/hosts");
+	assert_null(strstr(buffer_str(&b->output), "private"));
+	refused(b, "rm -rf .ssh || mv .ssh x || chmod 700 .ssh");
+	refused(b, "echo x > .netrc");
+	expect_file(b, "work/.ssh/id", "private");
+	expect_file(b, "work/token", "private");
+}
+
+static void a_secret_behind_a_link_is_hidden_too(void **state)
+{
+	struct box *b = *state;
+	char path[160];
+
+	make_directory(b, "work/dotfiles");
+	make_file(b, "work/dotfiles/id", "private");
+	path_in(b, "work/.ssh", path);
+	assert_int_equal(symlink("dotfiles", path), 0);
+	b->place.home = b->workspace;
+	b->spec.secrets = (const char *const[]){"~/.ssh", NULL};
+	refused(b, "cat dotfiles/id || cat .ssh/id");
+	assert_null(strstr(buffer_str(&b->output), "private"));
+}
+
+static void grants_are_what_they_say(void **state)
+{
+	struct box *b = *state;
+	char readable[160], writable[160], script[700];
+
+	make_directory(b, "tools");
+	make_file(b, "tools/x", "tool");
+	make_directory(b, "cache");
+	path_in(b, "tools", readable);
+	path_in(b, "cache", writable);
+	b->spec.readable = (const char *const[]){readable, "/no/such/path", NULL};
+	b->spec.writable = (const char *const[]){writable, NULL};
+	snprintf(script, sizeof(script), "cat %s/x; echo made > %s/made", readable, writable);
+	expect(b, script, "tool");
+	expect_file(b, "cache/made", "made\n");
+	snprintf(script, sizeof(script), "echo x > %s/x || touch %s/y || rm %s/x", readable,
+	         readable, readable);
+	refused(b, script);
+	expect_file(b, "tools/x", "tool");
+	refused(b, "cat ../outside");
+}
+
+static const char *const hooks[] = {".git/hooks", ".git/config", ".mcp.json", ".vscode", NULL};
+
+static void existing_protected_paths_cannot_be_changed(void **state)
+{
+	struct box *b = *state;
+
+	make_directory(b, "work/.git");
+	make_directory(b, "work/.git/hooks");
+	make_file(b, "work/.git/config", "[core]\n");
+	b->spec.protected_ = hooks;
+	refused(b, "echo x > .git/hooks/pre-commit");
+	refused(b, "echo x > .git/config || rm .git/config || mv x .git/config");
+	refused(b, "mv .git .g || rmdir .git/hooks || rm -rf .git/hooks || mv .git/hooks x");
+	refused(b, "ln -s x .git/hooks/x || ln .git/config again");
+	refused(b, "chmod 777 .git/hooks");
+	expect(b, "echo x > .git/index && cat .git/config", "[core]\n");
+	assert_false(is_there(b, "work/.git/hooks/pre-commit"));
+	/* And nothing was made where nothing was. */
+	assert_false(is_there(b, "work/.mcp.json"));
+	assert_false(is_there(b, "work/.vscode"));
+}
+
+static void a_protected_link_and_its_target_stay(void **state)
+{
+	struct box *b = *state;
+	char path[160];
+
+	make_file(b, "work/real", "as it was");
+	path_in(b, "work/.mcp.json", path);
+	assert_int_equal(symlink("real", path), 0);
+	b->spec.protected_ = hooks;
+	refused(b, "echo x > .mcp.json");
+	refused(b, "echo x > real || rm real || mv real r");
+	refused(b, "rm .mcp.json || mv .mcp.json m");
+	expect_file(b, "work/.mcp.json", "as it was");
+}
+
+/* Runs the script and looks for what it planted, as the keeper does. */
+static int plant(struct box *b, const char *script, int into_fd, struct buffer *names)
+{
+	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
+	scoped(process_freep) struct process *p = NULL;
+
+	buffer_clear(&b->output);
+	b->spec.protected_ = hooks;
+	p = box_start(b, script, &plan);
+	box_follow(b, p);
+	assert_int_equal(b->status, 0);
+	return sandbox_protect_check(plan, into_fd, "task-1", names);
+}
+
+static void what_appears_at_a_protected_path_is_moved_away(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+	scoped(fd_closep) int into = -1;
+	char path[160];
+
+	make_directory(b, "work/.git");
+	make_directory(b, "taken");
+	path_in(b, "taken", path);
+	into = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(plant(b,
+	                       "mkdir .git/hooks; echo x > .git/hooks/pre-commit; echo > .mcp.json",
+	                       into, &names),
+	                 2);
+	assert_string_equal(buffer_str(&names), ".git/hooks\n.mcp.json");
+	assert_false(is_there(b, "work/.git/hooks"));
+	assert_false(is_there(b, "work/.mcp.json"));
+	assert_true(is_there(b, "taken/planted-0/pre-commit"));
+	buffer_clear(&names);
+	assert_int_equal(plant(b, "ln -s /etc .vscode", -1, &names), 1);
+	assert_string_equal(buffer_str(&names), ".vscode");
+	assert_false(is_there(b, "work/.vscode"));
+}
+
+static void a_link_in_place_of_the_parent_is_seen_through(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+	char path[160];
+
+	assert_int_equal(
+		plant(b, "mkdir -p e/hooks; echo > e/hooks/update; ln -s e .git", -1, &names), 1);
+	assert_false(is_there(b, "work/e/hooks"));
+	buffer_clear(&names);
+	path_in(b, "work/.git", path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(plant(b, "ln -s /usr .git", -1, &names), 1);
+	assert_false(is_there(b, "work/.git"));
+}
+
+static void a_new_repository_is_left_alone(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+
+	assert_int_equal(plant(b,
+	                       "git init -q . && git config user.name x && echo y > f && "
+	                       "git add f",
+	                       -1, &names),
+	                 0);
+	assert_true(is_there(b, "work/.git/config"));
+	assert_int_equal(plant(b, "rm -rf .git; :", -1, &names), 0);
+}
+
+static void a_new_repository_with_a_command_in_it_is_not(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+
+	assert_int_equal(plant(b, "git init -q . && git config core.fsmonitor ./evil", -1, &names),
+	                 1);
+	assert_string_equal(buffer_str(&names), ".git/config");
+	assert_false(is_there(b, "work/.git/config"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		box_test(only_listed_programs_exist),
+		box_test(nothing_else_can_be_mapped_as_code),
+		box_test(which_answers_without_a_shell),
+		box_test(an_empty_list_runs_nothing),
+		box_test(denied_programs_are_hidden_under_all_names),
+		box_test(a_name_that_is_only_an_order_leaves_its_program),
+		box_test(secrets_in_a_granted_tree_are_hidden),
+		box_test(a_secret_behind_a_link_is_hidden_too),
+		box_test(grants_are_what_they_say),
+		box_test(existing_protected_paths_cannot_be_changed),
+		box_test(a_protected_link_and_its_target_stay),
+		box_test(what_appears_at_a_protected_path_is_moved_away),
+		box_test(a_link_in_place_of_the_parent_is_seen_through),
+		box_test(a_new_repository_is_left_alone),
+		box_test(a_new_repository_with_a_command_in_it_is_not),
+	};
+
+	box_begin();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/*
+ * Eating the machine. Run under limits of 64 processes, 256 MiB of memory, and 64 MiB for a file and
+ * for /tmp; the driver counts processes and memory from outside while the attempt lasts. Every attempt
+ * is finite by itself: it stops at four times what it may have.
+ */
+#include "attack.h"
+#include <poll.h>
+#include <sched.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+
+#define MIB      (1L << 20)
+#define STEP     (8 * MIB)
+#define MEMORY   (1024 * MIB)
+#define CHILDREN 300
+
+static void wait_here(int milliseconds)
+{
+	poll(NULL, 0, milliseconds); /* so that the driver sees it; it ends the wait by looking */
+}
+
+static void processes(void)
+{
+	int made = 0;
+
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			wait_here(1000);
+			_exit(0);
+		}
+		if (pid < 0) {
+			no("fork");
+			break;
+		}
+		made++;
+	}
+	printf("made %d processes\n", made);
+	if (made >= CHILDREN)
+		got("%d processes", made);
+	wait_here(300);
+}
+
+static void *thread_stack(void)
+{
+	return (char *)mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) +
+	       16384;
+}
+
+static int thread_main(void *unused)
+{
+	syscall(SYS_poll, NULL, 0, 1000);
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void threads(void)
+{
+	int made = 0;
+
+	for (int i = 0; i < CHILDREN; i++) {
+		if (clone(thread_main, thread_stack(),
+		          CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD, NULL) < 0) {
+			no("clone");
+			break;
+		}
+		made++;
+	}
+	if (made >= CHILDREN)
+		got("%d threads", made);
+	wait_here(300);
+}
+
+static void memory(void)
+{
+	for (long sum = 0; sum < MEMORY; sum += STEP) {
+		char *p = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED) {
+			no("mmap");
+			return;
+		}
+		for (long i = 0; i < STEP; i += 4096)
+			p[i] = 1;
+	}
+	got("%ld MiB of memory", MEMORY / MIB);
+	wait_here(300);
+}
+
+/* Each child stays below the limit; together they do not. */
+static void memory_of_many(void)
+{
+	int done = 0;
+
+	for (int i = 0; i < 8; i++) {
+		if (fork() == 0) {
+			char *p = mmap(NULL, MEMORY / 8, PROT_READ | PROT_WRITE,
+			               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (p == MAP_FAILED)
+				_exit(1);
+			for (long at = 0; at < MEMORY / 8; at += 4096)
+				p[at] = 1;
+			wait_here(500);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < 8; i++) {
+		int status;
+
+		if (wait(&status) > 0 && status == 0)
+			done++;
+	}
+	if (done == 8)
+		got("%ld MiB of memory in 8 processes", MEMORY / MIB);
+}
+
+
+static void memory_file(void)
+{
+	static char block[MIB];
+
+	for (long sum = 0; sum < MEMORY; sum += 32 * MIB) { /* many, because of the limit on a file */
+		int fd = memfd_create("x", 0);
+
+		for (long at = 0; at < 32 * MIB; at += MIB)
+			if (fd < 0 || write(fd, block, sizeof(block)) != (ssize_t)sizeof(block)) {
+				no("memfd");
+				return;
+			}
+	}
+	got("%ld MiB in memfds", MEMORY / MIB);
+	wait_here(300);
+}
+
+static void memory_shared(void)
+{
+	for (long sum = 0; sum < MEMORY; sum += STEP) {
+		int id = shmget(IPC_PRIVATE, STEP, IPC_CREAT | 0600);
+		char *p = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
+
+		if (p == (char *)-1) {
+			no("shmget");
+			return;
+		}
+		shmctl(id, IPC_RMID, NULL);
+		memset(p, 1, STEP);
+	}
+	got("%ld MiB of SysV memory", MEMORY / MIB);
+	wait_here(300);
+}
+
+static void one_file(const char *dir, long bytes)
+{
+	static char block[MIB];
+	char path[256];
+	long sum = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/big", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+	if (fd < 0) {
+		no(path);
+		return;
+	}
+	memset(block, 'x', sizeof(block));
+	signal(SIGXFSZ, SIG_IGN);
+	while (sum < bytes && write(fd, block, sizeof(block)) == (ssize_t)sizeof(block))
+		sum += MIB;
+	if (sum >= bytes)
+		got("a file of %ld MiB in %s", sum / MIB, dir);
+	else
+		no(path);
+	if (fallocate(fd, 0, 0, bytes) == 0 || ftruncate(fd, bytes) == 0)
+		got("a file of %ld MiB in %s at once", bytes / MIB, dir);
+	printf("wrote %ld MiB\n", sum / MIB);
+	wait_here(100);
+	unlink(path);
+}
+
+static void big_file(void)
+{
+	one_file(".", 4 * 64 * MIB);
+}
+
+static void many_files(const char *dir)
+{
+	static char block[MIB];
+	char path[256];
+	long sum = 0;
+
+	memset(block, 'x', sizeof(block));
+	signal(SIGXFSZ, SIG_IGN);
+	for (int i = 0; i < 4 * 64 / 8; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/nacre-escape-fill-%d", dir, i);
+		fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+		if (fd < 0) {
+			no(path);
+			break;
+		}
+		for (int j = 0; j < 8; j++)
+			if (write(fd, block, sizeof(block)) == (ssize_t)sizeof(block))
+				sum += MIB;
+		close(fd);
+	}
+	printf("wrote %ld MiB to %s\n", sum / MIB, dir);
+	if (sum >= 4 * 64 * MIB)
+		got("%ld MiB in %s", sum / MIB, dir);
+	for (int i = 0; i < 4 * 64 / 8; i++) {
+		snprintf(path, sizeof(path), "%s/nacre-escape-fill-%d", dir, i);
+		unlink(path);
+	}
+}
+
+static void fill_tmp(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	many_files(tmp && *tmp ? tmp : "/tmp");
+}
+
+static void fill_shm(void)
+{
+	many_files("/dev/shm");
+}
+
+static void fill_home(void)
+{
+	const char *home = getenv("HOME");
+
+	many_files(home && *home ? home : "/var/tmp");
+}
+
+/* Inodes are memory, too: empty files in a file system of memory. */
+static void fill_inodes(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[256];
+	long made = 0;
+
+	for (; made < 400000; made++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp", made);
+		fd = open(path, O_CREAT | O_WRONLY, 0600);
+		if (fd < 0) {
+			no(path);
+			break;
+		}
+		close(fd);
+	}
+	printf("made %ld files\n", made);
+	if (made >= 400000)
+		got("%ld files", made);
+	while (made-- > 0) {
+		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp", made);
+		unlink(path);
+	}
+}
+
+static void open_files(void)
+{
+	long n = 0;
+
+	while (n < 200000 && dup(0) >= 0)
+		n++;
+	printf("opened %ld\n", n);
+	if (n >= 200000)
+		got("%ld descriptors", n);
+}
+
+static void core_dump(void)
+{
+	in_child(abort);
+	if (access("core", F_OK) == 0)
+		got("a core file");
+}
+
+static const struct attempt all[] = {
+	{"processes", processes},     {"threads", threads},     {"memory", memory},
+	{"memory_of_many", memory_of_many}, {"memory_file", memory_file},
+	{"memory_shared", memory_shared}, {"big_file", big_file}, {"fill_tmp", fill_tmp},
+	{"fill_shm", fill_shm},       {"fill_home", fill_home}, {"fill_inodes", fill_inodes},
+	{"open_files", open_files},   {"core_dump", core_dump},
+};
+
+int main(int argc, char **argv)
+{
+	return attack(argc, argv, all, count_of(all));
+}

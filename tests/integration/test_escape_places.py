@@ -1,0 +1,528 @@
+"""Attempts that depend on the place: the readonly box, a home directory as workspace, the operator's
+terminal, races with the start of a command, what one command leaves to the next, and limits by name.
+
+Like test_escape.py, these look from outside at what came of an attempt.
+"""
+import json
+import os
+import pathlib
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import unittest
+
+from helpers import DEADLINE, NacreTest, ROOT, is_alive, unused_uid, wait_until
+
+HERE = ROOT / "tests" / "escape"
+SECRET = "SECRET-5a1f0c"
+LIMITS = "{memory: 256M, processes: 64, file: 64M, tmp: 64M, open_files: 1024}"
+LOADER = next((path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
+               if os.path.exists(path)), "/lib/ld.so")
+TIERS = {"full": "strict", "landlock": "landlock"}
+
+
+def build(source, target, *flags):
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-o", target,
+                    HERE / source, *flags], check=True, timeout=DEADLINE)
+
+
+class PlaceTest(NacreTest):
+    """A workspace that belongs to the user who runs nacre: root as he is, and an ordinary user."""
+
+    BOXED = True
+
+    def users(self):
+        """Yields (name, options of start) with the test's directories given to that user."""
+        if os.geteuid() == 0:
+            yield "root", {}
+            options = self.as_ordinary_user()
+            for where, names, files in os.walk(self.dir):
+                for name in [*names, *files]:
+                    os.lchown(os.path.join(where, name), options["user"], options["user"])
+            yield "user", options
+        else:
+            yield "user", {}
+
+    def policy(self, name, text):
+        path = self.dir / f"{name}.yaml"
+        path.write_text(text)
+        return str(path)
+
+    def text(self, result):
+        return result.get("output") or (result["stdout"] or "") + (result["stderr"] or "")
+
+    def run_result(self, *args, **options):
+        done = self.run_nacre("--json", *args, **options)
+        self.assertEqual(done.out.count(b"\n"), 1, done)
+        return json.loads(done.out)
+
+
+# Each is an argv whose first word the readonly profile allows. RAN-42 is computed by what must not run.
+SH = "echo RAN-$((6*7))"
+READONLY = {
+    "awk system": ["awk", f'BEGIN {{ system("{SH}") }}'],
+    "awk pipe": ["awk", f'BEGIN {{ "{SH}" | getline x; print x }}'],
+    "awk pipe out": ["awk", 'BEGIN { print "' + SH + '" | "sh" }'],
+    "awk writes": ["awk", 'BEGIN { print "x" > "planted-file" }'],
+    "awk appends": ["awk", 'BEGIN { print "x" >> "file.txt" }'],
+    "gawk network": ["awk", 'BEGIN { s = "/inet/tcp/0/127.0.0.1/{port}"; print "x" |& s; s |& getline x; print x }'],
+    "sed executes": ["sed", f"1e {SH}", "file.txt"],
+    "sed writes": ["sed", "w planted-file", "file.txt"],
+    "sed in place": ["sed", "-i", "s/a/b/", "file.txt"],
+    "sed in place with backup": ["sed", "-i.planted", "s/a/b/", "file.txt"],
+    "sort writes": ["sort", "-o", "planted-file", "file.txt"],
+    "sort compresses": ["sort", "-S", "1k", "--compress-program=./program", "big.txt"],
+    "uniq writes": ["uniq", "file.txt", "planted-file"],
+    "find executes": ["find", "file.txt", "-exec", "sh", "-c", SH, ";"],
+    "find executes python": ["find", "file.txt", "-exec", "python3", "-c", "print('RAN-%d' % (6*7))", ";"],
+    "find executes the workspace": ["find", "file.txt", "-exec", "./program", ";"],
+    "find executes bash by path": ["find", "file.txt", "-exec", "/bin/bash", "-c", SH, ";"],
+    "find executes a script": ["find", "file.txt", "-exec", "./script", ";"],
+    "find executes the loader": ["find", "file.txt", "-exec", LOADER, "/bin/bash", "-c", SH, ";"],
+    "loader and a workspace program": ["find", "file.txt", "-exec", LOADER, "./program", ";"],
+    "loader and preload": ["find", "file.txt", "-exec", LOADER, "--preload", "./preload.so", "/bin/ls", ";"],
+    "find executes busybox": ["find", "file.txt", "-exec", "busybox", "sh", "-c", SH, ";"],
+    "find executes /proc/self/exe": ["find", "file.txt", "-exec", "/proc/self/exe", ".", "-fprint", "planted-file", ";"],
+    "find writes": ["find", ".", "-fprint", "planted-file"],
+    "find writes lists": ["find", ".", "-fls", "planted-file"],
+    "find deletes": ["find", "file.txt", "-delete"],
+    "env executes": ["env", "sh", "-c", SH],
+    "env splits": ["env", "-S", f"sh -c '{SH}'"],
+    "env executes the workspace": ["env", "./program"],
+    "env preloads": ["env", "LD_PRELOAD=./preload.so", "ls"],
+    "env audits": ["env", "LD_AUDIT=./preload.so", "ls"],
+    "env has its own libraries": ["env", "LD_LIBRARY_PATH=./lib", "ls"],
+    "env with conversion modules": ["env", "GCONV_PATH=.", "LC_ALL=xx.EVIL", "ls"],
+    "find makes hard links": ["find", "file.txt", "-exec", "ln", "{}", "planted-file", ";"],
+    "find copies": ["find", "file.txt", "-exec", "cp", "{}", "planted-file", ";"],
+    "find removes": ["find", "file.txt", "-exec", "rm", "{}", ";"],
+    "awk removes": ["awk", 'BEGIN { system("rm file.txt") }'],
+    "less reads through a program": ["env", "LESSOPEN=|./program", "less", "file.txt"],
+    "less edits": ["env", "LESSEDIT=./program", "VISUAL=./program", "less", "+v", "file.txt"],
+    "file compiles": ["file", "-C", "-m", "magic"],
+    "date sets": ["date", "-s", "2001-01-01"],
+    "cat reads shadow": ["cat", "/etc/shadow"],
+    "cat reads outside": ["cat", "../outside.txt", "{outside}"],
+    "grep reads outside": ["grep", "-r", "SECRET", "{outside}", "/proc/1/environ", ".."],
+    "date reads outside": ["date", "-f", "{outside}"],
+    "file reads outside": ["file", "-m", "{outside}", "file.txt"],
+    "diff reads outside": ["diff", "{outside}", "file.txt"],
+    "find reads outside": ["find", "..", "-name", "outside.txt", "-size", "-1000c", "-exec", "cat", "{}", "+"],
+    "rg runs a filter": ["rg", "--pre", "./program", "x", "."],
+    "which is no shell": ["which", "-a", "sh", "; " + SH],
+}
+
+
+ALLOWED = ("ls, cat, head, tail, less, file, stat, find, grep, rg, awk, sed, wc, sort, uniq, cut, tr, diff, "
+           "pwd, which, whoami, date, env")
+
+
+class Readonly(PlaceTest):
+    """Nothing is written, nothing else runs, with the doorman's rules taken away and the wall alone."""
+
+    def setUp(self):
+        super().setUp()
+        build("who.c", self.work / "program")
+        build("preload.c", self.work / "preload.so", "-shared", "-fPIC")
+        (self.work / "lib").mkdir()
+        shutil.copy(self.work / "preload.so", self.work / "lib" / "libc.so.6")
+        (self.work / "file.txt").write_text("a\nb\na\n")
+        (self.work / "big.txt").write_text("".join(f"{n * 7919 % 100003}\n" for n in range(20000)))
+        (self.work / "script").write_text(f"#!/bin/sh\n{SH}\n")
+        (self.work / "magic").write_text("0 string x y\n")
+        (self.work / "script").chmod(0o755)
+        self.outside = self.dir / "outside.txt"
+        self.outside.write_text(SECRET + "\n")
+        # A profile of its own: rules of the shipped one that refuse cannot be taken away.
+        self.policies = {
+            tier: self.policy(f"wall-{tier}", f"profile: wall-{tier}\nshell: none\ndefault: allow\n"
+                              f"unknown: sandbox\nallow: [{ALLOWED}]\n"
+                              f"sandbox: {{mode: {mode}, exec: listed, workspace: readonly, "
+                              "workspace_exec: false, network: none}\n")
+            for tier, mode in TIERS.items()}
+
+    def tree(self):
+        return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size)
+                for path in sorted(self.work.rglob("*"))}
+
+    def words(self, argv):
+        return [word.replace("{outside}", str(self.outside)).replace("{port}", "9") for word in argv]
+
+    def signs(self, text):
+        lines = text.splitlines()
+        return [line for line in lines if "RAN-42" in line or "LOADED" in line or SECRET in line
+                or line.startswith("uid ") or line.startswith("root:")]
+
+    def attempt_all(self, tier, exceptions):
+        before = self.tree()
+        for user, options in self.users():
+            for name, argv in READONLY.items():
+                with self.subTest(attempt=name, who=user, tier=tier):
+                    result = self.run_result("--policy", self.policies[tier], "--", *self.words(argv),
+                                             **options)
+                    self.assertEqual(result["verdict"], "allow", result)
+                    found = self.signs(self.text(result))
+                    after = self.tree()
+                    found += [f"{path} changed" for path in before.keys() | after.keys()
+                              if before.get(path) != after.get(path)]
+                    if name not in exceptions:
+                        self.assertEqual(found, [], result)
+                    before = after
+
+    def test_full(self):
+        self.attempt_all("full", {})
+
+    def test_landlock(self):
+        self.attempt_all("landlock", READONLY_LANDLOCK)
+
+    def test_control(self):
+        """Without a box the same commands do it, so far as the tool at hand has the option."""
+        done = set()
+        for name, argv in READONLY.items():
+            before = self.tree()
+            out = subprocess.run(self.words(argv), cwd=self.work, stdin=subprocess.DEVNULL, check=False,
+                                 capture_output=True, timeout=DEADLINE) if shutil.which(argv[0]) and \
+                name != "date sets" else None
+            text = (out.stdout + out.stderr).decode(errors="replace") if out else ""
+            if self.signs(text) or self.tree() != before:
+                done.add(name)
+            (self.work / "planted-file").unlink(missing_ok=True)
+            (self.work / "file.txt").write_text("a\nb\na\n")
+        self.assertGreater(len(done), len(READONLY) * 2 // 3, sorted(set(READONLY) - done))
+
+    def test_the_allowed_commands_work(self):
+        for tier in TIERS:
+            for argv, want in ((["ls"], "file.txt"), (["cat", "file.txt"], "a\nb\na\n"),
+                               (["grep", "-c", "a", "file.txt"], "2\n"), (["pwd"], str(self.work) + "\n"),
+                               (["sort", "-u", "file.txt"], "a\nb\n"), (["find", ".", "-name", "f*t"], "./file.txt\n"),
+                               (["awk", "END { print NR }", "file.txt"], "3\n"),
+                               (["sed", "-n", "2p", "file.txt"], "b\n"), (["which", "ls"], "/ls\n")):
+                with self.subTest(tier=tier, argv=argv):
+                    result = self.run_result("--policy", self.policies[tier], "--", *argv)
+                    self.assertIn(want, result["stdout"], result)
+
+
+# What the landlock tier cannot stop here: name -> reason. docs/security.md has the same.
+READONLY_LANDLOCK = {
+    "find executes the loader": "the loader may be started, and maps programs that may only be read",
+    "loader and a workspace program": "the loader may be started, and maps programs that may only be read",
+    "loader and preload": "the loader may be started, and maps libraries that may only be read",
+    "env preloads": "a library that may be read can be mapped",
+    "env audits": "a library that may be read can be mapped",
+    "env has its own libraries": "a library that may be read can be mapped",
+}
+
+
+class HomeAsWorkspace(PlaceTest):
+    """Whoever works in the home directory itself: the keys in it stay hidden, and nacre's own files, too."""
+
+    KEYS = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gcloud/token")
+
+    def furnish(self):
+        """A home as it is before a command; what is left of an earlier one is taken away."""
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        self.state = self.work / ".local" / "state" / "nacre"
+        task = self.state / "tasks" / "bash-old"
+        task.mkdir(parents=True)
+        for path in (self.state, self.state / "tasks", task):
+            path.chmod(0o700)
+        for path in (*(self.work / name for name in self.KEYS), task / "out"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(SECRET + "\n")
+        self.profile = self.work / ".config" / "nacre" / "bash.yaml"
+        self.profile.parent.mkdir(parents=True)
+        self.profile.write_text("profile: bash\n")
+        attack = self.work / "attack"
+        attack.mkdir()
+        shutil.copy(HERE / "reading.sh", attack)
+        (attack / "world").write_text("id=1\n")
+        self.env.update(HOME=str(self.work), NACRE_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
+                        XDG_CONFIG_HOME=str(self.work / ".config"))
+
+    def give(self, options):
+        if options:
+            for where, names, files in os.walk(self.work):
+                for path in [where, *(os.path.join(where, name) for name in [*names, *files])]:
+                    os.lchown(path, options["user"], options["user"])
+
+    def attempt(self, line):
+        """Twice, since the first command may prepare what the second takes."""
+        for user, options in self.users():
+            self.furnish()
+            self.give(options)
+            with self.subTest(who=user):
+                for _ in range(2):
+                    result = self.run_result("-c", line, **options)
+                    text = self.text(result)
+                    self.assertIn("TRIED", text, result)
+                    self.assertNotIn(SECRET, text)
+                    found = [words for words in text.splitlines() if words.startswith("GOT")]
+                    self.assertEqual(found, [])
+                for path in (*(self.work / name for name in self.KEYS),
+                             self.state / "tasks" / "bash-old" / "out"):
+                    self.assertEqual(path.read_text(), SECRET + "\n")
+                self.assertEqual(self.profile.read_text(), "profile: bash\n")
+                self.assertEqual(os.listdir(self.profile.parent), ["bash.yaml"])
+
+    def test_keys_stay_hidden(self):
+        self.attempt("bash attack/reading.sh workspace_is_home")
+
+    def test_keys_cannot_be_moved_to_light(self):
+        self.attempt("mv .config c; mv .ssh s; mv .aws a; cat c/gcloud/token s/* a/* .config/gcloud/token; "
+                     "cp -r .config copy; ln .netrc n; cat n copy/gcloud/token; echo TRIED")
+
+    def test_the_state_directory_stays_hidden(self):
+        self.attempt("bash attack/reading.sh state_in_workspace")
+
+    def test_the_profiles_stay_as_they_are(self):
+        self.attempt("echo 'sandbox: {mode: none}' >>.config/nacre/bash.yaml; "
+                     "printf 'profile: bash\\nsandbox: {mode: none}\\n' >.config/nacre/universal.yaml; "
+                     "mv .config/nacre .config/old; mkdir .config/nacre; rm -rf .config/nacre; echo TRIED")
+
+
+class Terminal(PlaceTest):
+    """nacre runs on a terminal: no key can be put into it, and nothing be read from it."""
+
+    def run_on_terminal(self, *argv):
+        master, slave = pty.openpty()
+        attributes = termios.tcgetattr(slave)
+        attributes[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        popen = subprocess.Popen([os.environ.get("NACRE") or ROOT / "build" / "nacre", "run", "--quiet",
+                                  *argv], env=self.env, cwd=self.work, stdin=slave, stdout=slave,
+                                 stderr=slave, start_new_session=True,
+                                 preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0))
+        self.started.append(popen)
+        shown = b""
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end:
+            if select.select([master], [], [], 0.05)[0]:
+                shown += os.read(master, 65536)
+            elif popen.poll() is not None:
+                break
+        injected = os.read(slave, 4096) if select.select([slave], [], [], 0)[0] else b""
+        os.close(slave)
+        os.close(master)
+        return shown.decode(errors="replace"), injected
+
+    def test_no_key_is_injected(self):
+        build("kernel.c", self.work / "kernel")
+        (self.work / "attack").mkdir()
+        (self.work / "attack" / "world").write_text("victim=1\n")
+        shown, injected = self.run_on_terminal("--", "./kernel", "inject")
+        self.assertIn("TRIED", shown)
+        self.assertEqual(injected, b"")
+        self.assertNotIn("GOT", shown)
+
+    def test_there_is_no_terminal_to_open(self):
+        shown, _ = self.run_on_terminal(
+            "-c", "(echo GOT it >/dev/tty) 2>/dev/null; ls /dev/pts; tty; [ -t 0 ] || echo no terminal")
+        self.assertIn("no terminal", shown)
+        self.assertNotIn("GOT", shown)
+
+
+class Swapper(threading.Thread):
+    """Exchanges two names over and over, as another command of the same workspace could."""
+
+    def __init__(self, first, second):
+        super().__init__(daemon=True)
+        self.first, self.second = str(first).encode(), str(second).encode()
+        self.ended, self.turns = threading.Event(), 0
+        self.start()
+
+    def run(self):
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        while not self.ended.is_set():
+            if libc.renameat2(-100, self.first, -100, self.second, 2) == 0:
+                self.turns += 1
+            time.sleep(0.0002)
+
+    def close(self):
+        self.ended.set()
+        self.join()
+        return self.turns
+
+
+class Races(PlaceTest):
+    """A component is replaced by a link that leads out, again and again, while commands start."""
+
+    ROUNDS = 40
+
+    def setUp(self):
+        super().setUp()
+        self.outside = self.dir / "outside"
+        self.outside.mkdir()
+        (self.outside / "secret.txt").write_text(SECRET + "\n")
+        (self.outside / "hooks").mkdir()
+        (self.outside / "hooks" / "secret.txt").write_text(SECRET + "\n")
+        self.outside.chmod(0o777)
+
+    def race(self, name, options_of, line):
+        real, link = self.work / name, self.work / "link"
+        link.symlink_to(self.outside)
+        before = sorted(path.name for path in self.outside.rglob("*"))
+        swapper = Swapper(real, link)
+        ran = 0
+        try:
+            for _ in range(self.ROUNDS):
+                done = self.run_nacre("--json", *options_of(real), "-c", line)
+                self.assertNotIn(SECRET.encode(), done.out)
+                ran += b'"exit_code":0' in done.out
+        finally:
+            turns = swapper.close()
+        self.assertEqual(sorted(path.name for path in self.outside.rglob("*")), before)
+        self.assertGreater(turns, self.ROUNDS, "there was no race")
+        return ran
+
+    def test_the_working_directory_is_replaced(self):
+        (self.work / "sub").mkdir()
+        ran = self.race("sub", lambda real: ["--cwd", str(real)],
+                        "cat secret.txt; cat /proc/self/cwd/secret.txt; echo x >planted-by-race; true")
+        self.assertGreater(ran, 0, "no command ran at all")
+
+    def test_a_protected_directory_is_replaced(self):
+        (self.work / ".git" / "hooks").mkdir(parents=True)
+        (self.work / ".git" / "config").write_text("[core]\n")
+        self.race(".git", lambda real: [],
+                  "cat .git/secret.txt link/secret.txt .git/hooks/secret.txt; ls .git/ link/; "
+                  "echo x >.git/planted-by-race; echo x >link/planted-by-race; true")
+
+    def test_protected_hooks_are_replaced(self):
+        (self.work / ".git" / "hooks").mkdir(parents=True)
+        (self.work / ".git" / "config").write_text("[core]\n")
+        (self.work / ".git" / "link").symlink_to(self.outside / "hooks")
+        swapper = Swapper(self.work / ".git" / "hooks", self.work / ".git" / "link")
+        try:
+            for _ in range(self.ROUNDS):
+                done = self.run_nacre("--json", "-c", "cat .git/hooks/secret.txt .git/link/secret.txt; "
+                                      "echo x >.git/hooks/planted-by-race; true")
+                self.assertNotIn(SECRET.encode(), done.out)
+        finally:
+            swapper.close()
+        self.assertEqual(sorted(os.listdir(self.outside / "hooks")), ["secret.txt"])
+
+    def test_the_workspace_itself_is_replaced(self):
+        real, link = self.dir / "place", self.dir / "place-link"
+        real.mkdir()
+        link.symlink_to(self.outside)
+        (real / "mine.txt").write_text("mine\n")
+        swapper = Swapper(real, link)
+        try:
+            for _ in range(self.ROUNDS):
+                # Whichever of the two is meant at the moment: never a mixture of both.
+                done = self.run_nacre("--json", "--workspace", str(real), "-c", "ls; pwd; true")
+                names = json.loads(done.out).get("stdout") or "" if done.out else ""
+                self.assertFalse("mine.txt" in names and "secret.txt" in names, names)
+        finally:
+            swapper.close()
+
+
+class Between(NacreTest):
+    """What one command leaves is not found by the next, but for the files of a /tmp that they share."""
+
+    BOXED = True
+
+    def batch(self, *lines):
+        popen = self.start("--batch", "--jobs", "1", stdin=subprocess.PIPE)
+        requests = [json.dumps({"id": n, "command": line}) + "\n" for n, line in enumerate(lines)]
+        done = self.finish(popen, "".join(requests).encode())
+        answers = sorted((json.loads(line) for line in done.out.splitlines()), key=lambda a: a["id"])
+        self.assertEqual([answer["id"] for answer in answers], list(range(len(lines))))
+        return [answer["result"]["stdout"] for answer in answers]
+
+    def test_no_process_no_memory_no_socket_no_mount(self):
+        listen = ("import socket, time; s = socket.socket(socket.AF_UNIX); s.bind(chr(0) + 'left'); s.listen(); "
+                  "print('bound', flush=True); time.sleep(1000)")
+        connect = ("import socket; s = socket.socket(socket.AF_UNIX); "
+                   "print('refused' if s.connect_ex(chr(0) + 'left') else 'connected')")
+        left = self.batch(
+            f'ipcmk -M 64 >/dev/null; ipcmk -Q >/dev/null; (setsid /usr/bin/python3 -c "{listen}" &) | head -1',
+            "grep -alxE 'sleep|python3' /proc/[0-9]*/comm; ipcs -m -q | grep -c ^0x; "
+            f'/usr/bin/python3 -c "{connect}"', *["grep -c . /proc/self/mountinfo"] * 3)
+        self.assertEqual(left[:2], ["bound\n", "0\nrefused\n"])
+        self.assertEqual(left[3], left[4], "a kept box collects mounts")
+
+    def test_two_callers_do_not_share_their_files(self):
+        self.batch("echo left-behind >/tmp/left; echo left-behind >/dev/shm/left; echo left-behind >~/left")
+        self.assertEqual(self.batch("cat /tmp/left /dev/shm/left ~/left"), [""])
+
+
+class Names(PlaceTest):
+    """A limit that struck is named in the result."""
+
+    def setUp(self):
+        super().setUp()
+        build("resources.c", self.work / "resources", "-lrt")
+        self.limits = self.policy("limits", "profile: limits\ninherits: bash\n"
+                                  f"sandbox: {{limits: {LIMITS}}}\n")
+
+    def expect(self, name, *argv, users=("root", "user")):
+        for user, options in self.users():
+            if user not in users:
+                continue
+            with self.subTest(who=user):
+                result = self.run_result("--policy", self.limits, "--", *argv, **options)
+                self.assertEqual(result["sandbox"]["limit_hit"], name, result)
+
+    def test_processes(self):
+        self.expect("processes", "./resources", "processes")
+
+    def test_memory(self):
+        # A control group tells of it; a process limit only makes an allocation fail.
+        self.expect("memory", "./resources", "memory", users=("root",))
+
+    def test_tmp(self):
+        self.expect("tmp", "sh", "-c", "cat </dev/zero >/tmp/a; cat </dev/zero >/tmp/b")
+
+    def test_file_size(self):
+        self.expect("file_size", "sh", "-c", "exec head -c 100M /dev/zero >big")
+
+    def test_cpu_time(self):
+        policy = self.policy("cpu", "profile: cpu\ninherits: bash\nsandbox: {limits: {cpu: 1}}\n")
+        result = self.run_result("--policy", policy, "-c", "while :; do :; done")
+        self.assertEqual((result["sandbox"]["limit_hit"], result["timed_out"]), ("cpu", False), result)
+
+    def test_no_limit_no_name(self):
+        result = self.run_result("--policy", self.limits, "-c", "true")
+        self.assertIsNone(result["sandbox"]["limit_hit"])
+
+
+class Refused(PlaceTest):
+    """Workspaces that would be the machine itself are not taken."""
+
+    def test_system_directories_are_no_workspace(self):
+        for place in ("/", "/etc", "/usr", "/usr/bin", "/proc", "/sys", "/dev", "/boot", "/run", "/bin",
+                      "/lib", "/proc/self", "/etc/ssl", "/dev/shm/../../etc"):
+            if not os.path.isdir(place):
+                continue
+            with self.subTest(place=place):
+                done = self.run_nacre("--workspace", place, "-c", "echo RAN-$((6*7))", cwd=self.work)
+                self.assertNotIn(b"RAN-42", done.out)
+                self.assertEqual(done.code, 125, done)
+
+    def test_a_link_to_a_system_directory_is_none_either(self):
+        link = self.dir / "link"
+        link.symlink_to("/etc")
+        done = self.run_nacre("--workspace", str(link), "-c", "echo RAN-$((6*7))", cwd=self.work)
+        self.assertNotIn(b"RAN-42", done.out)
+
+    def test_a_request_cannot_choose_its_tier(self):
+        for word in ("--sandbox", "--no-sandbox", "--tier"):
+            done = self.run_nacre(word, "none", "-c", "echo RAN-$((6*7))")
+            self.assertNotIn(b"RAN-42", done.out)
+            self.assertEqual(done.code, 125, done)
+        (self.work / ".nacre.yaml").write_text("sandbox: {mode: none}\n")
+        done = self.run_nacre("-c", "echo RAN-$((6*7))")
+        self.assertNotIn(b"RAN-42", done.out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+"""Each limit of a box strikes, ends no more than it must, and is named in the result: in both tiers, for
+root (whose boxes have control groups, where the machine has them) and for an ordinary user."""
+import os
+import unittest
+
+from helpers import NacreTest
+
+LIMITS = "{memory: 192M, processes: 24, file: 8M, tmp: 16M, cpu: 1, open_files: 64}"
+
+# tail keeps a line as long as it gets, and this one does not end.
+HOG = "head -c 600M /dev/zero | tail -n 1 | wc -c"
+CROWD = """perl -e 'for (1 .. 200) { my $p = fork; if (!defined $p) { print "refused\\n"; last }
+if (!$p) { sleep 60; exit } push @p, $p } select undef, undef, undef, 0.5; kill 9, @p; print "over\\n"'"""
+
+
+class Limits(NacreTest):
+    BOXED = True
+    MODE = "strict"
+
+    def setUp(self):
+        super().setUp()
+        self.policy = self.dir / "limits.yaml"
+        self.policy.write_text(f"profile: limits\ninherits: bash\n"
+                               f"sandbox: {{mode: {self.MODE}, limits: {LIMITS}}}\n")
+        self.identity = {}
+
+    def run_line(self, line):
+        return self.run_json("--policy", str(self.policy), "--workspace", str(self.work), "-c", line,
+                             **self.identity)
+
+    def expect_hit(self, line, name):
+        result = self.run_line(line)
+        self.assertEqual(result["sandbox"]["limit_hit"], name, result)
+        return result
+
+    def test_what_stays_within_the_limits_is_not_bothered(self):
+        result = self.expect_hit("echo a | cat; head -c 4M /dev/zero >file; rm file", None)
+        self.assertEqual((result["exit_code"], result["stdout"]), (0, "a\n"))
+
+    def test_memory_of_one_pipeline(self):
+        result = self.run_line(HOG)
+        self.assertNotIn(str(600 << 20), result["stdout"])
+        if os.geteuid() == 0 and not self.identity:
+            self.assertEqual(result["sandbox"]["limit_hit"], "memory", result)
+
+    def test_memory_of_many_together(self):
+        each = "head -c 100M /dev/zero | tail -n 1 | (sleep 1; wc -c)"
+        result = self.expect_hit(f"for i in 1 2 3 4; do {each} & done; wait", "memory")
+        self.assertLess(result["stdout"].count(str(100 << 20)), 4)
+
+    def test_processes(self):
+        result = self.expect_hit(CROWD, "processes")
+        if result["signal"] is None:  # else the watch has ended it
+            self.assertIn("refused\n", result["stdout"])
+
+    def test_size_of_a_file(self):
+        result = self.expect_hit("exec head -c 20M /dev/zero >file", "file_size")
+        self.assertEqual(result["signal"], "SIGXFSZ")
+        self.assertLessEqual((self.work / "file").stat().st_size, 8 << 20)
+
+    def test_processor_time(self):
+        result = self.expect_hit("while :; do :; done", "cpu")
+        self.assertEqual(result["signal"], "SIGXCPU")
+
+    def test_open_files(self):
+        result = self.run_line("perl -e 'while (open my $f, \"<\", \"/dev/null\") { push @f, $f } "
+                               "print scalar @f, \"\\n\"'")
+        self.assertLessEqual(int(result["stdout"]), 64)
+
+
+class Root(Limits):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+
+    def test_temporary_files(self):
+        if self.MODE != "strict":
+            self.skipTest("without namespaces nothing bounds a directory")
+        self.expect_hit("for i in 1 2 3; do head -c 7M /dev/zero >/tmp/$i; done; true", "tmp")
+
+
+class User(Limits):
+    def setUp(self):
+        super().setUp()
+        self.identity = self.as_ordinary_user()
+
+    def test_temporary_files(self):
+        Root.test_temporary_files(self)
+
+
+class RootWithoutNamespaces(Root):
+    MODE = "landlock"
+
+
+class UserWithoutNamespaces(User):
+    MODE = "landlock"
+
+
+del Limits, NacreTest
+
+if __name__ == "__main__":
+    unittest.main()
