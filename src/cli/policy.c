@@ -107,14 +107,18 @@ static void put_message(struct check *c, const char *level, const char *rule, co
 static const char *take_place(char *text, struct policy_place *ret_place)
 {
 	for (char *p = strchr(text, ':'); p; p = strchr(p + 1, ':')) {
-		unsigned line, column;
-		int used = 0;
+		char *behind_line, *behind;
+		unsigned long line = strtoul(p + 1, &behind_line, 10), column;
 
-		if (sscanf(p, ":%u:%u: %n", &line, &column, &used) != 2 || !used)
+		if (behind_line == p + 1 || *behind_line != ':')
+			continue;
+		column = strtoul(behind_line + 1, &behind, 10);
+		if (behind == behind_line + 1 || strncmp(behind, ": ", 2) != 0)
 			continue;
 		*p = '\0';
-		*ret_place = (struct policy_place){.file = text, .line = line, .column = column};
-		return p + used;
+		*ret_place = (struct policy_place){
+			.file = text, .line = (uint32_t)line, .column = (uint32_t)column};
+		return behind + 2;
 	}
 	return text;
 }

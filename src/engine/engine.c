@@ -83,7 +83,25 @@ void engine_init(struct engine *e, const char *const *environment)
 void engine_done(struct engine *e)
 {
 	e->profile = profile_free(e->profile);
+	free(take_ptr(&e->policy_path));
 	store_done(&e->store);
+}
+
+/* The keeper reads it again, from another directory. */
+static int make_policy_absolute(struct engine *e, struct error *err)
+{
+	char path[PATH_MAX];
+
+	if (!e->wishes.policy_file || e->policy_path)
+		return 0;
+	if (!realpath(e->wishes.policy_file, path))
+		return error_set(err, ERROR_INPUT, errno, "policy file '%.150s': %s",
+		                 e->wishes.policy_file, strerrordesc_np(errno));
+	e->policy_path = strdup(path);
+	if (!e->policy_path)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	e->wishes.policy_file = e->policy_path;
+	return 0;
 }
 
 /* The profile for this workspace: the one of the last request while no file of it has changed. */
@@ -96,6 +114,9 @@ static int load_profile(struct engine *e, int workspace_fd, struct error *err)
 
 	if (fstat(workspace_fd, &st) < 0)
 		return error_sys(err, errno, "workspace");
+	r = make_policy_absolute(e, err);
+	if (r < 0)
+		return r;
 	if (e->profile && e->profile_device == st.st_dev && e->profile_inode == st.st_ino &&
 	    profile_is_current(e->profile))
 		return 0;

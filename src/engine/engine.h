@@ -32,6 +32,7 @@ struct engine {
 	struct store store;
 	struct launcher *launcher;      /* NULL: keepers are children of this process */
 	const char *const *environment; /* nacre's own, from which a command's is built */
+	char *policy_path;              /* wishes.policy_file, made absolute */
 	struct profile *profile;        /* of the last request; reused while nothing changed */
 	dev_t profile_device;           /* the workspace that it was loaded for */
 	ino_t profile_inode;

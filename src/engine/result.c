@@ -94,8 +94,13 @@ static void explain_end(struct result *r, const struct keeper_order *o)
 	case KEEPER_END_CROWDED:
 		r->signal = SIGKILL;
 		r->exit_code = 128 + SIGKILL;
-		snprintf(r->reason, sizeof(r->reason), "killed: it had more than %llu processes",
-		         (unsigned long long)o->max_processes);
+		if (o->max_processes > 0)
+			snprintf(r->reason, sizeof(r->reason),
+			         "killed: it had more than %llu processes",
+			         (unsigned long long)o->max_processes);
+		else
+			snprintf(r->reason, sizeof(r->reason),
+			         "killed: it had more processes than the profile allows");
 		break;
 	case KEEPER_END_FAILED:
 		r->ran = false;

@@ -1,30 +1,17 @@
 /*
- * One process, one command, no threads: ppoll over the starter's socket, init's socket and the two
- * pipes, with one deadline. The life of the command is the table `life` below, state by event.
- *
- * Nothing here waits for a peer that may not answer: a starter that does not read gets no more
- * packets, an init that does not obey is killed and its tree taken over, a pipe that a stranger
- * holds open is left after a bounded drain.
+ * One process, one command, no threads: poll over the starter's socket, init's socket and the two
+ * pipes, with one deadline. A starter that does not read gets no more packets.
  */
-#include "keeper/keeper.h"
+#include "keeper/inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -32,395 +19,21 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/packet.h"
-#include "keeper/check.h"
 #include "keeper/control.h"
-#include "keeper/order.h"
-#include "keeper/report.h"
-#include "keeper/search.h"
-#include "keeper/stream.h"
-#include "keeper/watch.h"
-#include "output/capture.h"
 #include "process/spawn.h"
 #include "process/tree.h"
-#include "profile/profile.h"
 #include "sandbox/pids.h"
 #include "sandbox/plan.h"
-#include "sandbox/protect.h"
 
-#define READ_BYTES        ((size_t)256 << 10)
-#define LINGER_QUIET_MS   50  /* a background job that is still printing may go on this long ... */
-#define LINGER_MAX_MS     500 /* ... and no longer after the command itself has ended */
-#define LEFTOVER_GRACE_MS 200
-#define KILL_WAIT_MS      6000 /* init gives up by itself a little earlier */
-#define DRAIN_MS          250
-#define CROWD_LOOK_MS     50
-#define DEADLINE_NONE     INT64_MAX
-
-enum state {
-	RUNNING,
-	LINGER,   /* the command has ended, others of its tree have not */
-	LEFTOVER, /* these were asked to end */
-	ENDING,   /* the whole tree was asked to end: time limit, or a stop */
-	KILLING,  /* the whole tree was killed */
-	DRAIN,    /* nothing lives; what is in the pipes is read */
-	DONE,
-	STATE_MAX,
-};
-
-enum event {
-	EV_FAILED,    /* the command could not be executed */
-	EV_EXITED,    /* the command has ended */
-	EV_LEFTOVER,  /* the same, and others live on */
-	EV_GONE,      /* nothing is left */
-	EV_INIT_LOST, /* init was killed */
-	EV_DEADLINE,
-	EV_CROWD, /* more processes than allowed */
-	EV_STOP,
-	EV_STOP_NOW,
-	EV_MAX,
-};
-
-struct keeper {
-	struct keeper_fds fds;
-	struct keeper_order order;
-	const char *const *paths; /* files that the command may be, in the order of trying */
-	struct process *process;
-	struct profile *profile;     /* of the second check */
-	struct sandbox_spec spec;    /* its box, with our limits */
-	struct sandbox_plan *plan;   /* NULL: no box */
-	int init_socket, init_pidfd; /* of an init that stands by; -1: none */
-	int detail;                  /* where, for sandbox_plan_explain() */
-	bool owns_plan;              /* it was made here */
-	bool tmp_full;
-	bool refused; /* the kernel did not let init into its box */
-	struct stream streams[2];
-	enum state state;
-	int64_t deadline, linger_end;
-	int64_t started_at; /* monotonic */
-	struct keeper_report report;
-	int64_t crowd_next_look;
-	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
-	                        it */
-	struct watch watch;  /* of the box */
-	bool starter_gone;
-	char *buffer;
-};
-
-typedef enum state (*life_action)(struct keeper *k);
-
-static void set_deadline(struct keeper *k, int64_t from_now_ms)
-{
-	k->deadline = clock_now_ms() + from_now_ms;
-}
-
-static int streams_open(struct keeper *k, struct error *err)
-{
-	static const char *const names[2] = {"out", "err"};
-	int r;
-
-	for (int i = 0; i < 2; i++) {
-		k->streams[i].name = names[i];
-		k->streams[i].dir_fd = k->fds.task;
-		k->streams[i].spool_cap = k->order.spool_cap;
-		r = stream_open(&k->streams[i], take_fd(&k->process->output[i]), &k->order.kept,
-		                err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* A box has limits of its own; only what they leave open is watched here. */
-static void fill_box_limits(struct keeper *k, struct process_command *c)
-{
-	const struct limit_value *limits;
-	bool memory_held, processes_held;
-
-	sandbox_plan_held(k->plan, &memory_held, &processes_held);
-	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held);
-	c->limit_count = sandbox_plan_limits(k->plan, &limits);
-	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
-	k->report.processes_bounded =
-		(sandbox_plan_standing(k->plan)->layers & SANDBOX_LAYER_PROCESSES) != 0;
-}
-
-static void fill_limits(struct keeper *k, struct process_command *c)
-{
-	const struct {
-		int resource;
-		rlim_t value;
-	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, pids_rlimit(k->order.max_processes)}};
-	struct rlimit now;
-
-	for (size_t i = 0; i < array_size(wishes); i++) {
-		if (getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0 ||
-		    wishes[i].value >=
-		            now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
-			continue;
-		c->limits[c->limit_count++] = (struct limit_value){
-			.resource = wishes[i].resource,
-			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
-	}
-	k->report.processes_bounded = wishes[1].value != RLIM_INFINITY;
-}
-
-/* Where no limit of the kernel holds: a line in the number of all tasks from which on ours are
- * counted. */
-static void watch_crowd(struct keeper *k)
-{
-	uint64_t tasks;
-
-	k->crowd_line = 0;
-	if (!k->report.processes_bounded && k->order.max_processes > 0) {
-		tasks = pids_now();
-		k->crowd_line = tasks > 0 ? tasks + k->order.max_processes : 0;
-	}
-}
-
-/* Where /tmp is not private, temporary files have a directory of their own. */
-static int point_to_tmp(struct keeper *k)
-{
-	const char *tmp = sandbox_plan_tmp(k->plan);
-	const char **envp;
-	size_t n = 0;
-	char *entry;
-
-	if (!tmp)
-		return 0;
-	for (const char *const *e = k->order.envp; *e; e++)
-		n++;
-	envp = calloc(n + 2, sizeof(*envp));
-	if (!envp || asprintf(&entry, "TMPDIR=%s", tmp) < 0) {
-		free(envp);
-		return -ENOMEM;
-	}
-	n = 0;
-	for (const char *const *e = k->order.envp; *e; e++)
-		if (strncmp(*e, "TMPDIR=", 7) != 0)
-			envp[n++] = *e;
-	envp[n] = entry;
-	k->order.envp = envp;
-	return 0;
-}
-
-static int start(struct keeper *k, struct error *err)
-{
-	struct process_command c = {
-		.cwd = k->order.cwd,
-		.paths = k->paths,
-		.argv = k->order.argv,
-		.envp = k->order.envp,
-		.stdin_fd = k->fds.input,
-		.merged = k->order.merged,
-		.sandbox = k->plan,
-	};
-	int r;
-
-	if (k->plan) {
-		if (point_to_tmp(k) < 0)
-			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-		c.envp = k->order.envp;
-		fill_box_limits(k, &c);
-		k->report.sandbox = *sandbox_plan_standing(k->plan);
-	} else {
-		fill_limits(k, &c);
-	}
-	watch_crowd(k);
-	r = k->init_socket >= 0 ? process_adopt(&c, take_fd(&k->init_socket),
-	                                        take_fd(&k->init_pidfd), &k->process, err)
-	                        : process_spawn(&c, &k->process, err);
-	if (r < 0)
-		return r;
-	if (!k->plan) /* else a second try may need it */
-		fd_close(take_fd(&k->fds.input));
-	return streams_open(k, err);
-}
-
-/* The kernel refused the namespaces: a spec that can do without them gets the next tier. */
-static int start_weaker(struct keeper *k)
-{
-	struct error err = {0};
-	int r;
-
-	k->refused = false;
-	r = sandbox_plan_weaken(&k->plan, k->report.sys, &err);
-	if (r < 0)
-		return r;
-	k->process = process_free(k->process);
-	for (int i = 0; i < 2; i++)
-		stream_done(&k->streams[i]);
-	r = start(k, &err);
-	if (r < 0)
-		return r;
-	k->report.end = KEEPER_END_EXITED;
-	k->report.step = (enum child_step)0;
-	k->report.sys = 0;
-	k->report.why[0] = '\0';
-	return 0;
-}
-
-static enum state on_failed(struct keeper *k)
-{
-	struct error err = {0};
-
-	k->report.end = KEEPER_END_FAILED;
-	k->refused = k->report.step == CHILD_SANDBOX;
-	if (k->refused) {
-		sandbox_plan_explain(k->plan, k->detail, k->report.sys, &err);
-		snprintf(k->report.why, sizeof(k->report.why), "%s", err.text);
-	}
-	return k->state; /* init reaps the child and says goodbye next */
-}
-
-static enum state on_leftover(struct keeper *k)
-{
-	k->linger_end = clock_now_ms() + LINGER_MAX_MS;
-	set_deadline(k, LINGER_QUIET_MS);
-	return LINGER;
-}
-
-static enum state linger_over(struct keeper *k)
-{
-	process_order(k->process, INIT_TERM);
-	set_deadline(k, LEFTOVER_GRACE_MS);
-	return LEFTOVER;
-}
-
-static enum state end_tree(struct keeper *k, enum keeper_end end)
-{
-	k->report.end = end;
-	process_order(k->process, INIT_TERM);
-	set_deadline(k, k->order.grace_ms);
-	return ENDING;
-}
-
-static enum state on_timeout(struct keeper *k)
-{
-	return end_tree(k, KEEPER_END_TIMEOUT);
-}
-
-static enum state on_stop(struct keeper *k)
-{
-	return end_tree(k, KEEPER_END_STOPPED);
-}
-
-static enum state kill_tree(struct keeper *k)
-{
-	process_order(k->process, INIT_KILL);
-	set_deadline(k, KILL_WAIT_MS);
-	return KILLING;
-}
-
-static enum state on_stop_now(struct keeper *k)
-{
-	k->report.end = KEEPER_END_STOPPED;
-	return kill_tree(k);
-}
-
-static enum state on_crowd(struct keeper *k)
-{
-	k->report.end = KEEPER_END_CROWDED;
-	return kill_tree(k);
-}
-
-static enum state drain(struct keeper *k)
-{
-	set_deadline(k, DRAIN_MS);
-	return DRAIN;
-}
-
-static enum state take_over(struct keeper *k)
-{
-	k->report.killed += process_take_over(k->process, &k->report.survivors);
-	return drain(k);
-}
-
-/* What init could not end is now below us. */
-static enum state on_gone(struct keeper *k)
-{
-	if (k->refused && start_weaker(k) == 0)
-		return RUNNING;
-	return k->report.survivors > 0 ? take_over(k) : drain(k);
-}
-
-/* The status of the command went with init, unless it had ended before. */
-static enum state on_init_lost(struct keeper *k)
-{
-	if (k->state == RUNNING && k->report.end == KEEPER_END_EXITED)
-		k->report.end = KEEPER_END_LOST;
-	return take_over(k);
-}
-
-static enum state finish(struct keeper *k)
-{
-	return DONE;
-}
-
-/* An event that a state does not name changes nothing in it. */
-static const life_action life[STATE_MAX][EV_MAX] = {
-	[RUNNING] =
-		{
-			[EV_FAILED] = on_failed,
-			[EV_LEFTOVER] = on_leftover,
-			[EV_GONE] = on_gone,
-			[EV_INIT_LOST] = on_init_lost,
-			[EV_DEADLINE] = on_timeout,
-			[EV_CROWD] = on_crowd,
-			[EV_STOP] = on_stop,
-			[EV_STOP_NOW] = on_stop_now,
-		},
-	[LINGER] =
-		{
-			[EV_GONE] = on_gone,
-			[EV_INIT_LOST] = on_init_lost,
-			[EV_DEADLINE] = linger_over,
-			[EV_CROWD] = on_crowd,
-			[EV_STOP] = linger_over,
-			[EV_STOP_NOW] = kill_tree,
-		},
-	[LEFTOVER] =
-		{
-			[EV_GONE] = on_gone,
-			[EV_INIT_LOST] = on_init_lost,
-			[EV_DEADLINE] = kill_tree,
-			[EV_CROWD] = on_crowd,
-			[EV_STOP_NOW] = kill_tree,
-		},
-	[ENDING] =
-		{
-			[EV_GONE] = on_gone,
-			[EV_INIT_LOST] = on_init_lost,
-			[EV_DEADLINE] = kill_tree,
-			[EV_CROWD] = on_crowd,
-			[EV_STOP_NOW] = kill_tree,
-		},
-	[KILLING] =
-		{
-			[EV_GONE] = on_gone,
-			[EV_INIT_LOST] = on_init_lost,
-			[EV_DEADLINE] = take_over,
-		},
-	[DRAIN] =
-		{
-			[EV_DEADLINE] = finish,
-		},
-	[DONE] = {NULL},
-};
-
-static void step(struct keeper *k, enum event e)
-{
-	life_action act = life[k->state][e];
-
-	if (act)
-		k->state = act(k);
-}
+#define READ_BYTES    ((size_t)256 << 10)
+#define CROWD_LOOK_MS 50
 
 static void output_read(struct keeper *k, struct stream *s)
 {
 	if (!stream_read(s, k->buffer, READ_BYTES))
 		return;
 	if (k->state == LINGER && k->deadline < k->linger_end) {
-		set_deadline(k, LINGER_QUIET_MS);
+		keeper_set_deadline(k, KEEPER_LINGER_QUIET_MS);
 		if (k->deadline > k->linger_end)
 			k->deadline = k->linger_end;
 	}
@@ -437,7 +50,7 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		k->report.step = m->step;
 		k->report.sys = m->sys;
 		k->detail = m->detail;
-		step(k, EV_FAILED);
+		keeper_step(k, EV_FAILED);
 		break;
 	case INIT_READY:
 	case INIT_STARTED:
@@ -446,12 +59,12 @@ static void note_message(struct keeper *k, const struct init_message *m)
 	case INIT_EXITED:
 		k->report.status = m->status;
 		k->tmp_full = m->tmp_full;
-		step(k, m->leftover ? EV_LEFTOVER : EV_EXITED);
+		keeper_step(k, m->leftover ? EV_LEFTOVER : EV_EXITED);
 		break;
 	case INIT_GONE:
 		k->report.killed += m->killed;
 		k->report.survivors = m->survivors;
-		step(k, EV_GONE);
+		keeper_step(k, EV_GONE);
 		break;
 	}
 }
@@ -464,7 +77,9 @@ static void init_read(struct keeper *k)
 	while ((r = process_receive(k->process, &m)) > 0)
 		note_message(k, &m);
 	if (r < 0) {
-		step(k, EV_INIT_LOST); /* after INIT_GONE this is DRAIN, where it means nothing */
+		keeper_step(
+			k,
+			EV_INIT_LOST); /* after INIT_GONE this is DRAIN, where it means nothing */
 		fd_close(take_fd(&k->process->socket));
 	}
 }
@@ -475,7 +90,7 @@ static void starter_read(struct keeper *k)
 	ssize_t n = recv(k->fds.control, &order, sizeof(order), MSG_DONTWAIT);
 
 	if (n == (ssize_t)sizeof(order))
-		step(k, order == CONTROL_STOP ? EV_STOP : EV_STOP_NOW);
+		keeper_step(k, order == CONTROL_STOP ? EV_STOP : EV_STOP_NOW);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
 }
@@ -492,7 +107,7 @@ static void look_for_crowd(struct keeper *k)
 	k->crowd_next_look = now + CROWD_LOOK_MS;
 	if (pids_now() > k->crowd_line &&
 	    tree_count(k->process->init_pid) > (int)k->order.max_processes)
-		step(k, EV_CROWD);
+		keeper_step(k, EV_CROWD);
 }
 
 static void turn(struct keeper *k)
@@ -527,163 +142,12 @@ static void turn(struct keeper *k)
 	look_for_crowd(k);
 	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
 	if (k->watch.too_many)
-		step(k, EV_CROWD);
+		keeper_step(k, EV_CROWD);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */
 	if (k->state != DONE && clock_now_ms() >= k->deadline)
-		step(k, EV_DEADLINE);
-}
-
-/* Both captures in one anonymous file: it needs no disk, and no reader to be ready. */
-static int pack_captures(struct keeper *k)
-{
-	scoped(fd_closep) int fd = memfd_create("nacre-captures", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return -1;
-	for (int i = 0; i < 2; i++)
-		if (k->streams[i].capture && capture_write(k->streams[i].capture, fd, NULL) < 0)
-			return -1;
-	return lseek(fd, 0, SEEK_SET) < 0 ? -1 : take_fd(&fd);
-}
-
-/* What is told about the box after its end. */
-static void judge_box(struct keeper *k)
-{
-	bool exited = k->report.end == KEEPER_END_EXITED; /* else the signal was ours */
-	struct limits_evidence evidence = {
-		.wait_status = exited ? k->report.status : 0,
-		.cpu_us = (uint64_t)k->report.cpu_ms * 1000,
-		.oom_kills = k->watch.memory_kills,
-		.forks_denied = k->watch.crowded || k->report.end == KEEPER_END_CROWDED,
-		.tmp_full = k->tmp_full,
-	};
-	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
-
-	if (!k->plan || k->report.end == KEEPER_END_FAILED)
-		return;
-	k->report.limit_hit = sandbox_plan_judge(k->plan, &evidence);
-	(void)sandbox_protect_check(k->plan, k->fds.task, k->order.task_id, &planted);
-	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
-}
-
-static void publish(struct keeper *k)
-{
-	scoped(buffer_donep) struct buffer text = {0};
-	scoped(fd_closep) int captures = -1;
-
-	k->report.duration_ms = clock_now_ms() - k->started_at;
-	if (keeper_report_write(&k->report, &text) < 0)
-		return;
-	/* Before the starter hears of the end: should it die in this moment, the state is there. A
-	 * disk that refuses it leaves the packet as the only copy. */
-	if (k->fds.task >= 0)
-		(void)fd_replace_file(k->fds.task, "state.json", text.data, text.len);
-	if (k->starter_gone)
-		return;
-	captures = pack_captures(k);
-	/* OUTPUT packets may fill the socket; the starter is owed this one. */
-	while (control_send(k->fds.control, CONTROL_REPORT, text.data, text.len, captures) ==
-	       -EAGAIN) {
-		struct pollfd p = {.fd = k->fds.control, .events = POLLOUT};
-
-		if (poll(&p, 1, 10000) <= 0)
-			return;
-	}
-}
-
-static const char *home_of(const struct keeper_order *o)
-{
-	for (const char *const *e = o->envp; *e; e++)
-		if (strncmp(*e, "HOME=", 5) == 0)
-			return *e + 5;
-	return NULL;
-}
-
-static int make_plan(struct keeper *k, struct error *err)
-{
-	char buffer[PATH_MAX];
-	struct profile_request files;
-	const char *hidden[3] = {0};
-	struct sandbox_place place = {
-		.workspace = k->order.request.workspace,
-		.home = home_of(&k->order),
-		.hidden = hidden,
-	};
-	int n = 0;
-
-	profile_request_init(&files, buffer, sizeof(buffer));
-	if (files.user_dir)
-		hidden[n++] = files.user_dir;
-	if (k->order.request.state)
-		hidden[n++] = k->order.request.state;
-
-	k->owns_plan = true;
-	return sandbox_plan_new(k->order.sandbox, &place, &k->plan, err);
-}
-
-/* Decides once more, from the raw request, and learns from the profile what the box is like. */
-static int check(struct keeper *k, struct arena *arena, struct error *err)
-{
-	uint64_t *processes = &k->spec.limits.processes;
-	int r;
-
-	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
-	if (r == 0)
-		r = check_again(arena, k->profile, &k->order.request, k->order.argv, k->order.envp,
-		                err);
-	if (r < 0 || !k->profile) {
-		k->report.end = KEEPER_END_REFUSED;
-		return r;
-	}
-	k->spec = k->profile->sandbox;
-	/* The person who runs nacre may want fewer. */
-	if (k->order.max_processes > 0 && (*processes == 0 || k->order.max_processes < *processes))
-		*processes = k->order.max_processes;
-	k->order.max_processes = *processes;
-	if (k->spec.tier != SANDBOX_TIER_NONE)
-		k->order.sandbox = &k->spec;
-	return 0;
-}
-
-static int launch(struct keeper *k, struct arena *arena, struct error *err)
-{
-	int r;
-
-	r = check(k, arena, err);
-	if (r < 0)
-		return r;
-	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &k->paths);
-	if (r < 0)
-		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	k->report.started_ms = clock_wall_ms();
-	k->started_at = clock_now_ms();
-	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms : DEADLINE_NONE;
-	if (k->order.sandbox && !k->plan) {
-		r = make_plan(k, err);
-		if (r < 0)
-			return r;
-	}
-	r = start(k, err);
-	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
-		r = start(k, err);
-	return r;
-}
-
-/* The lock on this file says that the keeper lives: it goes with the process, however that ends. */
-static void record_order(struct keeper *k, const char *order, size_t n)
-{
-	int fd;
-
-	if (k->fds.task < 0)
-		return;
-	fd = openat(k->fds.task, "spec.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-	            0600);
-	/* Left open on purpose: the lock is held until the process ends. A disk that is full leaves
-	 * a part of the order, and the lock still says that the task lives. */
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-		(void)fd_write_all(fd, order, n);
+		keeper_step(k, EV_DEADLINE);
 }
 
 static void detach(const int *keep_fds, size_t count)
@@ -735,8 +199,8 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	if (arena && k->buffer)
 		r = keeper_order_read(order, order_bytes, arena, &k->order, &err);
 	if (r == 0) {
-		record_order(k, order, order_bytes);
-		r = launch(k, arena, &err);
+		keeper_record_order(k, order, order_bytes);
+		r = keeper_launch(k, arena, &err);
 	}
 	if (r < 0) {
 		if (k->report.end != KEEPER_END_REFUSED)
@@ -752,13 +216,14 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	}
 	for (int i = 0; i < 2; i++)
 		stream_close(&k->streams[i], &k->report.streams[i]);
-	judge_box(k);
-	publish(k);
-	if (k->owns_plan) /* its control group, its temporary files */
-		k->plan = sandbox_plan_free(k->plan);
+	keeper_judge_box(k);
+	keeper_publish(k);
 	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
 	if (k->process)
 		process_reap(k->process);
+	/* A control group can be removed when the last of its processes is gone. */
+	if (k->owns_plan)
+		k->plan = sandbox_plan_free(k->plan);
 	_exit(0);
 }
 

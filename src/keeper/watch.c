@@ -1,13 +1,17 @@
 #include "keeper/watch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/memory.h"
 #include "sandbox/spec.h"
+
+#define LOOK_SHARE 8 /* at most one part in so many of the time is spent with looking */
 
 void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memory_held,
                 bool processes_counted)
@@ -47,16 +51,17 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 {
 	uint64_t limit = w->memory_max ? w->memory_max : UINT64_MAX;
 	struct memory_use use;
+	int64_t began;
 	pid_t root;
 	int r;
 
 	if (!watch_is_on(w) || now_ms < w->next_look)
 		return;
-	w->next_look = now_ms + WATCH_LOOK_MS;
+	began = clock_now_ms();
 	root = pid_of(root_fd);
-	if (root <= 0)
-		return;
-	r = memory_relieve(root, limit, &use);
+	r = root > 0 ? memory_relieve(root, limit, &use) : -ESRCH;
+	/* Many processes take long to look at; their output has to be read, too. */
+	w->next_look = now_ms + WATCH_LOOK_MS + LOOK_SHARE * (clock_now_ms() - began);
 	if (r < 0)
 		return;
 	w->memory_kills += (uint64_t)r;

@@ -666,17 +666,33 @@ static struct ranked weigh_function(struct look *l, struct subject *s)
 	return w.best;
 }
 
-/* toybox NAME ...; busybox is a wrapper to the facts already. */
-static struct ranked weigh_applet(struct look *l, struct subject *s)
+/* toybox NAME ..., exec -a NAME ...: programs of many names are what they are called; 0: none.
+ * busybox is a wrapper to the facts already. */
+static size_t other_name(const struct subject *s)
+{
+	const struct shell_fact_command *c = s->command;
+
+	if (!s->name || !s->runs || c->word_count < 2)
+		return 0;
+	if (strcmp(s->name, "toybox") == 0)
+		return 1;
+	if (strcmp(s->name, "exec") == 0 && c->word_count > 2 && c->words[1].text.len > 1 &&
+	    c->words[1].text.bytes[0] == '-' &&
+	    c->words[1].text.bytes[c->words[1].text.len - 1] == 'a')
+		return 2;
+	return 0;
+}
+
+static struct ranked weigh_applet(struct look *l, struct subject *s, size_t at)
 {
 	struct shell_fact_command *inner = look_alloc(l, sizeof(*inner));
 	struct subject applet = {.command = inner, .runs = true};
 
-	if (!inner || s->command->words[1].kind != SHELL_VALUE_KNOWN)
+	if (!inner || s->command->words[at].kind != SHELL_VALUE_KNOWN)
 		return by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 	*inner = *s->command;
-	inner->words++;
-	inner->word_count--;
+	inner->words += at;
+	inner->word_count -= at;
 	applet.word = applet.name = inner->words[0].text.bytes;
 	return weigh(l, &applet);
 }
@@ -691,14 +707,15 @@ static struct ranked decide_command(struct look *l, struct subject *s)
 		r = weigh(l, s);
 	else if (s->name)
 		r = weigh_function(l, s);
-	if (s->name && s->runs && strcmp(s->name, "toybox") == 0 && s->command->word_count > 1) {
-		one = weigh_applet(l, s);
+	if (other_name(s)) {
+		one = weigh_applet(l, s, other_name(s));
 		worsen(&r, &one);
 	}
 	one = redirects_of(l, s->command);
 	worsen(&r, &one);
 	if (!l->guess && r.finding.verdict == POLICY_VERDICT_ALLOW)
-		r.finding.left_to_sandbox |= redirects_leave(l, s->command);
+		r.finding.left_to_sandbox |= redirects_leave(l, s->command) ||
+		                             (l->sets_any && s->command->kind == SHELL_KIND_NONE);
 	return r;
 }
 

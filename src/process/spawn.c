@@ -9,6 +9,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -71,11 +72,25 @@ static int admit(struct process *p, struct sandbox_plan *sandbox, struct error *
 	return r;
 }
 
+/* A descriptor of a directory is a way out of any tree. */
+static int check_input(const struct process_command *command, struct error *err)
+{
+	struct stat st;
+
+	if (command->sandbox && fstat(command->stdin_fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_INPUT, EISDIR, "standard input is a directory");
+	return 0;
+}
+
 static int process_new(const struct process_command *command, struct process **ret_process,
                        struct pipes *pipes, struct error *err)
 {
-	struct process *p = malloc(sizeof(*p));
+	struct process *p;
+	int r = check_input(command, err);
 
+	if (r < 0)
+		return r;
+	p = malloc(sizeof(*p));
 	if (!p)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}};

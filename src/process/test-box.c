@@ -148,6 +148,34 @@ static void no_descriptor_comes_in(void **state)
 	assert_null(strstr(buffer_str(&b->output), " 4 "));
 }
 
+static void standard_input_is_no_way_out(void **state)
+{
+	struct box *b = *state;
+	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
+	scoped(fd_closep) int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct process_command c = {.cwd = b->workspace, .envp = box_env, .stdin_fd = directory};
+	struct process *p = NULL;
+	struct error err = {0};
+	char path[160];
+
+	path_in(b, "outside", path);
+	b->input = path;
+	expect(b, "cat", "secret");
+	refused(b, "echo broken > /proc/self/fd/0");
+	refused(b, "echo broken 1<> /dev/stdin >&1");
+	expect_file(b, "outside", "secret");
+	assert_int_equal(sandbox_plan_new(&b->spec, &b->place, &plan, NULL), 0);
+	c.sandbox = plan;
+	assert_int_equal(process_spawn(&c, &p, &err), -EISDIR);
+}
+
+static void there_is_nothing_above_the_root(void **state)
+{
+	expect(*state,
+	       "cd /..; pwd; test -e /../dev/shm && ! test -e /../boot && cd /dev/shm/.. && pwd",
+	       "/\n/dev\n");
+}
+
 static void tmp_and_home_are_private_and_empty(void **state)
 {
 	struct box *b = *state;
@@ -424,6 +452,8 @@ int main(void)
 		box_test(process_one_shows_nothing),
 		box_test(only_the_processes_of_the_box_are_seen),
 		box_test(no_descriptor_comes_in),
+		box_test(standard_input_is_no_way_out),
+		box_test(there_is_nothing_above_the_root),
 		box_test(tmp_and_home_are_private_and_empty),
 		box_test(a_workspace_in_the_home_directory_works),
 		box_test(scratch_space_is_bounded),

@@ -28,6 +28,7 @@ struct box {
 	char workspace[160]; /* directory/work */
 	struct sandbox_spec spec;
 	struct sandbox_place place;
+	const char *input; /* NULL: /dev/null */
 	struct buffer output;
 	struct sandbox_standing standing;
 	int status;  /* of the command; -1: none came */
@@ -136,7 +137,7 @@ static inline struct process *box_start(struct box *b, const char *script,
 {
 	static const char *const shell[] = {"/bin/sh", NULL};
 	const char *const argv[] = {"sh", "-c", script, NULL};
-	scoped(fd_closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	scoped(fd_closep) int null = open(b->input ? b->input : "/dev/null", O_RDONLY | O_CLOEXEC);
 	struct process_command c = {.cwd = b->workspace,
 	                            .paths = shell,
 	                            .argv = argv,

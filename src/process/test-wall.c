@@ -1,5 +1,7 @@
 #include "process/test-box.h"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include "sandbox/protect.h"
 
 static void make_directory(const struct box *b, const char *name)
@@ -112,6 +114,16 @@ static void denied_programs_are_hidden_under_all_names(void **state)
 	refused(b, "rm -f /usr/bin/sort || mv /usr/bin/sort /tmp");
 	expect(b, "ls / > /dev/null && echo others work", "others work\n");
 	assert_true(b->standing.layers & SANDBOX_LAYER_PROGRAMS);
+}
+
+static void denied_names_may_be_patterns(void **state)
+{
+	struct box *b = *state;
+
+	b->spec.denied = (const char *const[]){"sor*", "[x]args", NULL};
+	refused(b, "sort /dev/null");
+	refused(b, "xargs true < /dev/null");
+	assert_int_equal(box_run(b, "uniq /dev/null"), 0);
 }
 
 static void a_name_that_is_only_an_order_leaves_its_program(void **state)
@@ -298,6 +310,41 @@ static void a_new_repository_with_a_command_in_it_is_not(void **state)
 	assert_false(is_there(b, "work/.git/config"));
 }
 
+/* On a file system whose owners cannot be mapped root stays root, without capabilities. */
+static void where_root_stays_root_its_files_are_hidden(void **state)
+{
+	struct box *b = *state;
+	char upper[160], work[160], options[700];
+
+	if (geteuid() != 0)
+		skip();
+	make_directory(b, "upper");
+	make_directory(b, "index");
+	make_directory(b, "lower");
+	path_in(b, "upper", upper);
+	path_in(b, "index", work);
+	snprintf(options, sizeof(options), "lowerdir=%s/lower,upperdir=%s,workdir=%s", b->directory,
+	         upper, work);
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	if (mount("overlay", b->workspace, "overlay", 0, options) < 0)
+		skip();
+	assert_int_equal(box_run(b, "id -u; echo x > made"), 0);
+	if (strcmp(buffer_str(&b->output), "0\n") != 0) { /* this kernel can map them */
+		umount2(b->workspace, MNT_DETACH);
+		skip();
+	}
+	assert_true(b->standing.missing & SANDBOX_LAYER_UNPRIVILEGED);
+	refused(b, "cat /etc/shadow || cat /etc/gshadow || ls /etc/ssh");
+	refused(b, "chmod 600 /dev/null || chmod 700 /etc || touch /usr/x");
+	refused(b, "echo x > /proc/sys/kernel/hostname || echo h > /proc/sysrq-trigger");
+	refused(b, "cat /proc/kcore || cat /proc/timer_list || cat /proc/keys");
+	refused(b, "mount -t tmpfs x /tmp || unshare -m true || mknod x c 1 3 || chroot / true");
+	refused(b, "chown 1 made");
+	expect(b, "grep -c 'Cap.*:.0000000000000000' /proc/self/status", "5\n");
+	umount2(b->workspace, MNT_DETACH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +353,7 @@ int main(void)
 		box_test(which_answers_without_a_shell),
 		box_test(an_empty_list_runs_nothing),
 		box_test(denied_programs_are_hidden_under_all_names),
+		box_test(denied_names_may_be_patterns),
 		box_test(a_name_that_is_only_an_order_leaves_its_program),
 		box_test(secrets_in_a_granted_tree_are_hidden),
 		box_test(a_secret_behind_a_link_is_hidden_too),
@@ -316,6 +364,7 @@ int main(void)
 		box_test(a_link_in_place_of_the_parent_is_seen_through),
 		box_test(a_new_repository_is_left_alone),
 		box_test(a_new_repository_with_a_command_in_it_is_not),
+		box_test(where_root_stays_root_its_files_are_hidden),
 	};
 
 	box_begin();

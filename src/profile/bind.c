@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "profile/profile.h"
+#include "profile/value.h"
 #include "yaml/yaml.h"
 
 int bind_fail(struct binder *b, const struct yaml_node *at, const char *format, ...)
@@ -169,6 +170,68 @@ static int note_origin(struct binder *b, const struct key *key, const struct yam
 		b->default_place = o->place;
 	}
 	return 0;
+}
+
+/* The key that the N bytes of a dotted path name. */
+static const struct key *find_path(const struct key *table, const char *path, size_t n)
+{
+	size_t first;
+
+	for (; table->name; table++) {
+		first = strlen(table->name);
+		if (first > n || strncmp(table->name, path, first) != 0)
+			continue;
+		if (first == n)
+			return table;
+		if (path[first] == '.' && table->type == KEY_GROUP)
+			return find_path(table->sub, path + first + 1, n - first - 1);
+	}
+	return NULL;
+}
+
+static int remove_flag(struct binder *b, const struct key *key, const char *name)
+{
+	const struct key_choice *choice = key_choice_find(key->choices, name);
+	uint64_t bits = value_load(key, b->profile);
+
+	if (!choice || !(bits & choice->value))
+		return -ENODATA;
+	value_store(key, b->profile, bits & ~(uint64_t)choice->value);
+	return 0;
+}
+
+static int remove_text(struct binder *b, const struct key *key, const char *text)
+{
+	const char *const **list = (const char *const **)((char *)b->profile + key->offset);
+	const char **texts;
+	size_t n = 0;
+
+	if (!bind_texts_have(*list, text))
+		return -ENODATA;
+	texts = arena_new_array(b->arena, const char *, bind_texts_count(*list) + 1);
+	if (!texts)
+		return bind_no_memory(b);
+	for (const char *const *t = *list; *t; t++)
+		if (strcmp(*t, text) != 0)
+			texts[n++] = *t;
+	*list = texts;
+	return 0;
+}
+
+int bind_remove_entry(struct binder *b, const struct yaml_node *node)
+{
+	size_t n = strcspn(node->text, ":");
+	const struct key *key = node->text[n] ? find_path(profile_keys, node->text, n) : NULL;
+	int r;
+
+	if (!key || key->tighten != KEY_ADD)
+		return -ENOENT;
+	r = key->type == KEY_FLAGS ? remove_flag(b, key, node->text + n + 1)
+	                           : remove_text(b, key, node->text + n + 1);
+	if (r == -ENODATA)
+		return bind_fail(b, node, "'%.*s' holds no '%.60s'", (int)n, node->text,
+		                 node->text + n + 1);
+	return r < 0 ? r : note_origin(b, key, node);
 }
 
 /* A list of `shell` is the only one: what is not in it is refused. */

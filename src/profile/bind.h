@@ -22,7 +22,7 @@ struct yaml_node;
 struct bind_rule {
 	struct policy_rule rule;
 	uint32_t layer, hash; /* hash of the id */
-	bool removed;
+	uint32_t removed;     /* by this layer; 0: it holds */
 	struct bind_rule *next;
 };
 
@@ -88,6 +88,10 @@ bool bind_is_variable(const char *text, bool glob);
 int bind_fail_choice(struct binder *b, const struct key *key, const char *name,
                      const struct yaml_node *node);
 int bind_loosens(struct binder *b, const struct yaml_node *at, const char *name);
+
+/* "KEY:ENTRY" of a list that layers add to, such as "sandbox.secrets:~/.docker": the entry goes.
+ * -ENOENT: the text names no such list. */
+int bind_remove_entry(struct binder *b, const struct yaml_node *node);
 
 /* numbers.c */
 int bind_number(struct binder *b, const struct key *key, const char *name,

@@ -295,7 +295,8 @@ const struct key profile_keys[] = {
 	LIST("allow", POLICY_ALLOW,
              "Runs. A layer replaces the list of those below; `@inherited` stands for it."),
 	KEY("remove", KEY_REMOVE, KEY_NOBODY,
-            "Ids of rules of lower layers that shall not hold any more; not of `never`."),
+            "Ids of rules of lower layers that shall not hold any more, not of `never`; or "
+            "`KEY:ENTRY` of a list that layers add to (`sandbox.secrets:~/.docker`)."),
 	KEY("environment", KEY_GROUP, KEY_FREE, "The environment of commands.",
             .sub = environment_keys),
 	KEY("sandbox", KEY_GROUP, KEY_FREE, "The box.", .sub = sandbox_keys),

@@ -6,6 +6,7 @@
  * profile as tight as it was: it adds no question where the answer was no, no nudge that can be
  * forced, and allows nothing that was not allowed.
  */
+#include <errno.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -300,7 +301,8 @@ static bool covers(const struct policy_rule *wide, const struct policy_rule *nar
 {
 	if (match_the_same(wide, narrow))
 		return true;
-	if (!is_plain(wide) || !begins_with(narrow->args, wide->args))
+	if (!is_plain(wide) || (wide->args && !wide->args[0]) ||
+	    !begins_with(narrow->args, wide->args))
 		return false;
 	for (const char *const *c = narrow->commands; *c; c++)
 		if (!bind_texts_have(wide->commands, *c))
@@ -313,7 +315,10 @@ static bool is_allowed_below(const struct binder *b, const struct policy_rule *r
 	if (b->fallback_below == POLICY_VERDICT_ALLOW)
 		return true;
 	for (const struct bind_rule *r = b->rules; r; r = r->next)
-		if (r->rule.list == POLICY_ALLOW && r->layer < b->layer && covers(&r->rule, rule))
+		/* The list of the layer at hand has just replaced those below; what they had
+		 * replaced themselves was no longer allowed. */
+		if (r->rule.list == POLICY_ALLOW && r->layer < b->layer &&
+		    (!r->removed || r->removed == b->layer) && covers(&r->rule, rule))
 			return true;
 	return false;
 }
@@ -392,8 +397,8 @@ static bool is_inherited(const struct yaml_node *node)
 static void drop_allowed_below(struct binder *b)
 {
 	for (struct bind_rule *r = b->rules; r; r = r->next)
-		if (r->rule.list == POLICY_ALLOW && r->layer < b->layer)
-			r->removed = true;
+		if (r->rule.list == POLICY_ALLOW && r->layer < b->layer && !r->removed)
+			r->removed = b->layer;
 }
 
 int bind_rules(struct binder *b, enum policy_list list, const struct yaml_node *node)
@@ -417,35 +422,42 @@ int bind_rules(struct binder *b, enum policy_list list, const struct yaml_node *
 	return 0;
 }
 
-int bind_removals(struct binder *b, const struct yaml_node *node)
+static int no_such_rule(struct binder *b, const struct yaml_node *node)
 {
 	const char *near = NULL;
 	unsigned best = ~0U;
 
+	for (const struct bind_rule *r = b->rules; r; r = r->next)
+		if (!r->removed && key_is_near(node->text, r->rule.id, &best))
+			near = r->rule.id;
+	if (near)
+		return bind_fail(b, node, "no rule below has the id '%.60s', did you mean '%.60s'?",
+		                 node->text, near);
+	return bind_fail(b, node, "no rule below has the id '%.80s'", node->text);
+}
+
+int bind_removals(struct binder *b, const struct yaml_node *node)
+{
+	int r;
+
 	if (node->kind != YAML_LIST)
 		return bind_wrong_type(b, node, "remove", "a list of ids");
 	for (const struct yaml_node *e = node->first; e; e = e->next) {
-		struct bind_rule *r;
+		struct bind_rule *rule;
 
 		if (e->kind != YAML_SCALAR || yaml_scalar_type(e) != YAML_TYPE_TEXT)
 			return bind_wrong_type(b, e, "remove", "a text");
-		r = find_rule(b, e->text);
-		if (r && r->rule.list != POLICY_NEVER) {
-			r->removed = true;
-			continue;
-		}
-		if (r)
+		rule = find_rule(b, e->text);
+		r = rule ? 0 : bind_remove_entry(b, e);
+		if (rule && rule->rule.list == POLICY_NEVER)
 			return bind_fail(b, e, "'%.80s' can not be removed: it holds for ever",
 			                 e->text);
-		for (r = b->rules; r; r = r->next)
-			if (!r->removed && key_is_near(e->text, r->rule.id, &best))
-				near = r->rule.id;
-		if (near)
-			return bind_fail(b, e,
-			                 "no rule below has the id '%.60s', did you mean "
-			                 "'%.60s'?",
-			                 e->text, near);
-		return bind_fail(b, e, "no rule below has the id '%.80s'", e->text);
+		if (rule)
+			rule->removed = b->layer;
+		else if (r == -ENOENT)
+			return no_such_rule(b, e);
+		else if (r < 0)
+			return r;
 	}
 	return 0;
 }

@@ -324,6 +324,20 @@ static void a_project_shortens_the_allowed_list(void **state)
 	assert_int_equal(p->rules.fallback, POLICY_VERDICT_DENY);
 }
 
+static void what_a_layer_has_taken_away_stays_away(void **state)
+{
+	struct place *place = *state;
+
+	place_write(place->user, "readonly.yaml", "allow: [ls]\n");
+	refuse_project(state, "readonly", "allow: [ls, cat]\n",
+	               "1:13: this would allow what the layers below do not; the file of a project "
+	               "can only tighten");
+	place_write(place->user, "readonly.yaml", "remove: ['allow:cat']\n");
+	refuse_project(state, "readonly", "allow: [ls, cat]\n",
+	               "1:13: this would allow what the layers below do not; the file of a project "
+	               "can only tighten");
+}
+
 static void a_set_of_a_project_is_its_own(void **state)
 {
 	scoped(profile_freep) struct profile *p = NULL;
@@ -372,7 +386,7 @@ static void the_members_of_sets_are_limited(void **state)
 	f = fopen(path, "we");
 	assert_non_null(f);
 	fputs("sets:\n  a: [x, x, x, x, x, x, x, x, x, x]\n", f);
-	for (char c = 'b'; c < 'h'; c++) {
+	for (int c = 'b'; c < 'h'; c++) {
 		fprintf(f, "  %c: [", c);
 		for (int i = 0; i < 10; i++)
 			fprintf(f, "'@%c', ", c - 1);
@@ -483,6 +497,7 @@ int main(void)
 		TEST(a_project_can_tighten),
 		TEST(a_project_cannot_loosen),
 		TEST(a_project_shortens_the_allowed_list),
+		TEST(what_a_layer_has_taken_away_stays_away),
 		TEST(a_set_of_a_project_is_its_own),
 		TEST(a_long_rule_is_not_taken_for_another),
 		TEST(the_members_of_sets_are_limited),

@@ -145,6 +145,31 @@ static void rules_of_lower_layers_can_be_removed_by_id(void **state)
 	                    "'deny:a'?");
 }
 
+static void entries_of_lists_that_grow_can_be_removed(void **state)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	struct place *place = *state;
+
+	place_write(place->system, "m.yaml",
+	            "profile: m\neffects: {deny: [exec, network]}\nsandbox: {require: [seccomp, "
+	            "landlock], protected: [a]}\n");
+	place_write(place->user, "m.yaml",
+	            "remove: ['effects.deny:network', 'sandbox.require:landlock', "
+	            "'sandbox.secrets:~/.docker']\nsandbox: {protected: [b]}\n");
+	place->request.name = "m";
+	p = place_load(place);
+	assert_true(has(p->rules.denied_effects, "exec"));
+	assert_false(has(p->rules.denied_effects, "network"));
+	assert_int_equal(p->sandbox.require, SANDBOX_LAYER_SECCOMP);
+	assert_false(has(p->sandbox.secrets, "~/.docker"));
+	assert_true(has(p->sandbox.secrets, "~/.ssh"));
+	assert_true(has(p->sandbox.protected_, "b"));
+	place_write(place->user, "m.yaml", "remove: ['effects.deny:write']\n");
+	place_refuse(place, "user/m.yaml:1:10: 'effects.deny' holds no 'write'");
+	place_write(place->user, "m.yaml", "remove: ['sandbox.network:none']\n");
+	place_refuse(place, "user/m.yaml:1:10: no rule below has the id 'sandbox.network:none'");
+}
+
 static void agents_inherit_and_narrow(void **state)
 {
 	scoped(profile_freep) struct profile *p = NULL;
@@ -286,6 +311,7 @@ int main(void)
 		TEST(a_lower_maximum_takes_the_default_with_it),
 		TEST(a_layer_replaces_the_allowed_list),
 		TEST(rules_of_lower_layers_can_be_removed_by_id),
+		TEST(entries_of_lists_that_grow_can_be_removed),
 		TEST(agents_inherit_and_narrow),
 		TEST(nobody_inherits_himself),
 		TEST(a_policy_file_is_a_layer_or_a_profile),

@@ -11,24 +11,20 @@ static const struct layer {
 	const char *how; /* to get it */
 } layers[SANDBOX_LAYER_COUNT] = {
 	{SANDBOX_LAYER_NAMESPACES, "namespaces",
-         "allow unprivileged user namespaces (sysctl user.max_user_namespaces, and "
-         "kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns where "
-         "they exist); in a container, a seccomp profile that lets unshare through"},
-	{SANDBOX_LAYER_NETWORK, "network",
-         "namespaces; without them Linux 6.7 (Landlock ABI 4) or seccomp"},
-	{SANDBOX_LAYER_PROGRAMS, "programs", "namespaces; without them Landlock (Linux 5.13)"},
+         "user namespaces must be allowed; 'nacre doctor' names what forbids them"},
+	{SANDBOX_LAYER_NETWORK, "network", "it needs namespaces or seccomp"},
+	{SANDBOX_LAYER_PROGRAMS, "programs",
+         "a list of the only programs needs namespaces, one of denied programs at least Landlock"},
 	{SANDBOX_LAYER_LANDLOCK, "landlock",
-         "Linux 5.19 or newer with Landlock in the kernel's list of security modules (lsm=)"},
-	{SANDBOX_LAYER_SECCOMP, "seccomp", "a kernel with CONFIG_SECCOMP_FILTER"},
-	{SANDBOX_LAYER_MEMORY, "memory",
-         "a control group that nacre may divide: run it as root, or as a service with "
-         "Delegate=yes (systemd-run --user --scope -p Delegate=yes nacre ...)"},
+         "it needs Linux 5.19 or newer, with Landlock among its security modules (lsm=)"},
+	{SANDBOX_LAYER_SECCOMP, "seccomp", "it needs a kernel with CONFIG_SECCOMP_FILTER"},
+	{SANDBOX_LAYER_MEMORY, "memory", "the profile must have a sandbox and a limit of memory"},
 	{SANDBOX_LAYER_PROCESSES, "processes",
-         "namespaces with a uid that is not root's, or a control group that nacre may divide"},
-	{SANDBOX_LAYER_NO_NEW_PRIVS, "no_new_privs", "Linux 3.5"},
+         "the profile must have a limit of processes, and root a control group or idmapped mounts"},
+	{SANDBOX_LAYER_NO_NEW_PRIVS, "no_new_privs", "it needs Linux 3.5 or newer"},
 	{SANDBOX_LAYER_UNPRIVILEGED, "unprivileged",
          "run nacre as an ordinary user, give the workspace to one, or use a file system with "
-         "idmapped mounts (ext4, xfs, btrfs; Linux 5.12 and newer)"},
+         "idmapped mounts (ext4, xfs, btrfs)"},
 };
 
 const char *sandbox_layer_name(enum sandbox_layer layer)

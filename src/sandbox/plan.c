@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/layers.h"
 
 #define PLAN_BYTES_MAX ((size_t)16 << 20)
 /* With the first ABI of Landlock nothing can be renamed from one directory to another; beside a
@@ -272,8 +273,9 @@ static int check_required(const struct sandbox_plan *p, struct error *err)
 			return error_set(
 				err, ERROR_UNSUPPORTED, EOPNOTSUPP,
 				"the profile requires the sandbox layer '%s', which cannot "
-				"be had here; 'nacre doctor' says why",
-				sandbox_layer_name((enum sandbox_layer)(1U << i)));
+				"be had here: %s",
+				sandbox_layer_name((enum sandbox_layer)(1U << i)),
+				sandbox_layer_remedy((enum sandbox_layer)(1U << i)));
 	return 0;
 }
 

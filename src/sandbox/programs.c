@@ -10,6 +10,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +24,15 @@
 #include "sandbox/elf.h"
 
 #define DIRECTORIES_MAX 16
+#define PATTERNS_MAX    64
 
 struct programs {
 	struct sandbox_plan *plan;
 	struct rules *rules; /* NULL: files are masked; else they are left out of the rules */
 	const char *directories[DIRECTORIES_MAX]; /* real ones, each once */
 	size_t count;
+	const char *patterns[PATTERNS_MAX];
+	size_t pattern_count;
 };
 
 /* In the order of a usual PATH. */
@@ -165,20 +169,40 @@ static bool is_versioned(const char *name)
 	return false;
 }
 
-/* perl -> perl5.36.0 and perl5.36-x86_64-linux-gnu, python3 -> python3.11 and python3-dbg. */
-static int deny_versions(struct programs *g, const char *name)
+static int note_pattern(struct programs *g, const char *pattern)
 {
-	size_t n = strlen(name);
+	if (!pattern)
+		return -ENOMEM;
+	if (g->pattern_count == PATTERNS_MAX)
+		return -E2BIG;
+	g->patterns[g->pattern_count++] = pattern;
+	return 0;
+}
+
+static bool matches(const struct programs *g, const char *name)
+{
+	for (size_t i = 0; i < g->pattern_count; i++) {
+		size_t plain = strcspn(g->patterns[i], "*?[\\");
+
+		if (strncmp(name, g->patterns[i], plain) == 0 &&
+		    fnmatch(g->patterns[i], name, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One look at each directory, for all patterns. */
+static int deny_matching(struct programs *g)
+{
 	char path[PATH_MAX];
 	struct dirent *d;
 	int r = 0;
 
-	for (size_t i = 0; i < g->count; i++) {
+	for (size_t i = 0; g->pattern_count > 0 && i < g->count; i++) {
 		DIR *dir = opendir(g->directories[i]);
 
 		while (r == 0 && dir && (d = readdir(dir))) {
-			if (strncmp(d->d_name, name, n) != 0 || !d->d_name[n] ||
-			    !strchr("0123456789.-", d->d_name[n]))
+			if (!matches(g, d->d_name))
 				continue;
 			snprintf(path, sizeof(path), "%s/%s", g->directories[i], d->d_name);
 			r = deny_path(g, path);
@@ -198,71 +222,75 @@ static int deny(struct programs *g, const char *name)
 		return deny_path(g, name);
 	if (!*name || strchr(name, '/'))
 		return 0;
+	if (strpbrk(name, "*?["))
+		return note_pattern(g, name);
 	for (size_t i = 0; r == 0 && i < g->count; i++) {
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s", g->directories[i], name) <
 		    sizeof(path))
 			r = deny_path(g, path);
 	}
-	return r == 0 && is_versioned(name) ? deny_versions(g, name) : r;
+	if (r == 0 && is_versioned(name)) /* perl -> perl5.36-x86_64-linux-gnu */
+		r = note_pattern(g, arena_printf(g->plan->arena, "%s[-0-9.]*", name));
+	return r;
 }
 
 /* What busybox can be, the newest version with all that can be built in. */
 static const char applets[] =
 	" [ [[ acpid add-shell addgroup adduser adjtimex ar arch arp arping ascii ash awk base32 "
-        "base64 "
+	"base64 "
 	"basename bc beep blkdiscard blkid blockdev bootchartd brctl bunzip2 busybox bzcat bzip2 "
-        "cal cat "
+	"cal cat "
 	"chat chattr chgrp chmod chown chpasswd chpst chroot chrt chvt cksum clear cmp comm conspy "
-        "cp cpio "
+	"cp cpio "
 	"crc32 crond crontab cryptpw cttyhack cut date dc dd deallocvt delgroup deluser depmod "
-        "devmem df "
+	"devmem df "
 	"dhcprelay diff dirname dmesg dnsd dnsdomainname dos2unix dpkg dpkg-deb du dumpkmap "
-        "dumpleases echo "
+	"dumpleases echo "
 	"ed egrep eject env envdir envuidgid ether-wake expand expr factor fakeidentd fallocate "
-        "false "
+	"false "
 	"fatattr fbset fbsplash fdflush fdformat fdisk fgconsole fgrep find findfs flock fold free "
 	"freeramdisk fsck fsck.minix fsfreeze fstrim fsync ftpd ftpget ftpput fuser getopt getty "
-        "grep "
+	"grep "
 	"groups gunzip gzip halt hd hdparm head hexdump hexedit hostid hostname httpd hush hwclock "
-        "i2cdetect "
+	"i2cdetect "
 	"i2cdump i2cget i2cset i2ctransfer id ifconfig ifdown ifenslave ifplugd ifup inetd init "
-        "insmod "
+	"insmod "
 	"install ionice iostat ip ipaddr ipcalc ipcrm ipcs iplink ipneigh iproute iprule iptunnel "
-        "kbd_mode "
+	"kbd_mode "
 	"kill killall killall5 klogd last less link linux32 linux64 linuxrc ln loadfont loadkmap "
-        "logger login "
+	"logger login "
 	"logname logread losetup lpd lpq lpr ls lsattr lsmod lsof lspci lsscsi lsusb lzcat lzma "
-        "lzop "
+	"lzop "
 	"makedevs makemime man md5sum mdev mesg microcom mim mkdir mkdosfs mke2fs mkfifo mkfs.ext2 "
 	"mkfs.minix mkfs.vfat mknod mkpasswd mkswap mktemp modinfo modprobe more mount mountpoint "
-        "mpstat "
+	"mpstat "
 	"mt mv nameif nanddump nandwrite nbd-client nc netstat nice nl nmeter nohup nologin nproc "
-        "nsenter "
+	"nsenter "
 	"nslookup ntpd nuke od openvt partprobe passwd paste patch pgrep pidof ping ping6 "
-        "pipe_progress "
+	"pipe_progress "
 	"pivot_root pkill pmap popmaildir poweroff powertop printenv printf ps pscan pstree pwd "
-        "pwdx "
+	"pwdx "
 	"raidautorun rdate rdev readahead readlink readprofile realpath reboot reformime "
-        "remove-shell "
+	"remove-shell "
 	"renice reset resize resume rev rm rmdir rmmod route rpm rpm2cpio rtcwake run-init "
-        "run-parts "
+	"run-parts "
 	"runlevel runsv runsvdir rx script scriptreplay sed seedrng sendmail seq setarch "
-        "setconsole "
+	"setconsole "
 	"setfattr setfont setkeycodes setlogcons setpriv setserial setsid setuidgid sh sha1sum "
-        "sha256sum "
+	"sha256sum "
 	"sha3sum sha512sum showkey shred shuf shutdown slattach sleep smemcap softlimit sort split "
 	"ssl_client ssl_server start-stop-daemon stat strings stty su sulogin sum sv svc svlogd "
-        "svok "
+	"svok "
 	"swapoff swapon switch_root sync sysctl syslogd tac tail tar taskset tcpsvd tee telnet "
-        "telnetd "
+	"telnetd "
 	"test tftp tftpd time timeout top touch tr traceroute traceroute6 tree true truncate ts "
-        "tsort tty "
+	"tsort tty "
 	"ttysize tunctl ubiattach ubidetach ubimkvol ubirename ubirmvol ubirsvol ubiupdatevol "
-        "udhcpc udhcpc6 "
+	"udhcpc udhcpc6 "
 	"udhcpd udpsvd uevent umount uname unexpand uniq unix2dos unlink unlzma unshare unxz unzip "
-        "uptime "
+	"uptime "
 	"users usleep uudecode uuencode vconfig vi vlock volname w wall watch watchdog wc wget "
-        "which who "
+	"which who "
 	"whoami whois xargs xxd xz xzcat yes zcat zcip ";
 
 static bool offers_denied(const char *const *denied)
@@ -314,6 +342,8 @@ static int plan_denied(struct programs *g, const char *const *denied)
 		box_witness_add(g->plan, g->directories[i], true);
 	for (const char *const *d = denied; r == 0 && *d; d++)
 		r = deny(g, *d);
+	if (r == 0)
+		r = deny_matching(g);
 	return r == 0 ? deny_multi_call(g, denied) : r;
 }
 

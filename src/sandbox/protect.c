@@ -269,6 +269,18 @@ static bool is_harmless(int workspace_fd, const struct box_absent *a)
 	return false;
 }
 
+/* The command may have taken the right to change the directory from its owner. */
+static void make_writable(int fd)
+{
+	struct stat st;
+	char path[64];
+
+	if (fstat(fd, &st) < 0 || (st.st_mode & 0300) == 0300 || geteuid() != st.st_uid)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)chmod(path, (st.st_mode | 0700) & 07777);
+}
+
 /* Only the name is moved, whatever it is; nothing is opened. */
 static bool move_away(int workspace_fd, const char *path, int into_fd, const char *id, int number)
 {
@@ -281,6 +293,7 @@ static bool move_away(int workspace_fd, const char *path, int into_fd, const cha
 	fd = open_inside(workspace_fd, parent, O_PATH | O_DIRECTORY);
 	if (fd < 0)
 		return false;
+	make_writable(fd);
 	snprintf(aside, sizeof(aside), "planted-%d", number);
 	if (into_fd >= 0) {
 		if (renameat(fd, name, into_fd, aside) == 0)

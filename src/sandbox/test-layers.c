@@ -13,6 +13,8 @@ static void every_layer_has_a_name_of_its_own_and_a_remedy(void **state)
 		assert_non_null(name);
 		assert_int_equal(sandbox_layer_parse(name), layer);
 		assert_non_null(sandbox_layer_remedy(layer));
+		/* With the sentence around it, it has to fit into an error. */
+		assert_true(strlen(sandbox_layer_remedy(layer)) < 140);
 	}
 }
 

@@ -438,6 +438,39 @@ static int plan_names(struct sandbox_plan *p)
 	return r;
 }
 
+/* Where the kernel's root could not be kept out: it owns these, without any capability. */
+static int plan_root_masks(struct sandbox_plan *p)
+{
+	static const char *const files[] = {
+		"/etc/shadow",      "/etc/shadow-",     "/etc/gshadow",     "/etc/gshadow-",
+		"/etc/sudoers",     "/etc/sudoers.d",   "/etc/ssl/private", "/etc/ssh",
+		"/proc/kcore",      "/proc/keys",       "/proc/key-users",  "/proc/sysrq-trigger",
+		"/proc/timer_list", "/proc/kmsg",       "/proc/kallsyms",   "/proc/vmallocinfo",
+		"/proc/slabinfo",   "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup"};
+	struct box_step *s;
+	const char *real;
+	struct stat st;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < array_size(files); i++) {
+		real = box_real(p, files[i], &st);
+		if (!real)
+			continue;
+		r = box_mask(p, real, S_ISDIR(st.st_mode));
+		if (r == 0 && box_path_inside(real, "/proc"))
+			p->steps.items[p->steps.count - 1].each = true;
+	}
+	/* It could change the mode of the host's own devices. */
+	for (size_t i = 0; r == 0 && i < array_size(devices); i++) {
+		s = box_step_add(p, BOX_MASKS, BOX_ATTR,
+		                 arena_printf(p->arena, "dev/%s", devices[i]));
+		if (!s)
+			return -ENOMEM;
+		s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	}
+	return r;
+}
+
 int box_tree_plan(struct sandbox_plan *p, struct error *err)
 {
 	static const char *const places[] = {"dev", "run", "var"};
@@ -466,6 +499,8 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 		r = box_protect_plan(p);
 	if (r == 0)
 		r = box_secrets_plan(p);
+	if (r == 0 && p->identity.uid == 0)
+		r = plan_root_masks(p);
 	if (r == 0)
 		r = plan_shm(p);
 	if (r == 0)

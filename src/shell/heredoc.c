@@ -70,6 +70,12 @@ static bool ends_here(struct shell_reader *r, uint32_t line, uint32_t end)
 	return true;
 }
 
+/* Lines are joined before the tabs in front of a line are taken away. */
+static bool at_continuation(const char *s, const struct shell_redirect *d, uint32_t p, uint32_t end)
+{
+	return d->expand && p + 1 < end && s[p] == '\\' && s[p + 1] == '\n';
+}
+
 /* Moves over the body and its delimiter; the body is from the old position to *ret_end. */
 static bool find_end(struct shell_reader *r, struct shell_redirect *d, uint32_t *ret_end)
 {
@@ -78,8 +84,9 @@ static bool find_end(struct shell_reader *r, struct shell_redirect *d, uint32_t 
 		bool is_delimiter, begins;
 
 		if (d->strip_tabs)
-			while (p < r->end && r->s[p] == '\t')
-				p++;
+			while ((p < r->end && r->s[p] == '\t') ||
+			       at_continuation(r->s, d, p, r->end))
+				p += r->s[p] == '\t' ? 1 : 2;
 		end = scan_line(r, d, p, &is_delimiter, &begins);
 		r->pos = end < r->end ? end + 1 : end;
 		if (is_delimiter) {
@@ -110,12 +117,12 @@ static bool clean_body(struct shell_reader *r, const struct shell_redirect *d, u
 
 		if (at_start && c == '\t' && d->strip_tabs)
 			continue;
+		if (at_continuation(r->s, d, p, end)) {
+			p++;
+			continue;
+		}
 		at_start = false;
 		if (c == '\\' && d->expand && p + 1 < end) {
-			if (r->s[p + 1] == '\n') {
-				p++;
-				continue;
-			}
 			text[n++] = c;
 			c = r->s[++p];
 		}

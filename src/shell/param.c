@@ -95,9 +95,35 @@ static bool has_divided_list(const struct shell_part *part)
 	return list && divided;
 }
 
+/* How much of {a,b} or {a..b} was seen. */
+struct brace_scan {
+	bool open, separator, close;
+	char before;
+};
+
+/* bash expands braces that stand in quotes in a quoted operand, since it takes those for the end
+ * of the outer ones; and the canonical text has such quotes. */
+static void scan_braces(const struct shell_part *part, struct brace_scan *b)
+{
+	for (; part; part = part->next) {
+		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++) {
+			char c = part->text.bytes[i];
+
+			b->close = b->close || (c == '}' && b->separator);
+			b->separator = b->separator ||
+			               (b->open && (c == ',' || (c == '.' && b->before == '.')));
+			b->open = b->open || c == '{';
+			b->before = c;
+		}
+		if (part->kind == SHELL_PART_PARAM && part->param->word)
+			scan_braces(part->param->word->parts, b);
+	}
+}
+
 /* The operand of - = ? +, which is quoted as its surroundings are. */
 static bool read_default(struct shell_reader *r, struct shell_param *param, bool in_double)
 {
+	struct brace_scan braces = {0};
 	struct part_list parts;
 
 	if (!in_double) {
@@ -114,6 +140,10 @@ static bool read_default(struct shell_reader *r, struct shell_param *param, bool
 	if (has_divided_list(parts.first))
 		return shell_fail(r, SHELL_UNSUPPORTED, param->word->range.start, r->pos,
 		                  "$@ with special characters in a quoted expansion");
+	scan_braces(parts.first, &braces);
+	if (braces.close)
+		return shell_fail(r, SHELL_UNSUPPORTED, param->word->range.start, r->pos,
+		                  "braces in a quoted expansion");
 	param->word->range = shell_span(r, param->word->range.start, r->pos);
 	param->word->parts = parts.first;
 	return true;

@@ -135,6 +135,16 @@ static bool is_array(const struct shell_assign *assign)
 	return assign->value->parts && assign->value->parts->kind == SHELL_PART_ARRAY;
 }
 
+static bool has_brace_results(const struct shell_assign *assign)
+{
+	if (!is_array(assign))
+		return false;
+	for (const struct shell_array_item *i = assign->value->parts->items; i; i = i->next)
+		if (i->value->from_braces)
+			return true;
+	return false;
+}
+
 /* Where no word was read yet: an assignment, or the command's name, which is not taken. */
 static bool read_leading(struct shell_reader *r, struct simple *s, bool *ret_taken)
 {
@@ -149,8 +159,7 @@ static bool read_leading(struct shell_reader *r, struct simple *s, bool *ret_tak
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
 		                  "array behind a redirection");
 	if (assign) {
-		s->braces = s->braces ||
-		            (is_array(assign) && memchr(r->s + start, '{', r->pos - start));
+		s->braces = s->braces || has_brace_results(assign);
 		*s->assigns = assign;
 		s->assigns = &assign->next;
 		return true;

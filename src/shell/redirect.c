@@ -74,14 +74,11 @@ static bool read_delimiter(struct shell_reader *r, struct shell_redirect *d,
 	size_t n = 0;
 	char *text;
 
-	d->expand = true;
 	for (const struct shell_part *p = word->parts; p; p = p->next) {
 		if (p->kind != SHELL_PART_LITERAL && p->kind != SHELL_PART_TILDE)
 			return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
 			                  "expansion in a here-document delimiter");
 		n += p->text.len;
-		if (p->kind == SHELL_PART_LITERAL && p->quote != SHELL_QUOTE_NONE)
-			d->expand = false;
 	}
 	text = shell_alloc(r, n + 1);
 	if (!text)
@@ -113,6 +110,15 @@ static bool is_descriptor(const struct shell_word *word)
 		}
 	}
 	return last != 0;
+}
+
+/* Whether anything is quoted, be it nothing, as in E"". */
+static bool has_quote(const char *s, uint32_t p, uint32_t end)
+{
+	for (; p < end; p++)
+		if (s[p] == '\'' || s[p] == '"' || (s[p] == '\\' && s[p + 1] != '\n'))
+			return true;
+	return false;
 }
 
 /* More or less than one word is an ambiguous redirect, which bash finds out when it runs. */
@@ -193,6 +199,7 @@ static bool read_target(struct shell_reader *r, struct shell_redirect *d)
 	d->target = shell_read_word(r, mode);
 	if (!d->target)
 		return false;
+	d->expand = d->op == SHELL_REDIRECT_HEREDOC && !has_quote(r->s, start, r->pos);
 	if (r->pos == start)
 		return shell_unexpected(r);
 	if (mode == WORD_TARGET && !expand_target(r, d))

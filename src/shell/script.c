@@ -148,14 +148,15 @@ static bool sed_command(struct reader *r)
 		sed_text(r);
 		return true;
 	case '#':
-	case 'v':
 		skip_line(r);
 		return true;
 	case ':':
 	case 'b':
 	case 't':
 	case 'T':
-		while (r->at < r->n && !strchr(";\n}", r->s[r->at]))
+	case 'v': /* GNU sed ends a label at a blank, and another command can follow */
+		skip(r, " \t");
+		while (r->at < r->n && !strchr(" \t\n;}", r->s[r->at]))
 			r->at++;
 		return true;
 	case 'q':

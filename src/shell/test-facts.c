@@ -617,6 +617,10 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("export \"$x\"", "set-dynamic");
 	expect_opaque("a >&$x", "redirect-expansion");
 	expect_opaque("a >&'$(b)'", "redirect-expansion");
+	expect_known("a <<E\"\"\n${!x}\nE\n");
+	expect_opaque("a <<-E\n\\\n\tE\n${!x}\n\tE\n", "indirect");
+	expect_opaque("a <<-E\n\\\n\tE\n$y\n\tE\n", "dynamic-command");
+	expect_opaque("a <<E\n${!x}\nE\n", "indirect");
 	expect_opaque("a >&c'<(b)'", "redirect-expansion");
 	expect_opaque("shopt -s nocaseglob; a B*", "set:nocaseglob");
 	expect_opaque("set +B; a {b,c}", "set:braceexpand");

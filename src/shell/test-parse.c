@@ -293,6 +293,8 @@ static void says_what_it_does_not_support(void **state)
 		"echo \"$$(\"'$(id)'\")\"",
 		"echo $${,}",
 		"echo ${r[<(]}",
+		"echo \"${x-\"{a,b}\"}\"",
+		"echo \"${x-\"{a,$(b)}\"}\"",
 		"r=({a,b}) c",
 		"declare <i m=(a)",
 		"echo $[\"${u-)}\"]",
@@ -392,6 +394,7 @@ static void supports_what_bash_reprints_well(void **state)
 		"x <((a); b) >((c) | d)",
 		"x $((a; b) | c)",
 		"x >{a,}",
+		"x \"${y:-{}}\" \"${y-a,b}\"",
 		"r=({a,b})",
 	};
 

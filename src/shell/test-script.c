@@ -35,6 +35,9 @@ static void sed_commands_that_run_write_and_read_are_seen(void **state)
 	assert_int_equal(sed("s|a|b|w out"), SHELL_SCRIPT_WRITE);
 	assert_int_equal(sed("/x/w out"), SHELL_SCRIPT_WRITE);
 	assert_int_equal(sed("p;W out"), SHELL_SCRIPT_WRITE);
+	assert_int_equal(sed(":x w out"), SHELL_SCRIPT_WRITE);
+	assert_int_equal(sed("b x w out"), SHELL_SCRIPT_WRITE);
+	assert_int_equal(sed("v 4.2 e id"), SHELL_SCRIPT_RUN);
 	assert_int_equal(sed("r in"), SHELL_SCRIPT_READ);
 	assert_int_equal(sed("{p;R in\n}"), SHELL_SCRIPT_READ);
 	assert_int_equal(sed("s/[/]/x/e"), SHELL_SCRIPT_RUN);

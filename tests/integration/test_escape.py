@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 from helpers import (DEADLINE, NACRE, ROOT, descendants, is_alive, process_read, reap_strangers,
@@ -36,7 +35,7 @@ MOST_PROCESSES, MOST_MEMORY_KB = 64 + 8, (256 + 64) * 1024
 
 def compile_attackers(into):
     """Every C file is one program; scripts are copied."""
-    for source in sorted(HERE.glob("*.c")):
+    for source in sorted(set(HERE.glob("*.c")) - {HERE / "preload.c"}):
         subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall",
                         "-Wextra", "-Wno-unused-parameter", "-o", into / source.stem, source, "-lrt"],
                        check=True, timeout=DEADLINE)
@@ -395,10 +394,15 @@ class EscapeTest(unittest.TestCase):
         for attempt in ATTEMPTS:
             if attempt.theme != theme:
                 continue
+            escaped = False
             for who, place in self.places.items():
                 with self.subTest(attempt=attempt.name, who=who, tier=tier):
                     outcome = make(place, attempt, tier)
+                    escaped = escaped or outcome.escaped
                     self.judge(attempt, tier, who, outcome)
+            if tier == "landlock" and attempt.landlock and os.geteuid() == 0:
+                with self.subTest(attempt=attempt.name):
+                    self.assertTrue(escaped, "the table admits an exception that is none any more")
 
     def judge(self, attempt, tier, who, outcome):
         if tier == "control":
@@ -430,9 +434,7 @@ class Control(EscapeTest):
             for who, place in self.places.items():
                 if who in attempt.control.split():
                     with self.subTest(attempt=attempt.name, who=who):
-                        began = time.monotonic()
                         self.judge(attempt, tier, who, make(place, attempt, tier))
-                        print(attempt, who, time.monotonic() - began)
 
 
 class Full(EscapeTest):

@@ -171,7 +171,10 @@ class Readonly(PlaceTest):
                     after = self.tree()
                     found += [f"{path} changed" for path in before.keys() | after.keys()
                               if before.get(path) != after.get(path)]
-                    if name not in exceptions:
+                    if name in exceptions:
+                        self.assertTrue(found, "an exception that is none any more")
+                        self.assertIn("programs", result["sandbox"]["missing"])
+                    else:
                         self.assertEqual(found, [], result)
                     before = after
 
@@ -180,6 +183,12 @@ class Readonly(PlaceTest):
 
     def test_landlock(self):
         self.attempt_all("landlock", READONLY_LANDLOCK)
+
+    def test_the_shipped_profile_wants_all_of_it(self):
+        policy = self.policy("weak", "profile: weak\ninherits: readonly\nsandbox: {mode: landlock}\n")
+        done = self.run_nacre("--policy", policy, "--", "ls")
+        self.assertEqual((done.code, done.out), (125, b""), done)
+        self.assertIn(b"programs", done.err)
 
     def test_control(self):
         """Without a box the same commands do it, so far as the tool at hand has the option."""
@@ -202,20 +211,21 @@ class Readonly(PlaceTest):
                                (["grep", "-c", "a", "file.txt"], "2\n"), (["pwd"], str(self.work) + "\n"),
                                (["sort", "-u", "file.txt"], "a\nb\n"), (["find", ".", "-name", "f*t"], "./file.txt\n"),
                                (["awk", "END { print NR }", "file.txt"], "3\n"),
-                               (["sed", "-n", "2p", "file.txt"], "b\n"), (["which", "ls"], "/ls\n")):
+                               (["sed", "-n", "2p", "file.txt"], "b\n"),
+                               *([(["which", "ls"], "/ls\n")] if tier == "full" else [])):
                 with self.subTest(tier=tier, argv=argv):
                     result = self.run_result("--policy", self.policies[tier], "--", *argv)
                     self.assertIn(want, result["stdout"], result)
 
 
-# What the landlock tier cannot stop here: name -> reason. docs/security.md has the same.
+# What the landlock tier cannot stop here. The layer `programs` is then told as missing, and the shipped
+# profile, which requires it, does not run at all.
+LOADS = "the loader maps what may only be read: noexec wants a mount"
 READONLY_LANDLOCK = {
-    "find executes the loader": "the loader may be started, and maps programs that may only be read",
-    "loader and a workspace program": "the loader may be started, and maps programs that may only be read",
-    "loader and preload": "the loader may be started, and maps libraries that may only be read",
-    "env preloads": "a library that may be read can be mapped",
-    "env audits": "a library that may be read can be mapped",
-    "env has its own libraries": "a library that may be read can be mapped",
+    "loader and a workspace program": LOADS,
+    "loader and preload": LOADS,
+    "env preloads": LOADS,
+    "env audits": LOADS,
 }
 
 
@@ -285,6 +295,22 @@ class HomeAsWorkspace(PlaceTest):
         self.attempt("echo 'sandbox: {mode: none}' >>.config/nacre/bash.yaml; "
                      "printf 'profile: bash\\nsandbox: {mode: none}\\n' >.config/nacre/universal.yaml; "
                      "mv .config/nacre .config/old; mkdir .config/nacre; rm -rf .config/nacre; echo TRIED")
+
+
+    def test_no_profile_is_made_where_none_was(self):
+        """A home without settings of nacre: a command that writes them would choose its own box."""
+        plant = ("mv .config c; mkdir -p .config/nacre; for f in bash policy default; do "
+                 "printf 'profile: bash\\nsandbox: {mode: none}\\n' >.config/nacre/$f.yaml; done; echo TRIED")
+        for user, options in self.users():
+            for there in (True, False):
+                self.furnish()
+                if not there:
+                    shutil.rmtree(self.work / ".config")
+                self.give(options)
+                with self.subTest(who=user, config=there):
+                    self.assertIn("TRIED", self.text(self.run_result("-c", plant, **options)))
+                    result = self.run_result("-c", "true", **options)
+                    self.assertEqual(result["sandbox"]["tier"], "full", result)
 
 
 class Terminal(PlaceTest):

@@ -1,9 +1,10 @@
 """Each limit of a box strikes, ends no more than it must, and is named in the result: in both tiers, for
 root (whose boxes have control groups, where the machine has them) and for an ordinary user."""
 import os
+import signal
 import unittest
 
-from helpers import NacreTest
+from helpers import NacreTest, wait_until
 
 LIMITS = "{memory: 192M, processes: 24, file: 8M, tmp: 16M, cpu: 1, open_files: 64}"
 
@@ -78,6 +79,24 @@ class Root(Limits):
         if self.MODE != "strict":
             self.skipTest("without namespaces nothing bounds a directory")
         self.expect_hit("for i in 1 2 3; do head -c 7M /dev/zero >/tmp/$i; done; true", "tmp")
+
+
+    def groups(self, owner):
+        """Control groups of this owner, wherever they are made."""
+        return [place for place, names, _ in os.walk("/sys/fs/cgroup") for name in names
+                if name.startswith("nacre-") and f"-{owner}-" in name]
+
+    def test_a_killed_keeper_leaves_no_control_group_for_long(self):
+        popen = self.start("--policy", str(self.policy), "--workspace", str(self.work), "-c", "sleep 600")
+        keeper = self.find("nacre-keeper", popen.pid).pid
+        self.find("sleep", popen.pid)
+        made = self.groups(keeper)
+        os.kill(keeper, signal.SIGKILL)
+        self.finish(popen)
+        self.run_line("true")
+        wait_until("the next command has removed them", lambda: not self.groups(keeper))
+        if not made:
+            self.skipTest("no control groups can be made here")
 
 
 class User(Limits):

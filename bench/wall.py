@@ -1,0 +1,123 @@
+"""What the box costs: cold against bubblewrap, warm against posix_spawn, with one and eight callers.
+
+The bars of the project: a cold `nacre run -- true` takes at most 0.6 of bwrap's time with a like tree, a
+command through a kept box at most 1.6 times a posix_spawn of the same program without any box, and
+eight callers get at least half of the commands per second that they get without a box.
+"""
+import os
+
+from measure import (Skip, median, milliseconds, program, progress, quantile, ratio, read_samples, run,
+                     spread, table)
+from startup import BARE, TRUE, interleaved, peers
+
+BWRAP = "bwrap --unshare-all"
+COLD = "nacre run -- true"
+
+
+def policies(bench):
+    """Files that choose the tier: there is no option for it, and the operator's own must not matter."""
+    made = {}
+    for name, text in (("full", "inherits: bash"), ("readonly", "inherits: readonly"),
+                       ("landlock", "inherits: bash\nsandbox: {mode: landlock}"),
+                       ("none", "inherits: bash\nsandbox: {mode: none}")):
+        made[name] = os.path.join(bench.work, f"bench-{name}.yaml")
+        with open(made[name], "w", encoding="ascii") as file:
+            file.write(f"profile: bench-{name}\n{text}\n")
+    return made
+
+
+def judge(bench, what, value, bar, best):
+    """Each bar, and whether this run kept it; the best of a busy machine's turns is told beside."""
+    kept = "kept" if bar(value) else "MISSED"
+    bench.note(f"{what}: {value:.2f} by medians, {best:.2f} by p10 or best turns: {kept}")
+
+
+def cold(bench, files):
+    found, missing = peers(bench.workspace, bench.env)
+    memory = f"NACRE_STATE_DIR={bench.memory_state}"
+    commands = {
+        BARE: ([TRUE], 1),
+        COLD: ([bench.nacre, "run", "--", "true"], 1),
+        "the same, state in memory": ([memory, bench.nacre, "run", "--", "true"], 1),
+        "profile readonly": ([memory, bench.nacre, "run", "--policy", files["readonly"], "--", "ls", "-d", "."], 1),
+        "landlock tier": ([memory, bench.nacre, "run", "--policy", files["landlock"], "--", "true"], 1),
+        "no box": ([memory, bench.nacre, "run", "--policy", files["none"], "--", "true"], 1),
+        **{name: (argv, 1) for name, (argv, _) in found.items() if name == BWRAP},
+    }
+    rounds = bench.rounds(300)
+    progress(f"wall: cold boxes, {rounds} rounds")
+    samples = interleaved(bench, commands, rounds)
+    against = samples.get(BWRAP, samples[BARE])
+    rows = [[name, milliseconds(median(taken)), spread(taken), ratio(median(taken) / median(against)),
+             ratio(quantile(taken, 0.1) / quantile(against, 0.1))] for name, taken in samples.items()]
+    table("A box for one command", ["command", "median ms", "p10-p90 ms", f"of {BWRAP}", "by p10"], rows)
+    if BWRAP not in samples:
+        for line in missing:
+            bench.note(line)
+        return
+    bench.result("cold box: " + COLD, BWRAP, rows[1][3], rows[1][4])
+    judge(bench, f"cold box against {BWRAP}, at most 0.60", median(samples[COLD]) / median(against),
+          lambda value: value <= 0.6, quantile(samples[COLD], 0.1) / quantile(against, 0.1))
+
+
+def ways_of(bench, files, callers, driver, out, jobs, each):
+    """The bare way first; then one nacre with kept boxes, the same with cold or weaker ones, without any."""
+    asked = [out, str(jobs), str(each), TRUE]
+    env = {**bench.env, "NACRE_STATE_DIR": bench.memory_state}
+
+    def nacre(name):
+        return [driver, *asked, bench.nacre, "run", "--batch", "--jobs", str(jobs), "--policy", files[name]]
+    return {
+        "posix_spawn + wait": ([callers, *asked], env),
+        "kept boxes": (nacre("full"), env),
+        "landlock tier": (nacre("landlock"), env),
+        "no box": (nacre("none"), env),
+    }
+
+
+def warm(bench, files):
+    callers, driver = program(bench.work, "callers"), program(bench.work, "batch")
+    out = os.path.join(bench.work, "samples")
+    turns, count = bench.turns(7), bench.rounds(400)
+    latencies, rates = {}, {}
+    progress(f"wall: kept boxes, {turns} turns of {count} commands")
+    for _ in range(turns):
+        for jobs in (1, 8):
+            ways = ways_of(bench, files, callers, driver, out, jobs, max(1, count // jobs))
+            for name, (argv, env) in ways.items():
+                run(argv, env, cwd=bench.workspace)
+                samples = read_samples(out)
+                latencies.setdefault((jobs, name), []).append(median(samples["0"]))
+                rates.setdefault((jobs, name), []).append(len(samples["0"]) * 1e9 / samples["total"][0])
+    rows = []
+    for (jobs, name), taken in latencies.items():
+        rate = rates[jobs, name]
+        bare = rates[jobs, "posix_spawn + wait"]
+        rows.append([f"{name}, {jobs} caller{'s' if jobs > 1 else ''}", milliseconds(median(taken)),
+                     f"{milliseconds(min(taken))}-{milliseconds(max(taken))}", f"{median(rate):.0f}",
+                     ratio(median(taken) / median(latencies[jobs, 'posix_spawn + wait'])),
+                     ratio(median(rate) / median(bare))])
+    table("Many commands, each in a box", ["way", "median ms", "of the turns", "per second", "time", "rate"],
+          rows)
+    report(bench, latencies, rates)
+
+
+def report(bench, latencies, rates):
+    bare, kept = latencies[1, "posix_spawn + wait"], latencies[1, "kept boxes"]
+    value, best = median(kept) / median(bare), min(kept) / min(bare)
+    bench.result("kept box, one caller", "posix_spawn", ratio(value), ratio(best))
+    judge(bench, "kept box against posix_spawn, at most 1.60", value, lambda v: v <= 1.6, best)
+    for name in ("posix_spawn + wait", "no box"):
+        bare, kept = rates[8, name], rates[8, "kept boxes"]
+        value, best = median(kept) / median(bare), max(kept) / max(bare)
+        bench.result("kept boxes, commands per second of 8 callers", name, ratio(value), ratio(best))
+        judge(bench, f"8 callers, rate in kept boxes against '{name}', at least 0.50", value,
+              lambda v: v >= 0.5, best)
+
+
+def section(bench):
+    if not os.access(TRUE, os.X_OK):
+        raise Skip("there is no true")
+    files = policies(bench)
+    cold(bench, files)
+    warm(bench, files)

@@ -1,0 +1,94 @@
+#pragma once
+/*
+ * Inside: one keeper's memory, as the files of this room share it.
+ *
+ *	keeper.c    the process: its entrances, and one turn of waiting and reading
+ *	start.c     from the order to a running command
+ *	life.c      what happens next: the table, state by event
+ *	publish.c   the report, to disk and to the starter
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "keeper/keeper.h"
+#include "keeper/order.h"
+#include "keeper/report.h"
+#include "keeper/stream.h"
+#include "keeper/watch.h"
+#include "sandbox/spec.h"
+
+struct arena;
+struct error;
+struct process;
+
+#define KEEPER_DEADLINE_NONE   INT64_MAX
+#define KEEPER_LINGER_QUIET_MS 50 /* a background job that is still printing may go on this long   \
+	                           */
+
+enum keeper_state {
+	RUNNING,
+	LINGER,   /* the command has ended, others of its tree have not */
+	LEFTOVER, /* these were asked to end */
+	ENDING,   /* the whole tree was asked to end: time limit, or a stop */
+	KILLING,  /* the whole tree was killed */
+	DRAIN,    /* nothing lives; what is in the pipes is read */
+	DONE,
+	STATE_MAX,
+};
+
+enum keeper_event {
+	EV_FAILED,    /* the command could not be executed */
+	EV_EXITED,    /* the command has ended */
+	EV_LEFTOVER,  /* the same, and others live on */
+	EV_GONE,      /* nothing is left */
+	EV_INIT_LOST, /* init was killed */
+	EV_DEADLINE,
+	EV_CROWD, /* more processes than allowed */
+	EV_STOP,
+	EV_STOP_NOW,
+	EV_MAX,
+};
+
+struct keeper {
+	struct keeper_fds fds;
+	struct keeper_order order;
+	const char *const *paths; /* files that the command may be, in the order of trying */
+	struct process *process;
+	struct profile *profile;     /* of the second check */
+	struct sandbox_spec spec;    /* its box, with our limits */
+	struct sandbox_plan *plan;   /* NULL: no box */
+	int init_socket, init_pidfd; /* of an init that stands by; -1: none */
+	int detail;                  /* where, for sandbox_plan_explain() */
+	bool owns_plan;              /* it was made here */
+	bool tmp_full;
+	bool refused; /* the kernel did not let init into its box */
+	struct stream streams[2];
+	enum keeper_state state;
+	int64_t deadline, linger_end;
+	int64_t started_at; /* monotonic */
+	struct keeper_report report;
+	int64_t crowd_next_look;
+	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
+	                        it */
+	struct watch watch;  /* of the box */
+	bool starter_gone;
+	char *buffer;
+};
+
+void keeper_set_deadline(struct keeper *k, int64_t from_now_ms);
+
+/* Something has happened. */
+void keeper_step(struct keeper *k, enum keeper_event e);
+
+/* The task's spec.json, whose lock says that the keeper lives. */
+void keeper_record_order(struct keeper *k, const char *order, size_t n);
+
+/* Checks the order once more, makes the box and starts the command. */
+int keeper_launch(struct keeper *k, struct arena *arena, struct error *err);
+
+/* The kernel refused the namespaces: a spec that can do without them gets the next tier. */
+int keeper_start_weaker(struct keeper *k);
+
+/* What is told about the box after its end. */
+void keeper_judge_box(struct keeper *k);
+void keeper_publish(struct keeper *k);

@@ -1,0 +1,258 @@
+#include "keeper/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "keeper/check.h"
+#include "keeper/search.h"
+#include "process/spawn.h"
+#include "profile/profile.h"
+#include "sandbox/pids.h"
+#include "sandbox/plan.h"
+
+static int streams_open(struct keeper *k, struct error *err)
+{
+	static const char *const names[2] = {"out", "err"};
+	int r;
+
+	for (int i = 0; i < 2; i++) {
+		k->streams[i].name = names[i];
+		k->streams[i].dir_fd = k->fds.task;
+		k->streams[i].spool_cap = k->order.spool_cap;
+		r = stream_open(&k->streams[i], take_fd(&k->process->output[i]), &k->order.kept,
+		                err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A box has limits of its own; only what they leave open is watched here. */
+static void fill_box_limits(struct keeper *k, struct process_command *c)
+{
+	const struct limit_value *limits;
+	bool memory_held, processes_held;
+
+	sandbox_plan_held(k->plan, &memory_held, &processes_held);
+	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held);
+	c->limit_count = sandbox_plan_limits(k->plan, &limits);
+	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
+	k->report.processes_bounded =
+		(sandbox_plan_standing(k->plan)->layers & SANDBOX_LAYER_PROCESSES) != 0;
+}
+
+static void fill_limits(struct keeper *k, struct process_command *c)
+{
+	const struct {
+		int resource;
+		rlim_t value;
+	} wishes[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, pids_rlimit(k->order.max_processes)}};
+	struct rlimit now;
+
+	for (size_t i = 0; i < array_size(wishes); i++) {
+		if (getrlimit((__rlimit_resource_t)wishes[i].resource, &now) < 0 ||
+		    wishes[i].value >=
+		            now.rlim_max) /* only ever lowered; RLIM_INFINITY is the largest */
+			continue;
+		c->limits[c->limit_count++] = (struct limit_value){
+			.resource = wishes[i].resource,
+			.value = {.rlim_cur = wishes[i].value, .rlim_max = wishes[i].value}};
+	}
+	k->report.processes_bounded = wishes[1].value != RLIM_INFINITY;
+}
+
+/* Where no limit of the kernel holds: a line in the number of all tasks from which on ours are
+ * counted. */
+static void watch_crowd(struct keeper *k)
+{
+	uint64_t tasks;
+
+	k->crowd_line = 0;
+	if (!k->report.processes_bounded && k->order.max_processes > 0) {
+		tasks = pids_now();
+		k->crowd_line = tasks > 0 ? tasks + k->order.max_processes : 0;
+	}
+}
+
+/* Where /tmp is not private, temporary files have a directory of their own. */
+static int point_to_tmp(struct keeper *k)
+{
+	const char *tmp = sandbox_plan_tmp(k->plan);
+	const char **envp;
+	size_t n = 0;
+	char *entry;
+
+	if (!tmp)
+		return 0;
+	for (const char *const *e = k->order.envp; *e; e++)
+		n++;
+	envp = calloc(n + 2, sizeof(*envp));
+	if (!envp || asprintf(&entry, "TMPDIR=%s", tmp) < 0) {
+		free(envp);
+		return -ENOMEM;
+	}
+	n = 0;
+	for (const char *const *e = k->order.envp; *e; e++)
+		if (strncmp(*e, "TMPDIR=", 7) != 0)
+			envp[n++] = *e;
+	envp[n] = entry;
+	k->order.envp = envp;
+	return 0;
+}
+
+static int start(struct keeper *k, struct error *err)
+{
+	struct process_command c = {
+		.cwd = k->order.cwd,
+		.paths = k->paths,
+		.argv = k->order.argv,
+		.envp = k->order.envp,
+		.stdin_fd = k->fds.input,
+		.merged = k->order.merged,
+		.sandbox = k->plan,
+	};
+	int r;
+
+	if (k->plan) {
+		if (point_to_tmp(k) < 0)
+			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		c.envp = k->order.envp;
+		fill_box_limits(k, &c);
+		k->report.sandbox = *sandbox_plan_standing(k->plan);
+	} else {
+		fill_limits(k, &c);
+	}
+	watch_crowd(k);
+	r = k->init_socket >= 0 ? process_adopt(&c, take_fd(&k->init_socket),
+	                                        take_fd(&k->init_pidfd), &k->process, err)
+	                        : process_spawn(&c, &k->process, err);
+	if (r < 0)
+		return r;
+	if (!k->plan) /* else a second try may need it */
+		fd_close(take_fd(&k->fds.input));
+	return streams_open(k, err);
+}
+
+int keeper_start_weaker(struct keeper *k)
+{
+	struct error err = {0};
+	int r;
+
+	k->refused = false;
+	r = sandbox_plan_weaken(&k->plan, k->report.sys, &err);
+	if (r < 0)
+		return r;
+	k->process = process_free(k->process);
+	for (int i = 0; i < 2; i++)
+		stream_done(&k->streams[i]);
+	r = start(k, &err);
+	if (r < 0)
+		return r;
+	k->report.end = KEEPER_END_EXITED;
+	k->report.step = (enum child_step)0;
+	k->report.sys = 0;
+	k->report.why[0] = '\0';
+	return 0;
+}
+
+static const char *home_of(const struct keeper_order *o)
+{
+	for (const char *const *e = o->envp; *e; e++)
+		if (strncmp(*e, "HOME=", 5) == 0)
+			return *e + 5;
+	return NULL;
+}
+
+static int make_plan(struct keeper *k, struct error *err)
+{
+	char buffer[PATH_MAX];
+	struct profile_request files;
+	const char *hidden[3] = {0};
+	struct sandbox_place place = {
+		.workspace = k->order.request.workspace,
+		.home = home_of(&k->order),
+		.hidden = hidden,
+	};
+	int n = 0;
+
+	profile_request_init(&files, buffer, sizeof(buffer));
+	if (files.user_dir)
+		hidden[n++] = files.user_dir;
+	if (k->order.request.state)
+		hidden[n++] = k->order.request.state;
+
+	k->owns_plan = true;
+	return sandbox_plan_new(k->order.sandbox, &place, &k->plan, err);
+}
+
+/* Decides once more, from the raw request, and learns from the profile what the box is like. */
+static int check(struct keeper *k, struct arena *arena, struct error *err)
+{
+	uint64_t *processes = &k->spec.limits.processes;
+	int r;
+
+	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
+	if (r == 0)
+		r = check_again(arena, k->profile, &k->order.request, k->order.argv, k->order.envp,
+		                err);
+	if (r < 0 || !k->profile) {
+		k->report.end = KEEPER_END_REFUSED;
+		return r;
+	}
+	k->spec = k->profile->sandbox;
+	/* The person who runs nacre may want fewer. */
+	if (k->order.max_processes > 0 && (*processes == 0 || k->order.max_processes < *processes))
+		*processes = k->order.max_processes;
+	k->order.max_processes = *processes;
+	if (k->spec.tier != SANDBOX_TIER_NONE)
+		k->order.sandbox = &k->spec;
+	return 0;
+}
+
+int keeper_launch(struct keeper *k, struct arena *arena, struct error *err)
+{
+	int r;
+
+	r = check(k, arena, err);
+	if (r < 0)
+		return r;
+	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &k->paths);
+	if (r < 0)
+		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
+	k->report.started_ms = clock_wall_ms();
+	k->started_at = clock_now_ms();
+	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms
+	                                      : KEEPER_DEADLINE_NONE;
+	if (k->order.sandbox && !k->plan) {
+		r = make_plan(k, err);
+		if (r < 0)
+			return r;
+	}
+	r = start(k, err);
+	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
+		r = start(k, err);
+	return r;
+}
+
+void keeper_record_order(struct keeper *k, const char *order, size_t n)
+{
+	int fd;
+
+	if (k->fds.task < 0)
+		return;
+	fd = openat(k->fds.task, "spec.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	            0600);
+	/* Left open on purpose: the lock is held until the process ends. A disk that is full leaves
+	 * a part of the order, and the lock still says that the task lives. */
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)fd_write_all(fd, order, n);
+}

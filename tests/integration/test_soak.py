@@ -1,0 +1,33 @@
+"""A sample of tests/soak/run: kept boxes collect nothing."""
+import os
+import unittest
+
+from helpers import NACRE, NacreTest, QUICK
+from soak import soak
+
+
+class Soak(NacreTest):
+    BOXED = True
+
+    def soak(self, options):
+        program = options.pop("program", NACRE)
+        counts = soak([program, "run", "--batch", "--jobs", "4"], 70 if QUICK else 280, 4,
+                      {"cwd": self.work, "env": self.env, **options})
+        warm, end, gone = counts
+        # Boxes that are kept are a matter of the number of jobs, not of the number of commands.
+        for name in ("mounts", "namespaces", "groups", "processes", "descriptors"):
+            most = max(2 * getattr(warm, name), 64)
+            self.assertLessEqual(getattr(end, name), most, f"{name}: {warm} -> {end}")
+        self.assertEqual(gone.groups, 0, "control groups are left")
+
+    def test_as_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("root: this is the test of an ordinary user")
+        self.soak({})
+
+    def test_as_a_user(self):
+        self.soak(self.as_ordinary_user())
+
+
+if __name__ == "__main__":
+    unittest.main()
