@@ -277,6 +277,7 @@ static int decide(struct engine *e, const struct request *rq, struct engine_run 
 	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
 		return -EPERM;
 	o->argv = answer.argv;
+	o->profile = e->profile;
 	return 0;
 }
 

@@ -238,6 +238,7 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size
 	struct keeper k = empty;
 
 	k.fds = *fds;
+	k.profile = fds->profile;
 	detach((const int[]){fds->control, fds->task, fds->input}, 3);
 	keep(&k, order, order_bytes);
 }

@@ -14,6 +14,7 @@ struct keeper_fds {
 	int task;    /* the task's directory; -1: there is none, everything stays in memory */
 	int input;   /* standard input of the command */
 	bool hello;  /* the starter is not the parent and needs a pidfd */
+	struct profile *profile; /* in memory still from before the fork; NULL: it is loaded */
 };
 
 /* Runs in a process of its own, right after the fork. ORDER is a keeper_order as JSON. Takes the

@@ -16,6 +16,7 @@ struct error;
 
 #define ORDER_BYTES_MAX ((size_t)32 << 20) /* far above what execve takes, escapes included */
 
+struct profile;
 struct sandbox_spec;
 
 /* What was asked for, as it was asked for: the keeper decides about it once more. */
@@ -32,6 +33,7 @@ struct keeper_request {
 
 struct keeper_order {
 	struct keeper_request request;
+	struct profile *profile;            /* never travels: only a child has it; may be NULL */
 	const struct sandbox_spec *sandbox; /* never travels: it comes from the second check */
 	const char *task_id;
 	const char *command;     /* as it was asked for; shown to people, never run */

@@ -617,7 +617,7 @@ static struct ranked weigh(struct look *l, struct subject *s)
 		one = fall_back(l, s, w.doubt);
 		worsen(&w.best, &one);
 	}
-	if (w.best.finding.verdict == POLICY_VERDICT_ALLOW)
+	if (w.best.finding.verdict == POLICY_VERDICT_ALLOW && !l->guess)
 		w.best.finding.left_to_sandbox |=
 			(w.forced && s->command->does_count) || is_left(l, s);
 	w.best.finding.resolved = s->file.real;
@@ -1024,6 +1024,8 @@ static int prepare(struct look *l)
 
 	l->base = path_fold(l, workspace, q->cwd && q->cwd[0] ? q->cwd : ".",
 	                    q->cwd && q->cwd[0] ? strlen(q->cwd) : 1);
+	if (!l->files)
+		l->files = look_alloc(l, sizeof(*l->files));
 	l->subjects = look_alloc(l, (l->facts->command_count + 1) * sizeof(*l->subjects));
 	if (l->failed)
 		return -ENOMEM;
@@ -1051,7 +1053,8 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 static void try_guess(struct look *l, const char *line, size_t n, void *data)
 {
 	struct policy_question q = *l->q;
-	struct look inner = {.policy = l->policy, .q = &q, .arena = l->arena, .guess = true};
+	struct look inner = {
+		.policy = l->policy, .q = &q, .arena = l->arena, .files = l->files, .guess = true};
 	struct ranked *best = data, found;
 	struct policy_answer ignored;
 	struct shell_facts *facts;

@@ -220,34 +220,52 @@ static void search(struct look *l, const char *name, struct policy_file *f)
 	}
 }
 
-const struct policy_file *subject_file(struct look *l, struct subject *s)
+static void look_up(struct look *l, const struct subject *s, struct policy_file *f)
 {
-	struct policy_file *f = &s->file;
 	struct stat st;
 	char *path;
 
-	if (f->looked)
-		return f;
-	f->looked = true;
-	f->known = !l->sets_path;
-	if (!s->name || !s->runs || s->command->kind == SHELL_KIND_BUILTIN)
-		return f;
 	if (!strchr(s->word, '/')) {
 		search(l, s->word, f);
-		return f;
+		return;
 	}
-	look_words_read(l);
-	f->known = s->word[0] == '/' || !l->moves;
 	path = s->word[0] == '/' ? look_string(l, s->word, strlen(s->word))
 	                         : arena_printf(l->arena, "%s/%s", l->base, s->word);
 	if (!path)
-		return f;
+		return;
 	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		f->missing = errno == ENOENT && path[strlen(path) - 1] != '/';
-		return f;
+		return;
 	}
 	f->trusted = s->word[0] == '/' && dir_is_trusted(l, path);
 	look_at(l, path, &st, f);
+}
+
+const struct policy_file *subject_file(struct look *l, struct subject *s)
+{
+	struct policy_file *f = &s->file;
+	struct file_cache *cache = l->files;
+	size_t i = 0;
+
+	if (f->looked)
+		return f;
+	if (s->name && s->runs && s->command->kind != SHELL_KIND_BUILTIN) {
+		while (cache && i < cache->count && strcmp(cache->words[i], s->word) != 0)
+			i++;
+		if (cache && i < cache->count)
+			*f = cache->files[i];
+		else
+			look_up(l, s, f);
+		if (cache && i == cache->count && i < array_size(cache->words)) {
+			cache->words[i] = s->word;
+			cache->files[i] = *f;
+			cache->count++;
+		}
+	}
+	look_words_read(l);
+	f->looked = true;
+	f->known = strchr(s->word ? s->word : "", '/') ? s->word[0] == '/' || !l->moves
+	                                               : !l->sets_path;
 	return f;
 }
 

@@ -127,6 +127,13 @@ struct value { /* that the line gives to a variable */
 	struct shell_text text;
 };
 
+/* The same name leads to the same file in one decision. */
+struct file_cache {
+	const char *words[8];
+	struct policy_file files[8];
+	size_t count;
+};
+
 #define VALUE_MAX     64
 #define CANDIDATE_MAX 16
 
@@ -136,6 +143,7 @@ struct look {
 	const struct shell_facts *facts;
 	struct arena *arena;
 	struct subject *subjects;
+	struct file_cache *files;
 	const char *base;           /* absolute path that relative names start from */
 	const char *workspace_real; /* NULL: not looked at yet */
 	const char *bases[4];       /* other such, from cd in the line */

@@ -115,7 +115,8 @@ static enum takes table_takes(const char *command, const char *option, size_t n)
 	enum takes best = TAKES_UNKNOWN;
 
 	for (size_t i = 0; i < array_size(plain_options); i++)
-		if (strcmp(plain_options[i].command, command) == 0 &&
+		if (plain_options[i].command[0] == command[0] &&
+		    strcmp(plain_options[i].command, command) == 0 &&
 		    strlen(plain_options[i].option) == n &&
 		    memcmp(plain_options[i].option, option, n) == 0)
 			return (enum takes)plain_options[i].takes;

@@ -18,7 +18,7 @@ bool text_is(struct shell_text t, const char *s)
 bool list_has(const char *const *list, const char *s)
 {
 	for (; list && *list; list++)
-		if (strcmp(*list, s) == 0)
+		if (**list == *s && strcmp(*list, s) == 0)
 			return true;
 	return false;
 }

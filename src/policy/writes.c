@@ -304,7 +304,7 @@ static void hold_command(struct hunt *h)
 	for (size_t i = 0; i < array_size(writers); i++) {
 		const struct writer *w = &writers[i];
 
-		if (strcmp(w->name, h->s->name) != 0)
+		if (w->name[0] != h->s->name[0] || strcmp(w->name, h->s->name) != 0)
 			continue;
 		listed = true;
 		if (w->values)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -76,7 +77,8 @@ static _Noreturn void exec_or_replace(const struct child_plan *plan)
 {
 	int sys = exec_first(plan);
 
-	if (sys == ENOENT && plan->sandbox && sandbox_offers(plan->sandbox, plan->argv[0]))
+	if ((sys == ENOENT || sys == EACCES) && plan->sandbox &&
+	    sandbox_offers(plan->sandbox, plan->argv[0]))
 		_exit(which_run(plan->argv, plan->envp));
 	child_fail(plan, CHILD_EXEC, sys, 0);
 }
@@ -88,6 +90,8 @@ _Noreturn void child_main(const struct child_plan *plan)
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(plan->stdio[fd], fd) < 0)
 			child_fail(plan, CHILD_STDIO, errno, 0);
+	if (plan->terminal.rows && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+		child_fail(plan, CHILD_TERMINAL, errno, 0);
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		child_fail(plan, CHILD_STDIO, errno, 0);

@@ -3,12 +3,14 @@
  * Child: the last steps before a command runs. Between fork and exec only async-signal-safe calls
  * are made, on data that was prepared before.
  */
+#include "process/pty.h"
 #include "sandbox/limits.h"
 
 struct sandbox_plan;
 
 struct child_plan {
 	int stdio[3];    /* each 3 or higher */
+	struct pty_size terminal; /* init makes one of this size, and it becomes stdio */
 	int report_fd;   /* close-on-exec packet socket for a struct init_message on failure */
 	const char *cwd; /* absolute */
 	const char *const *paths; /* files to try in this order, NULL at the end */

@@ -9,6 +9,7 @@
 #include "process/init.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -38,6 +39,7 @@
 struct init {
 	int socket;
 	int signals;
+	int terminal; /* -1: none, or the command has ended */
 	pid_t command;
 	bool command_ended;
 	bool killing;
@@ -95,6 +97,7 @@ static void reap(struct init *in)
 			in->toll.killed++;
 		if (pid == in->command && !in->command_ended) {
 			in->command_ended = ended = true;
+			fd_close(take_fd(&in->terminal));
 			m.status = status;
 		}
 	}
@@ -107,19 +110,46 @@ static void reap(struct init *in)
 		leave(in, 0);
 }
 
+static _Noreturn void fail(struct init *in, enum child_step step, int sys)
+{
+	struct init_message m = {.event = INIT_FAILED, .step = step, .sys = sys};
+
+	tell(in, &m);
+	_exit(0);
+}
+
+/* The command's end of the terminal is held here, too, until the command has ended: one that
+ * closes its own for a while would else be told that somebody hung up. */
+static void make_terminal(struct init *in, struct child_plan *plan)
+{
+	const struct init_message m = {.event = INIT_TERMINAL};
+	scoped(fd_closep) int master = -1;
+	int r = pty_open(&plan->terminal, &master, &in->terminal);
+
+	if (r == 0)
+		r = packet_send(in->socket, &m, sizeof(m), NULL, 0, &master, 1, 0);
+	for (int i = 0; i < 3; i++) /* often one and the same */
+		close(plan->stdio[i]);
+	plan->stdio[0] = r < 0 ? -1 : fcntl(in->terminal, F_DUPFD_CLOEXEC, 3);
+	plan->stdio[1] = plan->stdio[2] = plan->stdio[0];
+	if (r < 0 || plan->stdio[0] < 0)
+		fail(in, CHILD_TERMINAL, r < 0 ? -r : errno);
+}
+
 static void start(struct init *in, const struct child_plan *plan)
 {
 	struct init_message m = {.event = INIT_STARTED};
 	pid_t pid;
 
+	if (plan->sandbox)
+		sandbox_volunteer(plan->sandbox, true);
 	pid = vfork();
 	if (pid == 0)
 		child_main(plan);
-	if (pid < 0) {
-		m = (struct init_message){.event = INIT_FAILED, .step = CHILD_FORK, .sys = errno};
-		tell(in, &m);
-		_exit(0);
-	}
+	if (plan->sandbox)
+		sandbox_volunteer(plan->sandbox, false);
+	if (pid < 0)
+		fail(in, CHILD_FORK, errno);
 	/* The write ends must be the command's alone, or the keeper never sees the end of a stream.
 	 */
 	for (int i = 0; i < 3; i++)
@@ -253,16 +283,18 @@ static void become_init(struct init *in)
 	}
 }
 
-static _Noreturn void run(struct init *in, const struct child_plan *plan)
+static _Noreturn void run(struct init *in, struct child_plan *plan)
 {
+	if (plan->terminal.rows)
+		make_terminal(in, plan);
 	start(in, plan);
 	for (;;)
 		wait_for_events(in);
 }
 
-_Noreturn void init_main(int socket, const struct child_plan *plan)
+_Noreturn void init_main(int socket, struct child_plan *plan)
 {
-	struct init in = {.socket = socket, .signals = -1};
+	struct init in = {.socket = socket, .signals = -1, .terminal = -1};
 
 	close_others(socket, plan);
 	become_init(&in);
@@ -285,7 +317,7 @@ static void close_holders(int socket, const struct sandbox_plan *sandbox)
 
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
 {
-	struct init in = {.socket = socket, .signals = -1, .first = true};
+	struct init in = {.socket = socket, .signals = -1, .terminal = -1, .first = true};
 	struct init_message m = {.event = INIT_READY};
 	struct child_plan plan = {.report_fd = socket, .sandbox = sandbox};
 	int self, r;

@@ -6,8 +6,8 @@
 struct child_plan;
 
 /* SOCKET is init's end of the packet socket to the keeper. Every other descriptor is closed, but
- * for those the plan names. */
-_Noreturn void init_main(int socket, const struct child_plan *plan);
+ * for those the plan names; a terminal takes the place of its standard streams. */
+_Noreturn void init_main(int socket, struct child_plan *plan);
 
 struct sandbox_plan;
 

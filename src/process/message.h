@@ -8,6 +8,7 @@
 enum init_event {              /* from init to the keeper */
 	          INIT_FAILED, /* the command could not be started: step and sys */
 	          INIT_READY,  /* it stands by for a plan; its pidfd comes along */
+	          INIT_TERMINAL, /* the other end of the command's terminal comes along */
 	          INIT_STARTED,
 	          INIT_EXITED, /* the command itself has ended: status; leftover: others of its tree
 	                          live on */
@@ -24,6 +25,7 @@ enum child_step {
 	CHILD_EXEC,
 	CHILD_FORK,
 	CHILD_SANDBOX, /* detail says where */
+	CHILD_TERMINAL,
 	CHILD_STEP_MAX,
 };
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/packet.h"
 #include "process/clone.h"
 #include "process/init.h"
 #include "process/tree.h"
@@ -95,7 +96,7 @@ static int process_new(const struct process_command *command, struct process **r
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}};
 	*ret_process = p;
-	return pipes_open(command->merged, pipes, err);
+	return command->terminal.rows ? 0 : pipes_open(command->merged, pipes, err);
 }
 
 static struct child_plan plan_of(const struct process_command *command, const struct pipes *pipes)
@@ -108,8 +109,11 @@ static struct child_plan plan_of(const struct process_command *command, const st
 		.argv = command->argv,
 		.envp = command->envp,
 		.limit_count = command->limit_count,
+		.terminal = command->terminal,
 	};
 
+	if (plan.terminal.rows) /* init puts the terminal in their place */
+		plan.stdio[1] = plan.stdio[2] = command->stdin_fd;
 	memcpy(plan.limits, command->limits, sizeof(plan.limits));
 	return plan;
 }
@@ -191,17 +195,24 @@ struct process *process_free(struct process *p)
 int process_receive(struct process *p, struct init_message *ret_message)
 {
 	struct init_message m;
-	ssize_t n = recv(p->socket, &m, sizeof(m), MSG_DONTWAIT);
+	int fds[PACKET_FDS_MAX];
+	size_t count;
+	ssize_t n = packet_receive(p->socket, &m, sizeof(m), fds, &count, MSG_DONTWAIT);
 
-	if (n < 0 && errno == ECONNRESET) /* orders were left unread; its last words were not */
-		n = recv(p->socket, &m, sizeof(m), MSG_DONTWAIT);
+	if (n == -ECONNRESET) /* orders were left unread; its last words were not */
+		n = packet_receive(p->socket, &m, sizeof(m), fds, &count, MSG_DONTWAIT);
+	for (size_t i = 0; i < count; i++) {
+		if (n == (ssize_t)sizeof(m) && m.event == INIT_TERMINAL && p->output[0] < 0 &&
+		    fd_set_nonblocking(fds[i]) == 0)
+			p->output[0] = fds[i];
+		else
+			fd_close(fds[i]);
+	}
 	if (n == (ssize_t)sizeof(m)) {
 		*ret_message = m;
 		return 1;
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	return -EPIPE;
+	return n == -EAGAIN || n == -EINTR ? 0 : -EPIPE;
 }
 
 void process_order(struct process *p, enum init_order order)
@@ -257,7 +268,7 @@ const char *process_step_text(enum child_step step)
 		[CHILD_LIMITS] = "resource limits",  [CHILD_CWD] = "working directory",
 		[CHILD_SIGNALS] = "signals",         [CHILD_PRIVILEGES] = "no_new_privs",
 		[CHILD_EXEC] = "executing the file", [CHILD_FORK] = "new process",
-		[CHILD_SANDBOX] = "sandbox",
+		[CHILD_SANDBOX] = "sandbox",         [CHILD_TERMINAL] = "terminal",
 	};
 
 	return texts[step];

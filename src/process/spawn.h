@@ -16,6 +16,8 @@ struct process_command {
 	const char *const *argv;
 	const char *const *envp;
 	int stdin_fd; /* borrowed */
+	struct pty_size terminal; /* if it has rows, all three streams are a terminal of this size
+	                             instead */
 	bool merged;  /* one pipe for both streams keeps the order of all writes */
 	struct limit_value limits[LIMITS_MAX];
 	int limit_count;
@@ -26,7 +28,8 @@ struct process {
 	pid_t init_pid; /* 0: not our child, but one of a held box */
 	int init_pidfd;
 	int socket;    /* packets: struct init_message in, enum init_order out */
-	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged */
+	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged.
+	                  [0] of a terminal comes with INIT_TERMINAL, to read and to write */
 };
 
 /* Starts init, which starts the command. Whether the command could be executed comes later as a

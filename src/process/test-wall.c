@@ -29,6 +29,22 @@ static bool is_there(const struct box *b, const char *name)
 	return lstat(path, &st) == 0;
 }
 
+static const char *const hooks[] = {".git/hooks", ".git/config", ".mcp.json", ".vscode", NULL};
+
+/* Runs the script and looks for what it planted, as the keeper does. */
+static int plant(struct box *b, const char *script, int into_fd, struct buffer *names)
+{
+	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
+	scoped(process_freep) struct process *p = NULL;
+
+	buffer_clear(&b->output);
+	b->spec.protected_ = hooks;
+	p = box_start(b, script, &plan);
+	box_follow(b, p);
+	assert_int_equal(b->status, 0);
+	return sandbox_protect_check(plan, into_fd, "task-1", names);
+}
+
 static void only_listed_programs_exist(void **state)
 {
 	struct box *b = *state;
@@ -171,6 +187,41 @@ static void a_secret_behind_a_link_is_hidden_too(void **state)
 	assert_null(strstr(buffer_str(&b->output), "private"));
 }
 
+static void what_is_above_a_secret_stays_in_its_place(void **state)
+{
+	struct box *b = *state;
+
+	make_directory(b, "work/.config");
+	make_directory(b, "work/.config/gcloud");
+	make_file(b, "work/.config/gcloud/token", "private");
+	b->place.home = b->workspace;
+	b->spec.secrets = (const char *const[]){"~/.config/gcloud", NULL};
+	refused(b, "mv .config c");
+	assert_int_equal(box_run(b, "echo x > .config/y && mkdir .config/z"), 0);
+	expect_file(b, "work/.config/gcloud/token", "private");
+}
+
+static void nacre_hides_what_is_its_own(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+	char path[160];
+
+	make_directory(b, "work/.config");
+	make_directory(b, "work/state");
+	make_file(b, "work/state/task", "private");
+	path_in(b, "work/state", path);
+	assert_int_equal(setenv("NACRE_STATE_DIR", path, 1), 0);
+	b->place.home = b->workspace;
+	refused(b, "cat state/task || ls state || mv state s || echo x > state/task");
+	/* A profile for the next command. */
+	assert_int_equal(
+		plant(b, "mkdir .config/nacre && echo x > .config/nacre/bash.yaml", -1, &names), 1);
+	assert_int_equal(unsetenv("NACRE_STATE_DIR"), 0);
+	assert_string_equal(buffer_str(&names), ".config/nacre");
+	assert_false(is_there(b, "work/.config/nacre"));
+}
+
 static void grants_are_what_they_say(void **state)
 {
 	struct box *b = *state;
@@ -192,8 +243,6 @@ static void grants_are_what_they_say(void **state)
 	expect_file(b, "tools/x", "tool");
 	refused(b, "cat ../outside");
 }
-
-static const char *const hooks[] = {".git/hooks", ".git/config", ".mcp.json", ".vscode", NULL};
 
 static void existing_protected_paths_cannot_be_changed(void **state)
 {
@@ -228,20 +277,6 @@ static void a_protected_link_and_its_target_stay(void **state)
 	refused(b, "echo x > real || rm real || mv real r");
 	refused(b, "rm .mcp.json || mv .mcp.json m");
 	expect_file(b, "work/.mcp.json", "as it was");
-}
-
-/* Runs the script and looks for what it planted, as the keeper does. */
-static int plant(struct box *b, const char *script, int into_fd, struct buffer *names)
-{
-	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
-	scoped(process_freep) struct process *p = NULL;
-
-	buffer_clear(&b->output);
-	b->spec.protected_ = hooks;
-	p = box_start(b, script, &plan);
-	box_follow(b, p);
-	assert_int_equal(b->status, 0);
-	return sandbox_protect_check(plan, into_fd, "task-1", names);
 }
 
 static void what_appears_at_a_protected_path_is_moved_away(void **state)
@@ -357,6 +392,8 @@ int main(void)
 		box_test(a_name_that_is_only_an_order_leaves_its_program),
 		box_test(secrets_in_a_granted_tree_are_hidden),
 		box_test(a_secret_behind_a_link_is_hidden_too),
+		box_test(what_is_above_a_secret_stays_in_its_place),
+		box_test(nacre_hides_what_is_its_own),
 		box_test(grants_are_what_they_say),
 		box_test(existing_protected_paths_cannot_be_changed),
 		box_test(a_protected_link_and_its_target_stay),

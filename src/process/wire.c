@@ -21,6 +21,7 @@ struct wire_header {
 	uint32_t paths, words, variables;
 	uint32_t limit_count;
 	struct limit_value limits[LIMITS_MAX];
+	struct pty_size terminal;
 };
 
 static uint32_t put_strings(struct buffer *text, const char *const *strings)
@@ -36,7 +37,8 @@ int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 {
 	scoped(buffer_donep) struct buffer text = {.max = WIRE_BYTES_MAX};
 	scoped(fd_closep) int memory = memfd_create("nacre-plan", MFD_CLOEXEC);
-	struct wire_header h = {.limit_count = (uint32_t)plan->limit_count};
+	struct wire_header h = {.limit_count = (uint32_t)plan->limit_count,
+	                        .terminal = plan->terminal};
 	const int fds[FD_COUNT] = {memory, plan->stdio[0], plan->stdio[1], plan->stdio[2]};
 	int r;
 
@@ -84,6 +86,7 @@ static int unpack(const struct wire_header *h, const struct buffer *text,
 		return -EBADMSG;
 	ret_plan->cwd = cwd[0];
 	free(cwd);
+	ret_plan->terminal = h->terminal;
 	ret_plan->limit_count = (int)h->limit_count;
 	memcpy(ret_plan->limits, h->limits, sizeof(h->limits));
 	return 0;

@@ -105,7 +105,7 @@ static int read_trusted(struct loader *l, const char *dir, const char *sub, cons
 	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    (errno == ENOENT || errno == ENOTDIR))
 		return remember(l, path, NULL, false);
-	fd = trust_open(path, l->request->uid, l->err);
+	fd = trust_open(path, l->request->uid, l->request->workspace_fd, l->err);
 	if (fd == -ENOENT)
 		return remember(l, path, NULL, false);
 	if (fd < 0)
@@ -359,7 +359,9 @@ static int read_policy_file(struct loader *l)
 		if (fd < 0)
 			return error_sys(l->err, errno, "%s", path);
 	} else {
-		fd = trust_open(path, l->request->uid, l->err);
+		/* The operator may name a file of the workspace; the box does not let it be
+		 * changed. */
+		fd = trust_open(path, l->request->uid, -1, l->err);
 	}
 	if (fd < 0)
 		return fd;

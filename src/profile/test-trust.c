@@ -34,7 +34,7 @@ static int tree_remove(void **state)
 
 static void accept(struct tree *t, const char *path)
 {
-	scoped(fd_closep) int fd = trust_open(path, geteuid(), &t->err);
+	scoped(fd_closep) int fd = trust_open(path, geteuid(), -1, &t->err);
 
 	if (fd < 0)
 		fail_msg("%s", t->err.text);
@@ -45,9 +45,22 @@ static void refuse(struct tree *t, const char *path, const char *words)
 {
 	int before = test_open_fds();
 
-	assert_true(trust_open(path, geteuid(), &t->err) < 0);
+	assert_true(trust_open(path, geteuid(), -1, &t->err) < 0);
 	assert_non_null(strstr(t->err.text, words));
 	assert_int_equal(test_open_fds(), before);
+}
+
+static void a_file_in_the_workspace_is_not_trusted(void **state)
+{
+	struct tree *t = *state;
+	scoped(fd_closep) int inside = open(t->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	scoped(fd_closep) int elsewhere = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	scoped(fd_closep) int fd = -1;
+
+	assert_int_equal(trust_open(t->file, geteuid(), inside, &t->err), -EPERM);
+	assert_non_null(strstr(t->err.text, "lies in the workspace"));
+	fd = trust_open(t->file, geteuid(), elsewhere, &t->err);
+	assert_true(fd >= 0);
 }
 
 static void a_file_of_ones_own_is_opened(void **state)
@@ -105,7 +118,7 @@ static void what_belongs_to_another_user_is_refused(void **state)
 	refuse(t, t->file, "belongs to another user (12345)");
 	assert_int_equal(chown(t->root, 0, (gid_t)-1), 0);
 	/* What root has made is trusted by everybody. */
-	fd = trust_open(t->file, 12345, &t->err);
+	fd = trust_open(t->file, 12345, -1, &t->err);
 	assert_true(fd >= 0);
 }
 
@@ -146,9 +159,9 @@ static void only_regular_files_are_opened(void **state)
 	refuse(t, path, "no regular file");
 	refuse(t, "/", "a directory");
 	snprintf(path, sizeof(path), "%s/none", t->root);
-	assert_int_equal(trust_open(path, geteuid(), &t->err), -ENOENT);
+	assert_int_equal(trust_open(path, geteuid(), -1, &t->err), -ENOENT);
 	snprintf(path, sizeof(path), "%s/d/f.yaml/x", t->root);
-	assert_int_equal(trust_open(path, geteuid(), &t->err), -ENOTDIR);
+	assert_int_equal(trust_open(path, geteuid(), -1, &t->err), -ENOTDIR);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
@@ -157,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_of_ones_own_is_opened),
+		TEST(a_file_in_the_workspace_is_not_trusted),
 		TEST(a_file_that_others_can_write_is_refused),
 		TEST(a_directory_that_others_can_write_is_refused),
 		TEST(what_belongs_to_another_user_is_refused),

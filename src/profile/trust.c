@@ -23,6 +23,9 @@ struct walk {
 	char rest[PATH_MAX]; /* what is left of the path */
 	const char *path;    /* as it was given, for messages */
 	uid_t uid;
+	bool bounded; /* by the directory that must not be on the way */
+	dev_t outside_device;
+	ino_t outside_inode;
 	int links;
 	struct error *err;
 };
@@ -57,6 +60,11 @@ static int go_to(struct walk *w, int fd, const char *name)
 	w->dir = fd;
 	if (fstat(fd, &st) < 0)
 		return fail(w, errno);
+	if (w->bounded && st.st_dev == w->outside_device && st.st_ino == w->outside_inode)
+		return error_set(w->err, ERROR_INPUT, EPERM,
+		                 "%s: refused, since it lies in the workspace, where commands can "
+		                 "write: choose another workspace, or move the file",
+		                 yaml_name_shown(w->path));
 	return check(w, &st, name);
 }
 
@@ -160,11 +168,19 @@ static int walk(struct walk *w, int *ret_fd)
 	return r;
 }
 
-int trust_open(const char *path, uid_t uid, struct error *err)
+int trust_open(const char *path, uid_t uid, int outside_fd, struct error *err)
 {
 	struct walk w = {.dir = -1, .path = path, .uid = uid, .err = err};
+	struct stat st;
 	int fd = -1, r;
 
+	if (outside_fd >= 0) {
+		if (fstat(outside_fd, &st) < 0)
+			return fail(&w, errno);
+		w.bounded = true;
+		w.outside_device = st.st_dev;
+		w.outside_inode = st.st_ino;
+	}
 	r = walk(&w, &fd);
 	fd_close(w.dir);
 	return r < 0 ? r : fd;

@@ -30,7 +30,7 @@ enum box_step_kind {
 	BOX_MOUNT,     /* a new file system: source is its type, data its options, flags */
 	BOX_COVER,     /* source over path, which may be a symbolic link itself */
 	BOX_HOLD,      /* path on itself, be it a link: it cannot be renamed; attr */
-	BOX_WRITE,     /* data to the existing file path */
+	BOX_CHOICE,    /* the file path says whom the kernel kills first: it is opened */
 	BOX_KIND_MAX,
 };
 
@@ -157,6 +157,7 @@ struct sandbox_plan {
 	size_t fd_count;
 	struct landlock_wall wall;
 	bool owns_tmp; /* made by the plan */
+	int oom_fd;    /* /proc/self/oom_score_adj of init; made by entering */
 	int rules_fd;  /* made by sandbox_enter() */
 	struct seccomp_program filter;
 	bool filtered;
@@ -225,11 +226,18 @@ int box_mask(struct sandbox_plan *p, const char *path, bool is_directory);
 /* grants.c: what more of the host there is, the workspace among it, and what is hidden in it. */
 int box_grants_plan(struct sandbox_plan *p);
 int box_secrets_plan(struct sandbox_plan *p);
+#define BOX_OWN_PLACES 5
+/* The directories of nacre itself, whether they are there or not; how many, or -ENOMEM. */
+int box_own_places(struct sandbox_plan *p, const char *into[BOX_OWN_PLACES]);
 /* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 const char *box_expand(struct sandbox_plan *p, const char *path);
 
 /* protect.c: parts of the workspace that must stay as they are. */
 int box_protect_plan(struct sandbox_plan *p);
+/* One more such path, absolute; nothing where it lies elsewhere. */
+int box_protect_path(struct sandbox_plan *p, const char *path);
+/* What is above PATH in the workspace cannot be renamed away. */
+int box_pin_parents(struct sandbox_plan *p, const char *path);
 
 /* programs.c: which programs there are. */
 int box_programs_plan(struct sandbox_plan *p, struct error *err);

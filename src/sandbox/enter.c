@@ -65,14 +65,12 @@ static int become_user(const struct sandbox_plan *p)
 	 * was not. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* When memory runs out the kernel should take the box, not the keeper who has to report it.
-	 */
-	(void)write_file("/proc/self/oom_score_adj", 0, 0, "500");
 	if (!id->by_parent)
 		return map_self(p);
 	if (syscall(SYS_setgroups, 0, NULL) < 0 ||
 	    syscall(SYS_setresgid, id->gid, id->gid, id->gid) < 0 ||
-	    syscall(SYS_setresuid, id->uid, id->uid, id->uid) < 0)
+	    syscall(SYS_setresuid, id->uid, id->uid, id->uid) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) /* undone by the change */
 		return -errno;
 	return 0;
 }
@@ -180,7 +178,7 @@ static int cover(const struct box_step *s)
 	return r;
 }
 
-static int step_do(const struct box_step *s)
+static int step_do(struct sandbox_plan *p, const struct box_step *s)
 {
 	int r = 0;
 
@@ -212,8 +210,9 @@ static int step_do(const struct box_step *s)
 	case BOX_MOUNT:
 		r = mount(s->source, s->path, s->source, s->flags, s->data);
 		break;
-	case BOX_WRITE:
-		return write_file(s->path, 0, 0, s->data);
+	case BOX_CHOICE:
+		p->oom_fd = open(s->path, O_WRONLY | O_CLOEXEC);
+		break; /* without it the choice is the kernel's */
 	case BOX_KIND_MAX:
 		return -EINVAL;
 	}
@@ -272,7 +271,7 @@ static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 	r = root_make();
 	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
 		*ret_step = (int)i;
-		r = step_do(&p->steps.items[i]);
+		r = step_do(p, &p->steps.items[i]);
 	}
 	if (r < 0)
 		return r;
@@ -349,6 +348,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 	int r = 0;
 
 	umask(0);
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* for files in /proc/self */
 	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
 		s = &p->steps.items[i];
 		*ret_step = (int)i;
@@ -364,7 +364,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 		*ret_step = (int)i;
 		if (!s->each)
 			continue;
-		r = step_do(s);
+		r = step_do(p, s);
 		if (s->kind == BOX_ATTACH)
 			close(s->fd);
 	}
@@ -374,6 +374,13 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 		r = sandbox_seal(p, ret_step);
 	p->sealed = r == 0;
 	return r;
+}
+
+void sandbox_volunteer(const struct sandbox_plan *p, bool yes)
+{
+	if (p->oom_fd >= 0 && write(p->oom_fd, yes ? "500" : "0", yes ? 3 : 1) < 0) {
+		/* Then the choice is the kernel's. */
+	}
 }
 
 bool sandbox_offers(const struct sandbox_plan *p, const char *name)

@@ -26,6 +26,10 @@ int sandbox_enter_session(struct sandbox_plan *p, int *ret_step);
  * the caller itself is sealed. */
 int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step);
 
+/* When memory runs out the kernel should take the command, not the init that has to report it:
+ * whoever is started between yes and no is the first choice. */
+void sandbox_volunteer(const struct sandbox_plan *p, bool yes);
+
 /* Whether NAME is a program of the box that nacre itself has to be: "which". */
 bool sandbox_offers(const struct sandbox_plan *p, const char *name);
 

@@ -157,21 +157,62 @@ int box_grants_plan(struct sandbox_plan *p)
 	return r == 0 && !workspace_done ? box_workspace_plan(p) : r;
 }
 
+/* Nothing is put over the workspace itself. */
+static int hide(struct sandbox_plan *p, const char *path)
+{
+	struct stat st;
+	const char *real = box_real(p, path, &st);
+	int r;
+
+	if (!real || box_path_inside(p->workspace, real) ||
+	    box_ground_of(p, real) != BOX_GROUND_HOST)
+		return 0;
+	r = box_pin_parents(p, real);
+	return r == 0 ? box_mask(p, real, S_ISDIR(st.st_mode)) : r;
+}
+
+/* Where nacre keeps its own: in a workspace that is the home directory a command could read the
+ * tasks of others, and write the profile of the next command. What is missing must not appear. */
+int box_own_places(struct sandbox_plan *p, const char *into[BOX_OWN_PLACES])
+{
+	const struct {
+		const char *variable, *suffix;
+	} places[] = {{"NACRE_STATE_DIR", ""},
+	              {"XDG_STATE_HOME", "/nacre"},
+	              {"XDG_CONFIG_HOME", "/nacre"}};
+	const char *const at_home[] = {".local/state/nacre", ".config/nacre"};
+	int n = 0;
+
+	for (size_t i = 0; i < array_size(places); i++) {
+		const char *value = getenv(places[i].variable);
+
+		if (value && *value == '/')
+			into[n++] = arena_printf(p->arena, "%s%s", value, places[i].suffix);
+	}
+	for (size_t i = 0; p->home && i < array_size(at_home); i++)
+		into[n++] = arena_printf(p->arena, "%s/%s", p->home, at_home[i]);
+	for (int i = 0; i < n; i++)
+		if (!into[i])
+			return -ENOMEM;
+	return n;
+}
+
 int box_secrets_plan(struct sandbox_plan *p)
 {
-	const char *path, *real;
+	const char *own[BOX_OWN_PLACES], *path;
+	int n = box_own_places(p, own), r = n < 0 ? n : 0;
 	struct stat st;
-	int r = 0;
 
 	for (const char *const *s = p->spec->secrets; r == 0 && s && *s; s++) {
 		path = box_expand(p, *s);
-		if (path)
-			box_witness_add(p, path, false);
-		real = path ? box_real(p, path, &st) : NULL;
-		if (!real || box_path_inside(p->workspace, real) ||
-		    box_ground_of(p, real) != BOX_GROUND_HOST)
+		if (!path)
 			continue;
-		r = box_mask(p, real, S_ISDIR(st.st_mode));
+		box_witness_add(p, path, false);
+		r = hide(p, path);
+	}
+	for (int i = 0; r == 0 && i < n; i++) {
+		box_witness_add(p, own[i], false);
+		r = box_real(p, own[i], &st) ? hide(p, own[i]) : box_protect_path(p, own[i]);
 	}
 	return r;
 }

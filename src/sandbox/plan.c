@@ -374,7 +374,7 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 		p->arena = arena_new(PLAN_BYTES_MAX);
 	if (!p || !p->arena)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	p->workspace_fd = p->workspace_tree = p->rules_fd = p->identity.map_fd = -1;
+	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
 	p->keeps = place->kept;
 	p->spec = spec;
 	p->umask = umask(0);
@@ -558,7 +558,7 @@ void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struc
 		[BOX_SYMLINK] = "link",        [BOX_BIND] = "mount of",
 		[BOX_TREE] = "mount of",       [BOX_ATTACH] = "mount of",
 		[BOX_ATTR] = "protection of",  [BOX_MOUNT] = "file system at",
-		[BOX_WRITE] = "setting of",    [BOX_COVER] = "mask of",
+		[BOX_CHOICE] = "setting of",   [BOX_COVER] = "mask of",
 		[BOX_HOLD] = "protection of",
 
 	};

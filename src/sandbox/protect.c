@@ -146,6 +146,9 @@ static int protect(struct sandbox_plan *p, const char *inside)
 
 		if (!part)
 			return -ENOMEM;
+		if (p->keeps)
+			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
+			                false);
 		end += strcspn(end, "/");
 		last = *end == '\0';
 		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
@@ -165,6 +168,30 @@ static int protect(struct sandbox_plan *p, const char *inside)
 	return r;
 }
 
+int box_pin_parents(struct sandbox_plan *p, const char *path)
+{
+	const char *inside = path + strlen(p->workspace) + 1;
+	int r = 0;
+
+	if (p->spec->workspace_readonly || !box_path_inside(path, p->workspace) ||
+	    strcmp(path, p->workspace) == 0)
+		return 0;
+	for (const char *slash = strchr(inside, '/'); r == 0 && slash;
+	     slash = strchr(slash + 1, '/'))
+		r = hold(p, inside, (size_t)(slash - inside), 0);
+	return r;
+}
+
+int box_protect_path(struct sandbox_plan *p, const char *path)
+{
+	const char *inside = path + strlen(p->workspace) + 1;
+
+	if (!box_path_inside(path, p->workspace) || strcmp(path, p->workspace) == 0 ||
+	    p->spec->workspace_readonly || !is_usable(inside))
+		return 0;
+	return protect(p, inside);
+}
+
 int box_protect_plan(struct sandbox_plan *p)
 {
 	int r = 0;
@@ -172,11 +199,8 @@ int box_protect_plan(struct sandbox_plan *p)
 	if (p->spec->workspace_readonly)
 		return 0;
 	for (const char *const *path = p->spec->protected_; r == 0 && path && *path; path++)
-		if (is_usable(*path)) {
-			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, *path),
-			                false);
+		if (is_usable(*path))
 			r = protect(p, *path);
-		}
 	return r;
 }
 

@@ -140,11 +140,15 @@ static int find_exceptions(struct rules *g)
 		"/etc/shadow",      "/etc/shadow-", "/etc/gshadow",
 		"/etc/gshadow-",    "/etc/sudoers", "/etc/sudoers.d",
 		"/etc/ssl/private", "/etc/ssh",     "/etc/krb5.keytab"};
-	int r = 0;
+	const char *own[BOX_OWN_PLACES];
+	int n, r = 0;
 
 	if (geteuid() == 0)
 		for (size_t i = 0; r == 0 && i < array_size(of_root); i++)
 			r = box_except(g, of_root[i]);
+	n = box_own_places(g->plan, own);
+	for (int i = 0; r == 0 && i < n; i++)
+		r = box_except(g, own[i]);
 	for (const char *const *s = g->plan->spec->secrets; r == 0 && s && *s; s++) {
 		const char *path = box_expand(g->plan, *s);
 
@@ -183,6 +187,16 @@ static int grant_system(struct rules *g, enum landlock_right right)
 	return r;
 }
 
+static int protect_own(struct sandbox_plan *p)
+{
+	const char *own[BOX_OWN_PLACES];
+	int n = box_own_places(p, own), r = n < 0 ? n : 0;
+
+	for (int i = 0; r == 0 && i < n; i++)
+		r = box_protect_path(p, own[i]);
+	return r;
+}
+
 int box_rules_plan(struct sandbox_plan *p, struct error *err)
 {
 	struct rules g = {.plan = p};
@@ -207,6 +221,8 @@ int box_rules_plan(struct sandbox_plan *p, struct error *err)
 		r = grant_existing(&g, p->tmp, p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE);
 	if (r == 0)
 		r = box_protect_plan(p);
+	if (r == 0)
+		r = protect_own(p);
 	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "rules of the box: %s", strerrordesc_np(-r))
 	             : 0;
 }

@@ -253,22 +253,29 @@ static int plan_devices(struct sandbox_plan *p)
 	return r;
 }
 
-/* Everything in /proc can only be read: sysctls, sysrq, the memory of processes and their limits
- * alike. What a process does to itself, it can do with system calls. */
-static int plan_proc(struct sandbox_plan *p)
-{
-	int r = directory(p, BOX_SKELETON, "proc", 0755);
-
-	if (r == 0)
-		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
-		                NULL);
-	return r;
-}
-
 static void mark_each(struct sandbox_plan *p, size_t last)
 {
 	for (size_t i = p->steps.count - last; i < p->steps.count; i++)
 		p->steps.items[i].each = true;
+}
+
+/* Everything in /proc can only be read: sysctls, sysrq, the memory of processes and their limits
+ * alike. What a process does to itself, it can do with system calls. */
+static int plan_proc(struct sandbox_plan *p)
+{
+	struct box_step *s;
+	int r = directory(p, BOX_SKELETON, "proc", 0755);
+
+	if (r == 0)
+		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	if (r < 0 || !box_step_add(p, BOX_PRIVATE, BOX_CHOICE, "proc/self/oom_score_adj"))
+		return -ENOMEM;
+	s = box_step_add(p, BOX_PRIVATE, BOX_ATTR, "proc");
+	if (!s)
+		return -ENOMEM;
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	mark_each(p, 2);
+	return 0;
 }
 
 /* One part of the scratch file system, at its place in the box. */

@@ -62,7 +62,8 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	}
 	t->control = sockets[0];
 	theirs = sockets[1];
-	fds = (struct keeper_fds){.control = theirs, .task = t->dir_fd, .input = input_fd};
+	fds = (struct keeper_fds){
+		.control = theirs, .task = t->dir_fd, .input = input_fd, .profile = order->profile};
 	if (launcher) {
 		r = launcher_spawn(launcher, &fds, &order->request, text.data, text.len, err);
 	} else {
@@ -152,10 +153,11 @@ void task_done(struct task *t, struct store *store, bool keep)
 {
 	if (!t)
 		return;
+	/* A keeper that has reported writes no more; what it still clears away goes on meanwhile. */
+	if (!keep)
+		store_task_remove(store, t->id);
 	if (t->keeper > 0)
 		while (waitpid(t->keeper, NULL, 0) < 0 && errno == EINTR)
 			;
-	if (!keep)
-		store_task_remove(store, t->id);
 	task_free(t);
 }

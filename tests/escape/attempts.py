@@ -26,6 +26,8 @@ MODES = "Landlock does not govern mode, owner, times and extended attributes of 
 PROC = "/proc is the host's: process ids, command lines and names of keys can be seen; environment, memory and descriptors cannot"
 TREES = "Landlock grants whole trees: what exists in the writable workspace cannot be left out"
 NODEV = "there is no mount of its own: a device node that root has put into the workspace opens"
+WATCHED = "without a control group processes are counted by a watch, which strikes a moment late"
+DISK = "the private temporary directory lies on the host's disk: only the size of one file is bounded"
 LARGE = "not tried outside: without a limit it only takes long"
 
 ATTEMPTS = [
@@ -100,17 +102,17 @@ ATTEMPTS = [
     _("daemons", "stopped", "a daemon with a stopped parent"),
     _("daemons", "forking_on", "a process that changes its id all the time"),
     # Resources, under limits
-    _("resources", "processes", "300 processes", USER, profile="limits"),
-    _("resources", "threads", "300 threads", USER, profile="limits"),
+    _("resources", "processes", "300 processes", USER, profile="limits", landlock=WATCHED),
+    _("resources", "threads", "300 threads", USER, profile="limits", landlock=WATCHED),
     _("resources", "memory", "1 GiB of memory", USER, profile="limits"),
     _("resources", "memory_of_many", "1 GiB of memory in eight processes", LARGE, profile="limits"),
     _("resources", "memory_file", "1 GiB in memfds", LARGE, profile="limits"),
     _("resources", "memory_shared", "1 GiB of System V memory", LARGE, profile="limits"),
     _("resources", "big_file", "a file of 256 MiB in the workspace", LARGE, profile="limits"),
-    _("resources", "fill_tmp", "256 MiB in /tmp", LARGE, profile="limits"),
+    _("resources", "fill_tmp", "256 MiB in /tmp", LARGE, profile="limits", landlock=DISK),
     _("resources", "fill_shm", "256 MiB in /dev/shm", LARGE, profile="limits"),
     _("resources", "fill_home", "256 MiB in the home directory", LARGE, profile="limits"),
-    _("resources", "fill_inodes", "400,000 empty files in /tmp", LARGE, profile="limits"),
+    _("resources", "fill_inodes", "80,000 empty files in /tmp", LARGE, profile="limits", landlock=DISK),
     _("resources", "open_files", "200,000 descriptors", "not tried outside: another limit may stop it",
       profile="limits"),
     _("resources", "core_dump", "a core file", "not tried outside: depends on the machine's core_pattern",
@@ -165,7 +167,7 @@ ATTEMPTS = [
     _("kernel", "modules", "kernel modules, kexec", LACKS),
     _("kernel", "machine", "reboot, clocks, swap, accounting, I/O ports, log", ROOT),
     _("kernel", "memory_policy", "move the memory of another process"),
-    _("kernel", "personalities", "personality"),
+    _("kernel", "personalities", "weaker memory protection by personality"),
     _("kernel", "other_abis", "32-bit and x32 calls"),
     _("kernel", "nodes", "make device nodes, open planted ones", ROOT, landlock=NODEV),
     _("kernel", "device_files", "open devices of the machine"),
@@ -184,7 +186,7 @@ ATTEMPTS = [
     _("planting", "hook_dir_away", "replace .git/hooks", landlock=TREES),
     _("planting", "git_away", "replace .git", landlock=TREES),
     _("planting", "config_file", "change .git/config", landlock=TREES),
-    _("planting", "config_other", "attributes, worktree configuration, hooks of submodules"),
+    _("planting", "config_other", "attributes, worktree configuration, hooks of submodules", landlock=TREES),
     _("planting", "common_dir", "lead git to another configuration by .git/commondir"),
     _("planting", "settings_new", "settings of editors, agents, shells that do not exist yet"),
     _("planting", "settings_links", "the same as links, FIFOs"),
@@ -206,3 +208,44 @@ ATTEMPTS = [
     _("programs", "by_unmask", "by taking the mask away", UNSAFE, profile="universal"),
     _("programs", "by_path_change", "by PATH, hash, aliases, globs", profile="universal"),
 ]
+
+THEMES = {
+    "reading": "Reading what is not the command's",
+    "writing": "Writing outside",
+    "tracing": "Other processes",
+    "signals": "Signals",
+    "daemons": "Outliving the command",
+    "resources": "Eating the machine (64 processes, 256 MiB, 64 MiB files and /tmp)",
+    "network": "Network and sockets",
+    "sharing": "Shared memory, messages, keys",
+    "namespaces": "Namespaces, mounts, roots",
+    "kernel": "Doors into the kernel",
+    "privileges": "Other rights",
+    "planting": "Leaving something that runs later",
+    "programs": "Running a denied program (profile `universal`)",
+}
+
+
+def reasons():
+    """The exceptions of the landlock tier, numbered in the order of the table."""
+    return list(dict.fromkeys(attempt.landlock for attempt in ATTEMPTS if attempt.landlock))
+
+
+def table():
+    """The attempts as docs/security.md shows them."""
+    lines = ["| attempt | full | landlock |", "|---|---|---|"]
+    theme = None
+    for attempt in ATTEMPTS:
+        if attempt.theme != theme:
+            theme = attempt.theme
+            lines.append(f"| **{THEMES[theme]}** | | |")
+        number = reasons().index(attempt.landlock) + 1 if attempt.landlock else 0
+        outcome = f"not stopped ({number})" if number else "stopped"
+        lines.append(f"| {attempt.what} | stopped | {outcome} |")
+    lines.append("")
+    lines += [f"{number}. {reason}." for number, reason in enumerate(reasons(), 1)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")

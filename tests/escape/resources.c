@@ -243,7 +243,7 @@ static void fill_inodes(void)
 	char path[256];
 	long made = 0;
 
-	for (; made < 400000; made++) {
+	for (; made < 80000; made++) {
 		int fd;
 
 		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp", made);
@@ -255,7 +255,7 @@ static void fill_inodes(void)
 		close(fd);
 	}
 	printf("made %ld files\n", made);
-	if (made >= 400000)
+	if (made >= 80000)
 		got("%ld files", made);
 	while (made-- > 0) {
 		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp", made);

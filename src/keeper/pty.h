@@ -1,0 +1,36 @@
+#pragma once
+/*
+ * Pty: the keeper's end of a command's terminal. What the command shows is read as any stream; what
+ * is typed comes as orders, from the starter or from anybody who may give some, and waits in a
+ * bounded queue until the terminal takes it. Each size that the terminal had is put on record, so
+ * that the screen can be built from the raw log later.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/buffer.h"
+
+struct keeper;
+enum control_order;
+
+struct keeper_pty {
+	bool open; /* the terminal has come from init */
+	struct buffer queue;
+	size_t written;  /* bytes of the queue that the terminal has taken */
+	unsigned resizes;
+};
+
+/* Init has sent the terminal. */
+void keeper_pty_begin(struct keeper *k);
+
+/* An order about the terminal. One that does not suit (no terminal, an impossible size, more input
+ * than the queue holds) changes nothing. */
+void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n);
+
+/* Whether there is room for the largest order: else none are read, and whoever types waits. */
+bool keeper_pty_has_room(const struct keeper *k);
+
+/* What to wait for on the first stream beside input. */
+short keeper_pty_events(const struct keeper *k);
+
+/* The terminal takes bytes. */
+void keeper_pty_write(struct keeper *k);
