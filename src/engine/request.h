@@ -23,6 +23,7 @@ struct request {
 	const char *input;      /* bytes for standard input; NULL: input_fd */
 	size_t input_len;
 	int input_fd; /* -1: standard input is empty */
+	uint16_t rows, cols; /* of a terminal to run on; 0: none */
 	const char *description;
 	int64_t timeout_ms; /* 0: the default */
 	enum output_mode output_mode;

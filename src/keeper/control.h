@@ -3,21 +3,32 @@
  * Control: the packets between a keeper and whoever started it.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer;
 struct error;
 
 /* From the keeper. */
 enum control_kind {
-	CONTROL_OUTPUT, /* there is more in the spool files */
-	CONTROL_HELLO,  /* a pidfd of the keeper, for a starter that is not its parent */
-	CONTROL_REPORT, /* the end: a report as JSON, and a descriptor with both captures */
+	CONTROL_OUTPUT,  /* there is more in the spool files */
+	CONTROL_HELLO,   /* a pidfd of the keeper, for a starter that is not its parent */
+	CONTROL_STARTED, /* a background command runs */
+	CONTROL_LET_GO,  /* the time is over and the command goes on: do not wait for it */
+	CONTROL_REPORT,  /* the end: a report as JSON, and a descriptor with both captures */
 };
 
 /* To the keeper. */
 enum control_order {
 	CONTROL_STOP,     /* SIGTERM, grace, SIGKILL */
 	CONTROL_STOP_NOW, /* SIGKILL */
+	CONTROL_INPUT,    /* bytes typed on the command's terminal follow */
+	CONTROL_RESIZE,   /* a struct control_size for it follows */
+};
+
+#define CONTROL_INPUT_MAX 4096 /* bytes of one packet */
+
+struct control_size {
+	uint16_t rows, cols;
 };
 
 /* TEXT may be NULL; FD -1. Never waits: 0, -EAGAIN when the peer does not read, -EPIPE when it is

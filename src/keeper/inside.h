@@ -10,8 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "keeper/index.h"
 #include "keeper/keeper.h"
+#include "keeper/listen.h"
 #include "keeper/order.h"
+#include "keeper/pty.h"
 #include "keeper/report.h"
 #include "keeper/stream.h"
 #include "keeper/watch.h"
@@ -21,9 +24,10 @@ struct arena;
 struct error;
 struct process;
 
-#define KEEPER_DEADLINE_NONE   INT64_MAX
-#define KEEPER_LINGER_QUIET_MS 50 /* a background job that is still printing may go on this long   \
-	                           */
+#define KEEPER_DEADLINE_NONE INT64_MAX
+#define KEEPER_LINGER_QUIET_MS                                                                     \
+	50 /* a background job that is still printing may go on this long                          \
+	    */
 
 enum keeper_state {
 	RUNNING,
@@ -63,6 +67,10 @@ struct keeper {
 	bool tmp_full;
 	bool refused; /* the kernel did not let init into its box */
 	struct stream streams[2];
+	struct index index;
+	struct listen listen;
+	int64_t listen_at;     /* a command that ends soon needs no socket */
+	struct keeper_pty pty; /* if the order wants a terminal: the first stream is its own */
 	enum keeper_state state;
 	int64_t deadline, linger_end;
 	int64_t started_at; /* monotonic */
@@ -72,6 +80,7 @@ struct keeper {
 	                        it */
 	struct watch watch;  /* of the box */
 	bool starter_gone;
+	bool let_go; /* the starter was told to wait no longer */
 	char *buffer;
 };
 
@@ -79,6 +88,12 @@ void keeper_set_deadline(struct keeper *k, int64_t from_now_ms);
 
 /* Something has happened. */
 void keeper_step(struct keeper *k, enum keeper_event e);
+
+/* An order from the starter or from somebody at the task's socket. */
+void keeper_take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n);
+
+/* The command goes on; the starter is told that it need not wait. */
+void keeper_let_go(struct keeper *k);
 
 /* The task's spec.json, whose lock says that the keeper lives. */
 void keeper_record_order(struct keeper *k, const char *order, size_t n);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -25,8 +26,9 @@
 #include "sandbox/pids.h"
 #include "sandbox/plan.h"
 
-#define READ_BYTES    ((size_t)256 << 10)
-#define CROWD_LOOK_MS 50
+#define READ_BYTES      ((size_t)256 << 10)
+#define CROWD_LOOK_MS   50
+#define LISTEN_AFTER_MS 20
 
 static void output_read(struct keeper *k, struct stream *s)
 {
@@ -52,9 +54,16 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		k->detail = m->detail;
 		keeper_step(k, EV_FAILED);
 		break;
+	case INIT_TERMINAL:
+		keeper_pty_begin(k);
+		break;
 	case INIT_READY:
+		fd_close(take_fd(&k->fds.input));
+		break;
 	case INIT_STARTED:
 		fd_close(take_fd(&k->fds.input));
+		if (k->order.background && !k->starter_gone)
+			(void)control_send(k->fds.control, CONTROL_STARTED, NULL, 0, -1);
 		break;
 	case INIT_EXITED:
 		k->report.status = m->status;
@@ -84,15 +93,58 @@ static void init_read(struct keeper *k)
 	}
 }
 
+void keeper_let_go(struct keeper *k)
+{
+	k->let_go = true;
+	if (!k->starter_gone)
+		(void)control_send(k->fds.control, CONTROL_LET_GO, NULL, 0, -1);
+}
+
+void keeper_take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n)
+{
+	switch (kind) {
+	case CONTROL_STOP:
+		keeper_step(k, EV_STOP);
+		break;
+	case CONTROL_STOP_NOW:
+		keeper_step(k, EV_STOP_NOW);
+		break;
+	case CONTROL_INPUT:
+	case CONTROL_RESIZE:
+		keeper_pty_order(k, (enum control_order)kind, bytes, n);
+		break;
+	default: /* of a newer nacre */
+		break;
+	}
+}
+
+static void client_order(void *owner, uint32_t kind, const char *bytes, size_t n)
+{
+	keeper_take_order(owner, kind, bytes, n);
+}
+
 static void starter_read(struct keeper *k)
 {
-	enum control_order order;
-	ssize_t n = recv(k->fds.control, &order, sizeof(order), MSG_DONTWAIT);
+	char bytes[sizeof(uint32_t) + LISTEN_ORDER_MAX];
+	ssize_t n = recv(k->fds.control, bytes, sizeof(bytes), MSG_DONTWAIT);
+	uint32_t kind;
 
-	if (n == (ssize_t)sizeof(order))
-		keeper_step(k, order == CONTROL_STOP ? EV_STOP : EV_STOP_NOW);
-	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+	if (n >= (ssize_t)sizeof(kind)) {
+		memcpy(&kind, bytes, sizeof(kind));
+		keeper_take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
+	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
+	}
+}
+
+/* A disk that is full, or a system without /proc, leaves a task that only its starter can stop. */
+static void listen_when_due(struct keeper *k)
+{
+	if (k->fds.task < 0 || k->listen_at == KEEPER_DEADLINE_NONE ||
+	    clock_now_ms() < k->listen_at)
+		return;
+	k->listen_at = KEEPER_DEADLINE_NONE;
+	(void)listen_open(&k->listen, k->fds.task);
 }
 
 /* Where the kernel does not limit the number of processes, a storm is seen before it fills the
@@ -112,32 +164,39 @@ static void look_for_crowd(struct keeper *k)
 
 static void turn(struct keeper *k)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[4 + LISTEN_POLL_MAX] = {
 		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
 		{.fd = k->process->socket, .events = POLLIN},
-		{.fd = k->streams[0].fd, .events = POLLIN},
+		{.fd = k->streams[0].fd, .events = (short)(POLLIN | keeper_pty_events(k))},
 		{.fd = k->streams[1].fd, .events = POLLIN},
 	};
 	int64_t wait_ms = k->deadline - clock_now_ms();
 	int n = 0;
 
+	listen_when_due(k);
+	listen_watch(&k->listen, fds + 4);
+	if (k->listen_at - clock_now_ms() < wait_ms)
+		wait_ms = k->listen_at - clock_now_ms();
 	if (wait_ms > INT32_MAX)
 		wait_ms = INT32_MAX;
 	if (k->crowd_line && wait_ms > CROWD_LOOK_MS)
 		wait_ms = CROWD_LOOK_MS;
 	if (watch_is_on(&k->watch) && wait_ms > WATCH_LOOK_MS)
 		wait_ms = WATCH_LOOK_MS;
-	n = poll(fds, 4, wait_ms > 0 ? (int)wait_ms : 0);
+	n = poll(fds, array_size(fds), wait_ms > 0 ? (int)wait_ms : 0);
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
 		 */
 		for (int i = 0; i < 2; i++)
-			if (fds[2 + i].revents)
+			if (fds[2 + i].revents & ~POLLOUT)
 				output_read(k, &k->streams[i]);
+		if (fds[2].revents & POLLOUT)
+			keeper_pty_write(k);
 		if (fds[1].revents)
 			init_read(k);
 		if (fds[0].revents)
 			starter_read(k);
+		listen_serve(&k->listen, fds + 4, client_order, k);
 	}
 	look_for_crowd(k);
 	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
@@ -193,6 +252,7 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	struct error err = {0};
 	int r = -ENOMEM;
 
+	listen_init(&k->listen);
 	if (k->fds.hello)
 		say_hello(k->fds.control);
 	k->buffer = malloc(READ_BYTES);
@@ -211,9 +271,11 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 		if (k->process) /* init already runs, its streams could not be opened */
 			process_take_over(k->process, &k->report.survivors);
 	} else {
+		k->listen_at = k->order.background ? 0 : clock_now_ms() + LISTEN_AFTER_MS;
 		while (k->state != DONE)
 			turn(k);
 	}
+	listen_close(&k->listen);
 	for (int i = 0; i < 2; i++)
 		stream_close(&k->streams[i], &k->report.streams[i]);
 	keeper_judge_box(k);

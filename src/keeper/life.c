@@ -60,6 +60,11 @@ static enum keeper_state end_tree(struct keeper *k, enum keeper_end end)
 
 static enum keeper_state on_timeout(struct keeper *k)
 {
+	if (k->order.timeout_lets_go && !k->let_go) {
+		keeper_let_go(k);
+		k->deadline = KEEPER_DEADLINE_NONE;
+		return RUNNING;
+	}
 	return end_tree(k, KEEPER_END_TIMEOUT);
 }
 

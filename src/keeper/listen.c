@@ -1,6 +1,7 @@
 #include "keeper/listen.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>

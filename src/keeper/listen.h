@@ -10,10 +10,11 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "keeper/control.h"
 
 #define LISTEN_CLIENTS_MAX 8
 #define LISTEN_POLL_MAX    (1 + LISTEN_CLIENTS_MAX)
-#define LISTEN_ORDER_MAX   65536 /* bytes behind the kind */
+#define LISTEN_ORDER_MAX   CONTROL_INPUT_MAX /* bytes behind the kind */
 
 struct listen {
 	int fd; /* -1: nobody can connect */

@@ -84,6 +84,8 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 		{"max_processes", o->max_processes},
 		{"head_bytes", o->kept.head},
 		{"tail_bytes", o->kept.tail},
+		{"rows", o->terminal.rows},
+		{"cols", o->terminal.cols},
 	};
 
 	json_object_begin(&w);
@@ -101,6 +103,10 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 	json_put_bool(&w, o->merged);
 	json_put_key(&w, "follow");
 	json_put_bool(&w, o->follow);
+	json_put_key(&w, "background");
+	json_put_bool(&w, o->background);
+	json_put_key(&w, "timeout_lets_go");
+	json_put_bool(&w, o->timeout_lets_go);
 	for (size_t i = 0; i < array_size(numbers); i++) {
 		json_put_key(&w, numbers[i].key);
 		json_put_uint(&w, numbers[i].value);
@@ -214,19 +220,20 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	struct keeper_order o = {0};
 	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
-	int r, merged, follow;
+	int r, merged, follow, background, lets_go;
 
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s:s, s?s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
-	                   "s:o}",
-	                   "task_id", &id, "command", &command, "description", &description, "cwd",
-	                   &cwd, "merged", &merged, "follow", &follow, "timeout_ms", &timeout,
-	                   "grace_ms", &grace, "spool_cap", &cap, "max_processes", &processes,
-	                   "head_bytes", &head, "tail_bytes", &tail, "argv", &argv, "env", &env,
-	                   "request", &request);
+	r = json_unpack_ex(
+		root, &e, JSON_STRICT,
+		"{s:s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
+		"s:o}",
+		"task_id", &id, "command", &command, "description", &description, "cwd", &cwd,
+		"merged", &merged, "follow", &follow, "background", &background, "timeout_lets_go",
+		&lets_go, "timeout_ms", &timeout, "grace_ms", &grace, "spool_cap", &cap,
+		"max_processes", &processes, "head_bytes", &head, "tail_bytes", &tail, "argv",
+		&argv, "env", &env, "request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
 	if (timeout < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 || tail < 0 ||
@@ -238,6 +245,8 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	o.cwd = read_exact(cwd, arena);
 	o.merged = merged;
 	o.follow = follow;
+	o.background = background;
+	o.timeout_lets_go = lets_go;
 	o.timeout_ms = timeout;
 	o.grace_ms = grace;
 	o.spool_cap = (uint64_t)cap;

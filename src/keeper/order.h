@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "output/capture.h"
+#include "process/pty.h"
 
 struct arena;
 struct buffer;
@@ -41,8 +42,11 @@ struct keeper_order {
 	const char *const *argv; /* what is executed */
 	const char *const *envp;
 	const char *cwd;
+	struct pty_size terminal; /* rows 0: none */
 	bool merged;
-	bool follow; /* the starter wants to hear of output while it comes */
+	bool background;      /* nobody waits: its files are there from the start */
+	bool timeout_lets_go; /* at the time limit it goes on as a task */
+	bool follow;          /* the starter wants to hear of output while it comes */
 	int64_t timeout_ms;
 	int64_t grace_ms;
 	uint64_t spool_cap;     /* bytes per stream on disk */

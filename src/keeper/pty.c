@@ -10,12 +10,13 @@
 #include "base/fd.h"
 #include "keeper/control.h"
 #include "keeper/inside.h"
-#include "output/sizes.h"
+#include "output/capture.h"
+#include "output/replay.h"
 #include "process/spawn.h"
 
-#define QUEUE_FULL ((size_t)256 << 10) /* from here on no orders are read */
-#define QUEUE_MAX  ((size_t)4 << 20)   /* the text of a request is typed as a whole */
-#define END_OF_FILE "\004"
+#define QUEUE_MAX   ((size_t)4 << 20) /* the text of a request is typed as a whole */
+#define RESIZES_MAX 4096
+#define END_OF_FILE "\004" /* what Ctrl-D sends */
 
 /* The bytes of standard input that the request gave are typed, and then the end of the file. Twice
  * behind an unfinished line: the first one only sends that. */
@@ -25,16 +26,26 @@ static void type_input(struct keeper *k)
 	struct buffer *q = &k->pty.queue;
 	struct stat st;
 
+	q->max = QUEUE_MAX;
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (lseek(fd, 0, SEEK_SET) < 0 || fd_read_all(fd, q) < 0) {
 		buffer_done(q);
-		q->max = QUEUE_MAX;
 		return;
 	}
 	if (q->len > 0 && q->data[q->len - 1] != '\n')
 		buffer_puts(q, END_OF_FILE);
 	buffer_puts(q, END_OF_FILE);
+}
+
+/* A client can resize as often as it likes; the file does not grow for ever. */
+static void record_size(struct keeper *k)
+{
+	const struct pty_size *size = &k->order.terminal;
+	bool anew = k->pty.resizes++ % RESIZES_MAX == 0;
+
+	replay_record_size(k->fds.task, capture_counts(k->streams[0].capture)->bytes, size->rows,
+	                   size->cols, anew);
 }
 
 void keeper_pty_begin(struct keeper *k)
@@ -49,10 +60,9 @@ void keeper_pty_begin(struct keeper *k)
 		return;
 	}
 	k->pty.open = true;
-	k->pty.queue.max = QUEUE_MAX;
 	/* It may have been resized while init was at work. */
 	(void)pty_resize(k->streams[0].fd, &k->order.terminal);
-	sizes_record(k->fds.task, 0, &k->order.terminal.rows, &k->order.terminal.cols);
+	record_size(k);
 	type_input(k);
 }
 
@@ -70,6 +80,66 @@ static void resize(struct keeper *k, const char *bytes, size_t n)
 	*size = (struct pty_size){.rows = wanted.rows, .cols = wanted.cols};
 	if (!k->pty.open || k->streams[0].fd < 0)
 		return;
-	sizes_record(k->fds.task, stream_bytes(&k->streams[0]), size->rows, size->cols);
+	record_size(k);
 	(void)pty_resize(k->streams[0].fd, size);
+}
+
+/* What was taken goes when it is half of the queue: each byte moves at most once. */
+static void tidy(struct keeper_pty *p)
+{
+	if (p->written == p->queue.len) {
+		buffer_done(&p->queue); /* most of the time nobody types */
+		p->written = 0;
+	} else if (p->written > p->queue.len / 2) {
+		memmove(p->queue.data, p->queue.data + p->written, p->queue.len - p->written);
+		p->queue.len -= p->written;
+		p->written = 0;
+	}
+}
+
+static void type(struct keeper *k, const char *bytes, size_t n)
+{
+	struct buffer *q = &k->pty.queue;
+	size_t before = q->len;
+
+	q->max = QUEUE_MAX;
+	buffer_append(q, bytes, n);
+	if (buffer_error(q) < 0) { /* all of it or nothing */
+		q->len = before;
+		q->failed = 0;
+	}
+	if (k->pty.open)
+		keeper_pty_write(k);
+}
+
+void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n)
+{
+	if (!k->order.terminal.rows)
+		return;
+	if (order == CONTROL_INPUT)
+		type(k, bytes, n);
+	else if (order == CONTROL_RESIZE)
+		resize(k, bytes, n);
+}
+
+short keeper_pty_events(const struct keeper *k)
+{
+	return k->pty.open && k->pty.queue.len > 0 ? POLLOUT : 0;
+}
+
+void keeper_pty_write(struct keeper *k)
+{
+	struct keeper_pty *p = &k->pty;
+	ssize_t n;
+
+	if (p->queue.len == 0)
+		return;
+	n = k->streams[0].fd < 0 ? -1
+	                         : write(k->streams[0].fd, p->queue.data + p->written,
+	                                 p->queue.len - p->written);
+	if (n >= 0)
+		p->written += (size_t)n;
+	else if (k->streams[0].fd < 0 || (errno != EAGAIN && errno != EINTR))
+		p->written = p->queue.len; /* nobody will read it */
+	tidy(p);
 }

@@ -26,9 +26,6 @@ void keeper_pty_begin(struct keeper *k);
  * than the queue holds) changes nothing. */
 void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n);
 
-/* Whether there is room for the largest order: else none are read, and whoever types waits. */
-bool keeper_pty_has_room(const struct keeper *k);
-
 /* What to wait for on the first stream beside input. */
 short keeper_pty_events(const struct keeper *k);
 

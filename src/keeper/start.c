@@ -24,15 +24,20 @@ static int streams_open(struct keeper *k, struct error *err)
 	static const char *const names[2] = {"out", "err"};
 	int r;
 
+	index_init(&k->index, k->order.merged ? -1 : k->fds.task);
 	for (int i = 0; i < 2; i++) {
 		k->streams[i].name = names[i];
 		k->streams[i].dir_fd = k->fds.task;
 		k->streams[i].spool_cap = k->order.spool_cap;
+		k->streams[i].index = &k->index;
+		k->streams[i].number = (unsigned)i;
 		r = stream_open(&k->streams[i], take_fd(&k->process->output[i]), &k->order.kept,
 		                err);
 		if (r < 0)
 			return r;
 	}
+	if (k->order.background)
+		stream_begin_file(&k->streams[0]);
 	return 0;
 }
 
@@ -117,6 +122,7 @@ static int start(struct keeper *k, struct error *err)
 		.argv = k->order.argv,
 		.envp = k->order.envp,
 		.stdin_fd = k->fds.input,
+		.terminal = k->order.terminal,
 		.merged = k->order.merged,
 		.sandbox = k->plan,
 	};
@@ -137,7 +143,7 @@ static int start(struct keeper *k, struct error *err)
 	                        : process_spawn(&c, &k->process, err);
 	if (r < 0)
 		return r;
-	if (!k->plan) /* else a second try may need it */
+	if (!k->plan && !k->order.terminal.rows) /* else a second try may need it */
 		fd_close(take_fd(&k->fds.input));
 	return streams_open(k, err);
 }

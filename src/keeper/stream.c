@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "keeper/index.h"
 #include "keeper/report.h"
 #include "output/capture.h"
 #include "output/spool.h"
@@ -19,16 +20,22 @@ int stream_open(struct stream *s, int fd, const struct capture_limits *kept, str
 	return fd < 0 ? 0 : capture_new(kept, &s->capture, err);
 }
 
-/* The file is made by the first byte: most commands write nothing to standard error. */
-static void spool_bytes(struct stream *s, const char *bytes, size_t n)
+void stream_begin_file(struct stream *s)
 {
 	struct error err = {0};
 
-	if (s->dir_fd >= 0) {
-		if (spool_open(s->dir_fd, s->name, s->spool_cap, &s->spool, &err) < 0)
-			s->spool_errno = err.sys;
-		s->dir_fd = -1;
-	}
+	if (s->dir_fd < 0)
+		return;
+	if (spool_open(s->dir_fd, s->name, s->spool_cap, &s->spool, &err) < 0)
+		s->spool_errno = err.sys;
+	s->dir_fd = -1;
+}
+
+static void spool_bytes(struct stream *s, const char *bytes, size_t n)
+{
+	stream_begin_file(s);
+	if (s->index)
+		index_note(s->index, s->number, n);
 	spool_write(s->spool, bytes, n);
 }
 

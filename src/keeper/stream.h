@@ -9,6 +9,7 @@
 struct capture;
 struct capture_limits;
 struct error;
+struct index;
 struct keeper_stream;
 struct spool;
 
@@ -21,10 +22,16 @@ struct stream {
 	uint64_t spool_cap;
 	int spool_errno;
 	int full_reads;
+	struct index *index; /* NULL: it stands alone */
+	unsigned number;     /* in the index */
 };
 
-/* Takes FD; -1 makes a stream that has ended. */
+/* Takes FD; -1 makes a stream that has ended. The file is made by the first byte: most commands
+ * write nothing to standard error. */
 int stream_open(struct stream *s, int fd, const struct capture_limits *kept, struct error *err);
+
+/* Makes the file now instead of with the first byte: somebody was told its name. */
+void stream_begin_file(struct stream *s);
 
 /* One bounded read into BUFFER and on, so that no stream starves the other. Whether bytes came; at
  * the end of the stream fd becomes -1. */

@@ -15,6 +15,10 @@
  *	writes.c    what a line writes
  *	pipes.c     output of one command that another runs; functions that start themselves
  *	advice.c    sentences
+ *	finding.c   what one rule says
+ *	names.c     the rules that have the name of a command
+ *	command.c   the finding about one command
+ *	line.c      the findings about the line
  *	decide.c    the order of it all
  */
 #include <stdint.h>
@@ -215,7 +219,6 @@ bool words_leave(struct look *l, struct subject *s);
 bool redirects_leave(struct look *l, const struct shell_fact_command *c);
 
 /* rule.c */
-enum match name_match(struct look *l, struct subject *s, const struct policy_rule *rule);
 enum match rule_match(struct look *l, struct subject *s, const struct policy_rule *rule,
                       const char **ret_operand);
 bool allow_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
@@ -228,6 +231,51 @@ enum match pipe_match(struct look *l, const struct policy_rule *rule, const char
 enum match write_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
 bool facts_have_bomb(const struct shell_facts *facts);
 const char *syntax_banned(struct look *l); /* the sequence that stands in the text; NULL: none */
+
+/* finding.c */
+/* Of findings that are equally severe the lowest is shown. */
+enum rank {
+	RANK_SYNTAX,
+	RANK_UNREADABLE,
+	RANK_LIST,
+	RANK_EFFECTS = RANK_LIST + POLICY_LIST_MAX,
+	RANK_UNKNOWN,
+	RANK_DEFAULT,
+	RANK_NONE,
+};
+
+struct ranked {
+	struct policy_finding finding;
+	int rank;
+};
+
+void worsen(struct ranked *a, const struct ranked *b); /* a becomes the more severe of both */
+enum policy_verdict verdict_of(enum policy_list list);
+struct ranked by_rule(struct look *l, const struct policy_rule *rule, const char *name,
+                      const char *operand);
+struct ranked by_id(enum policy_verdict verdict, int rank, const char *id, const char *reason);
+struct ranked by_unknown(struct look *l, const char *what); /* what is a sentence */
+
+/* names.c */
+#define FITTING_MAX 128
+
+struct fitting {
+	uint32_t rules[FITTING_MAX];
+	size_t count;
+	bool all; /* too many: every rule is looked at */
+};
+
+void fitting_add_name(const struct look *l, struct fitting *f, const char *name, bool allow);
+void fitting_find(struct look *l, struct subject *s, struct fitting *f);
+
+/* command.c */
+bool is_line_rule(const struct policy_rule *rule);
+bool is_opaque(const struct look *l);
+struct ranked decide_command(struct look *l, struct subject *s);
+
+/* line.c */
+struct ranked decide_line(struct look *l);
+bool changes_what_runs(const char *name); /* of a variable */
 
 /* guess.c */
 /* The lines that commands of the line could be; calls back for each. */

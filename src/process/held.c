@@ -24,6 +24,8 @@
 #include "sandbox/enter.h"
 #include "sandbox/plan.h"
 
+#define HELD_END_MS 1000
+
 struct holder {
 	int socket; /* -1: the launcher is gone */
 	int signals;
@@ -163,7 +165,7 @@ int held_start(struct sandbox_plan *plan, struct held *ret_held, struct error *e
 	r = await_entry(&h, plan, err);
 	if (r < 0) {
 		(void)pidfd_send_signal(h.pidfd, SIGKILL, NULL, 0);
-		held_done(&h);
+		held_done(&h, HELD_END_MS);
 		return r;
 	}
 	*ret_held = h;
@@ -175,8 +177,12 @@ int held_prepare(const struct held *h, int init_socket)
 	return packet_send(h->socket, "", 1, NULL, 0, &init_socket, 1, MSG_DONTWAIT);
 }
 
-void held_done(struct held *h)
+void held_done(struct held *h, int patience_ms)
 {
+	struct pollfd end = {.fd = h->pidfd, .events = POLLIN};
+
 	fd_close(take_fd(&h->socket));
+	if (h->pidfd >= 0 && patience_ms > 0 && poll(&end, 1, patience_ms) == 1)
+		(void)waitpid(h->pid, NULL, WNOHANG | __WALL);
 	fd_close(take_fd(&h->pidfd));
 }

@@ -25,5 +25,5 @@ int held_start(struct sandbox_plan *plan, struct held *ret_held, struct error *e
  * INIT_READY with its own pidfd. */
 int held_prepare(const struct held *h, int init_socket);
 
-/* Lets go of the box; commands that run in it go on. Does not wait. */
-void held_done(struct held *h);
+/* Lets go of the box; commands that run in it go on. Waits at most so long for its end. */
+void held_done(struct held *h, int patience_ms);

@@ -146,7 +146,8 @@ static bool append(struct braces *b, struct rows *to, const struct rows *more)
 struct bound {
 	long long value;
 	bool letter;
-	int width; /* with a leading zero, else 0 */
+	bool padded; /* has a leading zero */
+	int width;   /* as written */
 };
 
 static bool read_bound(const char *s, size_t n, struct bound *ret)
@@ -164,8 +165,8 @@ static bool read_bound(const char *s, size_t n, struct bound *ret)
 		i++;
 	if (i == n || n - i > 18)
 		return false;
-	if (s[i] == '0' && n - i > 1)
-		ret->width = (int)n;
+	ret->width = (int)n;
+	ret->padded = s[i] == '0' && n - i > 1 && s[0] != '+';
 	for (; i < n; i++) {
 		if (s[i] < '0' || s[i] > '9')
 			return false;
@@ -239,7 +240,10 @@ static bool expand_sequence(struct braces *b, const struct row *t, bool *ret_is,
 	ret->rows = shell_alloc(b->r, sizeof(*ret->rows) * (size_t)count);
 	value = from.value;
 	for (long long i = 0; ret->rows && i < count; i++) {
-		int width = from.width > to.width ? from.width : to.width;
+		/* One leading zero pads them all, to the longer of both as they are written. */
+		int width = !from.padded && !to.padded ? 0
+		            : from.width > to.width    ? from.width
+		                                       : to.width;
 
 		if (!sequence_row(b, value, from.letter, width, ret))
 			return false;

@@ -475,6 +475,8 @@ static void expands_braces_as_bash_does(void **state)
 	              "K:a}|K:b|K:{a|K:{b|K:xa{c|K:xb{c|K:1{3,4|K:2{3,4");
 	expect_values("e {} {a} {1..a} \\{a,b\\} '{a,b}' {a,b\\}",
 	              "K:{}|K:{a}|K:{1..a}|K:{a,b}|K:{a,b}|K:{a,b}");
+	expect_values("e {101..099} {-1..01} {+9..010} {1..02..0003} {2..-0} {8..10}",
+	              "K:101|K:100|K:099|K:-1|K:00|K:01|K:009|K:010|K:01|K:2|K:1|K:0|K:8|K:9|K:10");
 	expect_values("e {,} a{,b} {01..3} {'a b',c} {a,{b,c}d}",
 	              "K:a|K:ab|K:01|K:02|K:03|K:a b|K:c|K:a|K:bd|K:cd");
 	expect_values("e {~,x} {a,b}* x={~,a} ${x}{a,b}", "1:|K:x|?:a*|?:b*|K:x=~|K:x=a|*:|*:");

@@ -143,6 +143,14 @@ static void drop_idle(struct launching *l)
 			drop_shelf(l, i);
 }
 
+/* The keepers that run go on without us. */
+static _Noreturn void leave(struct launching *l)
+{
+	while (l->shelf_count > 0)
+		drop_shelf(l, 0);
+	_exit(0);
+}
+
 static _Noreturn void launcher_main(int socket)
 {
 	struct launching l = {.socket = socket};
@@ -170,7 +178,7 @@ static _Noreturn void launcher_main(int socket)
 		/* Requests first: somebody waits for them. */
 		if (fds[0].revents) {
 			if (!take_packet(&l))
-				_exit(0);
+				leave(&l);
 		} else if (fds[1].revents) {
 			reap(&l);
 		}

@@ -21,6 +21,7 @@
 #define RUNNING_MAX 256
 #define FAILED_MS   10000 /* how long after a failure no box is tried */
 #define CALM_MS     2000  /* after this time the crowd of before is forgotten */
+#define BOX_END_MS  500
 #define BOX_AGE_MS  600000
 
 struct shelf {
@@ -61,7 +62,9 @@ static void take_down(struct shelf *s)
 	for (int i = 0; i < s->ready_count; i++)
 		fd_close(s->ready[i]);
 	s->ready_count = 0;
-	held_done(&s->box);
+	/* Its control group can be removed when nobody is in it; one that is still busy is removed
+	 * by whoever comes next. */
+	held_done(&s->box, s->running_count == 0 ? BOX_END_MS : 0);
 	s->plan = sandbox_plan_free(s->plan);
 	s->profile = profile_free(s->profile);
 }

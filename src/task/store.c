@@ -17,8 +17,8 @@
 /* A task's directory holds files only, and these names: anything else is not ours to delete. */
 #define DEPTH_MAX 64 /* of what a command planted */
 
-static const char *const task_files[] = {"out",        "err",  "spec.json",
-                                         "state.json", "sock", ".state.json.new"};
+static const char *const task_files[] = {"out",  "err",   "spec.json",      "state.json",
+                                         "sock", "index", ".state.json.new"};
 
 /* mkdir -p with private permissions; only the last one must be ours. */
 static int make_path(char *path)

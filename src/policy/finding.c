@@ -1,0 +1,97 @@
+/*
+ * Findings: what one rule, effect or doubt says, and which of two says more.
+ */
+#include "policy/inside.h"
+
+/* The more severe; of equals, the one of lower rank, then the first. What is left to the box stays
+ * so. */
+void worsen(struct ranked *a, const struct ranked *b)
+{
+	bool left = a->finding.left_to_sandbox || b->finding.left_to_sandbox;
+	const char *resolved = a->finding.resolved;
+
+	if (b->finding.verdict > a->finding.verdict ||
+	    (b->finding.verdict == a->finding.verdict && b->rank < a->rank)) {
+		*a = *b;
+		if (!a->finding.resolved)
+			a->finding.resolved = resolved;
+	}
+	a->finding.left_to_sandbox = left;
+}
+
+enum policy_verdict verdict_of(enum policy_list list)
+{
+	switch (list) {
+	case POLICY_NUDGE:
+		return POLICY_VERDICT_NUDGE;
+	case POLICY_ASK:
+		return POLICY_VERDICT_ASK;
+	case POLICY_ALLOW:
+		return POLICY_VERDICT_ALLOW;
+	case POLICY_NEVER:
+	case POLICY_DENY:
+	case POLICY_DANGER:
+	case POLICY_LIST_MAX:
+		break;
+	}
+	return POLICY_VERDICT_DENY;
+}
+
+static const char *default_why(const struct policy_rule *rule)
+{
+	switch (rule->list) {
+	case POLICY_NEVER:
+		return "'{name}' is never allowed here.";
+	case POLICY_DENY:
+		return "'{name}' is refused here.";
+	case POLICY_DANGER:
+		return "The line is refused: it looks dangerous ({operand}).";
+	case POLICY_NUDGE:
+		return "There is a better tool than '{name}' for this.";
+	case POLICY_ASK:
+		return "'{name}' needs the approval of a person.";
+	case POLICY_ALLOW:
+	case POLICY_LIST_MAX:
+		break;
+	}
+	return "'{name}' is allowed.";
+}
+
+struct ranked by_rule(struct look *l, const struct policy_rule *rule, const char *name,
+                      const char *operand)
+{
+	struct advice a = {.name = name, .operand = operand};
+	struct ranked r = {.rank = RANK_LIST + (int)rule->list};
+
+	r.finding = (struct policy_finding){
+		.verdict = verdict_of(rule->list),
+		.rule = rule,
+		.rule_id = rule->id,
+		.place = rule->place,
+		.use = rule->use,
+	};
+	if (rule->list != POLICY_ALLOW || rule->why)
+		r.finding.reason = advice_fill(l, rule->why ? rule->why : default_why(rule), &a);
+	return r;
+}
+
+struct ranked by_id(enum policy_verdict verdict, int rank, const char *id, const char *reason)
+{
+	return (struct ranked){.finding = {.verdict = verdict, .rule_id = id, .reason = reason},
+	                       .rank = rank};
+}
+
+/* What cannot be known before it runs. WHAT is a sentence. */
+struct ranked by_unknown(struct look *l, const char *what)
+{
+	static const enum policy_verdict verdicts[] = {
+		[POLICY_UNKNOWN_DENY] = POLICY_VERDICT_DENY,
+		[POLICY_UNKNOWN_ASK] = POLICY_VERDICT_ASK,
+		[POLICY_UNKNOWN_SANDBOX] = POLICY_VERDICT_ALLOW,
+	};
+	enum policy_unknown u = l->policy->rules->unknown;
+	struct ranked r = by_id(verdicts[u], RANK_UNKNOWN, "unknown", what);
+
+	r.finding.left_to_sandbox = u == POLICY_UNKNOWN_SANDBOX;
+	return r;
+}
