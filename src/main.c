@@ -15,7 +15,11 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{"run", cli_run, "run a command, supervised and with bounded output"},
+	{"input", cli_input, "type on the terminal of a task, or change its size"},
 	{"call", cli_call, "call a tool as an agent does, with JSON parameters"},
+	{"tasks", cli_tasks, "list the commands that run, and those whose output is kept"},
+	{"output", cli_output, "show what a task has printed, or follow it"},
+	{"stop", cli_stop, "end tasks with all that they started"},
 	{"policy", cli_policy, "check, try and show what decides about commands"},
 	{"profiles", cli_profiles, "list the profiles and agents, or print one"},
 	{"explain", cli_explain, "tell what would be decided about a command, and why"},

@@ -100,7 +100,9 @@ static int on_packet(struct loop_source *s, uint32_t events)
 	struct job *j = container_of(s, struct job, control);
 	enum task_event e = task_receive(engine_run_task(j->run));
 
-	return e == TASK_ENDED || e == TASK_LOST ? job_end(j) : 0;
+	if (e == TASK_STARTED || e == TASK_LET_GO)
+		engine_run_let_go(j->run, e == TASK_LET_GO);
+	return e == TASK_NOTHING || e == TASK_OUTPUT ? 0 : job_end(j);
 }
 
 /* A keeper that was stopped does not report: without it, its init ends the command. */

@@ -5,6 +5,10 @@
  */
 int cli_run(int argc, char **argv);
 int cli_call(int argc, char **argv);
+int cli_input(int argc, char **argv);
+int cli_tasks(int argc, char **argv);
+int cli_output(int argc, char **argv);
+int cli_stop(int argc, char **argv);
 int cli_analyse(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_policy(int argc, char **argv);

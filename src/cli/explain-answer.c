@@ -172,7 +172,7 @@ void explain_put_text(const struct check *c, struct buffer *out)
 		buffer_puts(out, u == a->line.use ? "\n  use instead: " : ", ");
 		put_clean(out, *u);
 	}
-	if (is_left(a))
+	if (is_left(a) && a->line.verdict != POLICY_VERDICT_DENY)
 		buffer_puts(out, "\n  Some of it cannot be known before it runs: it is left to the "
 		                 "sandbox.");
 	buffer_putc(out, '\n');

@@ -10,12 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/explain-answer.h"
+#include "engine/environment.h"
+#include "engine/place.h"
 #include "engine/result.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -25,7 +29,6 @@
 
 #define LINE_BYTES_MAX ((size_t)1 << 20)
 #define PROFILES_MAX   32
-#define DEFAULT_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const char usage[] =
 	"usage: nacre explain [OPTIONS] (-c LINE | -- ARGV...)\n"
@@ -57,6 +60,8 @@ struct arguments {
 
 struct loaded {
 	char *name, *agent;
+	dev_t device;
+	ino_t inode;
 	struct profile *profile;
 };
 
@@ -67,37 +72,27 @@ struct explain {
 	size_t count;
 };
 
-struct place { /* of a workspace */
-	int fd;
-	char path[PATH_MAX];
-};
-
-static int open_place(const char *dir, struct place *ret, struct error *err)
-{
-	if (!realpath(dir ? dir : ".", ret->path))
-		return error_sys(err, errno, "workspace '%s'", dir ? dir : ".");
-	ret->fd = open(ret->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (ret->fd < 0)
-		return error_sys(err, errno, "workspace '%s'", ret->path);
-	return 0;
-}
-
 static bool same(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Profiles are loaded once; the project's file is that of the first workspace. */
+/* Profiles are loaded once per workspace, whose own file is a part of them. */
 static int get_profile(struct explain *x, const char *name, const char *agent, int workspace_fd,
                        const struct profile **ret, struct error *err)
 {
 	struct profile_request rq;
 	struct loaded *l;
 	char buffer[PATH_MAX];
+	struct stat st;
 	int r;
 
+	if (fstat(workspace_fd, &st) < 0)
+		return error_sys(err, errno, "workspace");
 	for (size_t i = 0; i < x->count; i++) {
-		if (same(x->loaded[i].name, name) && same(x->loaded[i].agent, agent)) {
+		l = &x->loaded[i];
+		if (same(l->name, name) && same(l->agent, agent) && l->device == st.st_dev &&
+		    l->inode == st.st_ino) {
 			*ret = x->loaded[i].profile;
 			return 0;
 		}
@@ -113,6 +108,8 @@ static int get_profile(struct explain *x, const char *name, const char *agent, i
 	r = profile_load(&rq, &l->profile, err);
 	if (r < 0)
 		return r;
+	l->device = st.st_dev;
+	l->inode = st.st_ino;
 	l->name = name ? strdup(name) : NULL;
 	l->agent = agent ? strdup(agent) : NULL;
 	x->count++;
@@ -129,34 +126,32 @@ static void done(struct explain *x)
 	}
 }
 
-static const char *path_for(const char *const *env)
-{
-	const char *path = getenv("PATH");
-
-	for (; env && *env; env++)
-		if (strncmp(*env, "PATH=", 5) == 0)
-			return *env + 5;
-	return path && *path ? path : DEFAULT_PATH;
-}
-
-static int decide(struct explain *x, struct check_request *rq, const char *workspace,
+static int decide(struct explain *x, const struct check_request *wanted, const char *workspace,
                   const char *profile, const char *agent, struct check *ret, struct error *err)
 {
-	struct place place = {.fd = -1};
-	int r = open_place(workspace, &place, err);
+	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
+	struct check_request rq = *wanted;
+	struct environment_wish wish;
+	int r = place_open_workspace(workspace, &place, err);
 
 	if (r == 0)
-		r = get_profile(x, profile, agent, place.fd, &rq->profile, err);
-	if (r == 0) {
-		rq->workspace_fd = place.fd;
-		rq->workspace = place.path;
-		rq->path = path_for(rq->env);
-		if (!rq->cwd)
-			rq->cwd = ".";
-		r = check_request(x->arena, rq, ret, err);
-	}
-	fd_close(place.fd);
-	return r;
+		r = get_profile(x, profile, agent, place.workspace_fd, &rq.profile, err);
+	if (r == 0)
+		r = place_open_cwd(&place, rq.cwd, err);
+	if (r < 0)
+		return r;
+	wish = (struct environment_wish){.base = (const char *const *)environ,
+	                                 .pass = rq.profile->environment_pass,
+	                                 .set = rq.profile->environment_set,
+	                                 .extra = rq.env,
+	                                 .cwd = place.cwd};
+	r = environment_build(x->arena, &wish, &rq.envp, err);
+	if (r < 0)
+		return r;
+	rq.workspace_fd = place.workspace_fd;
+	rq.workspace = place.workspace;
+	rq.cwd = place_relative_cwd(&place);
+	return check_request(x->arena, &rq, ret, err);
 }
 
 /* Batch */

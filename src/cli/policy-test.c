@@ -18,7 +18,9 @@
 #include "keeper/check.h"
 #include "shell/facts.h"
 
-#define SEARCH_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+/* The same everywhere, so that a policy is judged alike on every machine. */
+static const char *const environment[] = {
+	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/home/user", NULL};
 
 struct trial {
 	const struct profile_options *options;
@@ -95,7 +97,7 @@ static void try_one(struct trial *t, const struct profile *p, const struct profi
 	                          .workspace_fd = t->workspace_fd,
 	                          .workspace = t->workspace,
 	                          .cwd = ".",
-	                          .path = SEARCH_PATH};
+	                          .envp = environment};
 	const struct policy_finding *got = NULL;
 	struct error err = {0};
 	struct check c;

@@ -10,7 +10,9 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/pty.h"
 #include "engine/result.h"
+#include "engine/session.h"
 
 #define JOBS_MAX 256
 
@@ -26,6 +28,8 @@ enum option_id {
 	OPT_CWD,
 	OPT_TIMEOUT,
 	OPT_GRACE,
+	OPT_IDLE_TIMEOUT,
+	OPT_SESSION,
 	OPT_ENV,
 	OPT_INPUT,
 	OPT_STDIN,
@@ -39,6 +43,8 @@ enum option_id {
 	OPT_MAX_PROCESSES,
 	OPT_BATCH,
 	OPT_JOBS,
+	OPT_BACKGROUND,
+	OPT_PTY,
 };
 
 /* One table: getopt's options and the help come from it. */
@@ -56,13 +62,21 @@ static const struct {
 	{"cwd", OPT_CWD, "DIR", "working directory inside the workspace"},
 	{"timeout", OPT_TIMEOUT, "DUR",
          "time limit: 500ms, 5s, 2m (default and maximum: the profile's)"},
+	{"idle-timeout", OPT_IDLE_TIMEOUT, "DUR",
+         "end it after so much time without output (default: the profile's)"},
 	{"grace", OPT_GRACE, "DUR", "time between SIGTERM and SIGKILL (at most 60s)"},
+	{"session", OPT_SESSION, "ID",
+         "working directory and exported variables persist between calls of one id"},
 	{"env", OPT_ENV, "NAME[=VALUE]", "set a variable, or pass it on from here; repeatable"},
 	{"input", OPT_INPUT, "TEXT", "text for standard input (default: it is empty)"},
 	{"stdin", OPT_STDIN, NULL, "hand on nacre's own standard input, a pipe or a file"},
 	{"output-mode", OPT_OUTPUT_MODE, "MODE",
          "separate, merged (true order), stdout, stderr (default: the profile's)"},
 	{"description", OPT_DESCRIPTION, "TEXT", "what the command is for, shown to people"},
+	{"background", OPT_BACKGROUND, NULL,
+         "start it as a task and return at once (see nacre tasks, output, stop)"},
+	{"pty", OPT_PTY, "[=ROWSxCOLS]",
+         "run it on a terminal (default: the size of yours, or 24x80)"},
 	{"json", OPT_JSON, NULL, "print the result as one JSON object"},
 	{"truncate", OPT_TRUNCATE, "STYLE[:N]",
          "halves, tail, edges, bytes, all (default: the profile's)"},
@@ -85,7 +99,8 @@ static void help(void)
 	puts("usage: nacre run [OPTIONS] -c 'LINE'      run a line in bash\n"
 	     "       nacre run [OPTIONS] -- ARGV...    run a program directly\n");
 	for (size_t i = 0; i < array_size(table); i++) {
-		snprintf(left, sizeof(left), "--%s%s%s", table[i].name, table[i].value ? " " : "",
+		snprintf(left, sizeof(left), "--%s%s%s", table[i].name,
+		         table[i].value && table[i].value[0] != '[' ? " " : "",
 		         table[i].value ? table[i].value : "");
 		printf("  %-24s %s\n", left, table[i].help);
 	}
@@ -219,6 +234,14 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 		return 0;
 	case OPT_TIMEOUT:
 		return read_duration("timeout", value, 1, INT64_MAX / 2, &rq->timeout_ms);
+	case OPT_IDLE_TIMEOUT:
+		return read_duration("idle-timeout", value, 1, INT64_MAX / 2, &rq->idle_ms);
+	case OPT_SESSION:
+		if (!session_id_is_valid(value))
+			return refuse("session", value,
+			              "1 to 64 letters, digits, '.', '_' or '-'");
+		rq->session = value;
+		return 0;
 	case OPT_GRACE:
 		return read_duration("grace", value, 0, 60000, &o->wishes.grace_ms);
 	case OPT_ENV:
@@ -252,6 +275,15 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 		return read_size("state-cap", value, &o->wishes.state_cap);
 	case OPT_MAX_PROCESSES:
 		return read_count("max-processes", value, 1 << 22, &o->wishes.max_processes);
+	case OPT_BACKGROUND:
+		rq->background = true;
+		return 0;
+	case OPT_PTY:
+		if (!value)
+			pty_own_size(&rq->rows, &rq->cols);
+		else if (pty_read_size(value, &rq->rows, &rq->cols) < 0)
+			return refuse("pty", value, "rows and columns from 1 to 1000, as in 24x80");
+		return 0;
 	case OPT_BATCH:
 		o->batch = true;
 		return 0;
@@ -286,6 +318,8 @@ static int check_whole(struct run_options *o, int argc, char **argv)
 		             rq->argv[0]);
 	} else if (rq->input && rq->input_fd >= 0) {
 		cli_complain("--input and --stdin exclude each other");
+	} else if (rq->rows && rq->input_fd >= 0) {
+		cli_complain("--stdin and --pty exclude each other; see --input and nacre input");
 	} else {
 		return 0;
 	}
@@ -308,7 +342,9 @@ int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit
 	for (size_t i = 0; i < array_size(table); i++)
 		long_options[i] =
 			(struct option){.name = table[i].name,
-		                        .has_arg = table[i].value ? required_argument : no_argument,
+		                        .has_arg = !table[i].value            ? no_argument
+		                                   : table[i].value[0] == '[' ? optional_argument
+		                                                              : required_argument,
 		                        .val = (int)table[i].id};
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;

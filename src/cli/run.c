@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -14,6 +15,7 @@
 #include "base/fd.h"
 #include "cli/batch.h"
 #include "cli/cli.h"
+#include "cli/pty.h"
 #include "cli/run-options.h"
 #include "cli/run.h"
 #include "cli/terminal.h"
@@ -22,9 +24,10 @@
 #include "engine/result.h"
 #include "loop/loop.h"
 
-#define TICK_MS          80
-#define GRACE_MAX_MS     60000
-#define STOP_PATIENCE_MS 20000 /* beyond all of the keeper's own limits */
+#define TICK_MS           80
+#define GRACE_MAX_MS      60000
+#define START_PATIENCE_MS 5000
+#define STOP_PATIENCE_MS  20000 /* beyond all of the keeper's own limits */
 
 struct run {
 	struct loop *loop;
@@ -33,6 +36,9 @@ struct run {
 	struct terminal terminal;
 	struct engine_run *engine_run;
 	int stop_signal;
+	struct pty_seat seat;
+	bool interactive; /* somebody wants to sit there */
+	bool background; /* it is not waited for, only for its start */
 };
 
 static int show_output(struct run *run);
@@ -63,6 +69,11 @@ static int on_packet(struct loop_source *s, uint32_t events)
 		break;
 	case TASK_OUTPUT:
 		return show_output(run);
+	case TASK_STARTED:
+	case TASK_LET_GO:
+		engine_run_let_go(run->engine_run, !run->background);
+		loop_stop(run->loop);
+		break;
 	case TASK_ENDED:
 	case TASK_LOST:
 		terminal_follow_end(&run->terminal, task->dir_fd,
@@ -75,7 +86,7 @@ static int on_packet(struct loop_source *s, uint32_t events)
 
 static int on_watchdog(struct loop_timer *t);
 
-/* The first signal asks the command to end, the second insists. */
+/* The first signal asks the command to end, the second insists. Ctrl-Z leaves it to itself. */
 static int on_signal(struct loop_source *s, uint32_t events)
 {
 	struct run *run = container_of(s, struct run, signals);
@@ -83,6 +94,11 @@ static int on_signal(struct loop_source *s, uint32_t events)
 
 	if (read(s->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
+	if (info.ssi_signo == SIGTSTP) {
+		engine_run_let_go(run->engine_run, false);
+		loop_stop(run->loop);
+		return 0;
+	}
 	task_stop(engine_run_task(run->engine_run), run->stop_signal != 0);
 	run->stop_signal = (int)info.ssi_signo;
 	return loop_timer_set(run->loop, &run->watchdog,
@@ -106,6 +122,17 @@ static int on_watchdog(struct loop_timer *t)
 	return 0;
 }
 
+/* The start of a background command takes long: somebody will see in the list what becomes of it.
+ */
+static int on_start_late(struct loop_timer *t)
+{
+	struct run *run = container_of(t, struct run, watchdog);
+
+	engine_run_let_go(run->engine_run, false);
+	loop_stop(run->loop);
+	return 0;
+}
+
 static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, struct error *err)
 {
 	struct task *task = engine_run_task(run->engine_run);
@@ -120,11 +147,19 @@ static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, str
 	if (r == 0)
 		r = loop_add(run->loop, &run->signals, signal_fd, EPOLLIN, on_signal, err);
 	if (r == 0)
-		r = loop_timer_set(run->loop, &run->watchdog, now + patience_ms, on_watchdog);
+		r = run->background ? loop_timer_set(run->loop, &run->watchdog,
+		                                     now + START_PATIENCE_MS, on_start_late)
+		                    : loop_timer_set(run->loop, &run->watchdog, now + patience_ms,
+		                                     on_watchdog);
 	if (r == 0 && run->terminal.fancy)
 		r = loop_timer_set(run->loop, &run->tick, now + TICK_MS, on_tick);
+	if (r == 0 && run->interactive)
+		r = pty_seat_take(&run->seat, run->loop, task, err);
 	if (r == 0)
 		r = loop_run(run->loop);
+	pty_seat_leave(&run->seat, r == 0 && !task->lost &&
+	                                   task->report.end == KEEPER_END_EXITED &&
+	                                   WIFEXITED(task->report.status));
 	loop_remove(&run->control);
 	loop_remove(&run->signals);
 	loop_timer_clear(&run->watchdog);
@@ -158,6 +193,19 @@ static void print_advice(const struct result *r)
 		cli_complain("rule %s (%s:%u)", r->rule_id, r->rule_file, r->rule_line);
 }
 
+/* Standard output has the id alone, for whoever calls this in a script. */
+static int print_task(const struct result *r, const struct terminal *t)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	if (t->status)
+		terminal_show_task(t, r);
+	else
+		cli_complain("%s; its output is in %s", r->note, r->output_files[0]);
+	buffer_printf(&text, "%s\n", r->task_id);
+	return t->live && t->status ? 0 : fd_write_all(STDOUT_FILENO, text.data, text.len);
+}
+
 static int print_text(const struct result *r, const struct terminal *t)
 {
 	int code = 0;
@@ -174,6 +222,8 @@ static int print_text(const struct result *r, const struct terminal *t)
 		if (code == 0 && !t->live && result_notice(r, i))
 			cli_complain("%s", result_notice(r, i));
 	}
+	if (r->background)
+		code = print_task(r, t);
 	if (r->reason[0])
 		cli_complain("%s", r->reason);
 	print_advice(r);
@@ -185,13 +235,18 @@ static int print_text(const struct result *r, const struct terminal *t)
 int cli_run_one(struct engine *engine, struct run_options *o, const struct dialect *dialect,
                 int signal_fd)
 {
-	struct run run = {0};
+	struct run run = {.background = o->request.background,
+	                  .interactive = !dialect && pty_seat_wanted(o)};
 	scoped(result_donep) struct result result = {0};
 	struct error err = {0};
 	int r, exit_code;
 
-	terminal_init(&run.terminal, !o->json && !dialect, o->quiet, o->request.output_mode);
-	o->request.follow = run.terminal.live;
+	terminal_init(&run.terminal, !o->json && !dialect, o->quiet || run.interactive,
+	              o->request.output_mode);
+	run.terminal.raw = run.interactive;
+	if (run.interactive && pty_seat_prepare(o) < 0)
+		return EXIT_NACRE_FAILED;
+	o->request.follow = run.terminal.live && !run.background;
 	r = engine_start(engine, &o->request, &run.engine_run, &err);
 	if (r < 0) {
 		cli_complain("%s", err.text);
@@ -230,7 +285,7 @@ int cli_run_one(struct engine *engine, struct run_options *o, const struct diale
 /* The signals that end a command; one that we were started to ignore (nohup) stays ignored. */
 static void ending_signals(sigset_t *ret_set)
 {
-	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 	struct sigaction now;
 
 	sigemptyset(ret_set);
@@ -239,12 +294,14 @@ static void ending_signals(sigset_t *ret_set)
 			sigaddset(ret_set, wanted[i]);
 }
 
-int cli_signal_fd(void)
+int cli_signal_fd(bool stoppable)
 {
 	sigset_t signals;
 	int fd;
 
 	ending_signals(&signals);
+	if (!stoppable)
+		sigdelset(&signals, SIGTSTP);
 	fd = loop_signal_fd(&signals);
 	if (fd < 0)
 		cli_complain("signals: %s", strerrordesc_np(-fd));
@@ -260,7 +317,7 @@ int cli_run(int argc, char **argv)
 
 	if (run_options_read(argc, argv, &o, &exit_code) < 0)
 		return exit_code;
-	signal_fd = cli_signal_fd();
+	signal_fd = cli_signal_fd(!o.batch && isatty(STDOUT_FILENO));
 	if (signal_fd < 0)
 		return EXIT_NACRE_FAILED;
 	engine_init(&engine, (const char *const *)environ);

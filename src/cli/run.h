@@ -2,6 +2,8 @@
 /*
  * One request in the foreground, for every subcommand that runs something.
  */
+#include <stdbool.h>
+
 struct dialect;
 struct engine;
 struct run_options;
@@ -10,6 +12,6 @@ struct run_options;
 int cli_run_one(struct engine *engine, struct run_options *o, const struct dialect *dialect,
                 int signal_fd);
 
-/* The signals that end a command, blocked and to be read; complains and returns a negative errno.
- */
-int cli_signal_fd(void);
+/* The signals that end a command, blocked and to be read, and if STOPPABLE that of Ctrl-Z;
+ * complains and returns a negative errno. */
+int cli_signal_fd(bool stoppable);

@@ -66,7 +66,9 @@ static void skip_to(struct terminal *t, int i, off_t offset)
 {
 	if (offset <= t->shown[i])
 		return;
-	fprintf(stderr, "\n[%lld bytes are not shown here]\n", (long long)(offset - t->shown[i]));
+	if (!t->raw)
+		fprintf(stderr, "\n[%lld bytes are not shown here]\n",
+		        (long long)(offset - t->shown[i]));
 	t->shown[i] = offset;
 }
 
@@ -114,7 +116,7 @@ bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms)
 		if (!has_more(t, i, task_dir_fd, &size) || size <= t->shown[i])
 			continue;
 		clear_spinner(t);
-		if (size - t->shown[i] > CATCH_UP_MAX)
+		if (size - t->shown[i] > CATCH_UP_MAX && !t->raw)
 			skip_to(t, i, size - CATCH_UP_KEEP);
 		data = lseek(t->files[i], t->shown[i],
 		             SEEK_DATA); /* past the cap there is a hole */
@@ -138,7 +140,7 @@ void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keepe
 		end = size + shift;
 		if (shift > 0)
 			skip_to(t, i, (off_t)streams[i].dropped_at + shift);
-		if (end - t->shown[i] > CATCH_UP_MAX)
+		if (end - t->shown[i] > CATCH_UP_MAX && !t->raw)
 			skip_to(t, i, end - CATCH_UP_KEEP);
 		(void)copy_bytes(t, i, shift, SIZE_MAX);
 	}
@@ -156,12 +158,23 @@ void terminal_tick(struct terminal *t, int64_t now_ms)
 	t->spinning = true;
 }
 
+void terminal_show_task(const struct terminal *t, const struct result *r)
+{
+	const char *on = t->fancy ? "\033[1m" : "", *off = t->fancy ? "\033[0m" : "";
+
+	fprintf(stderr,
+	        "┌─ %s%s%s\n│ Task    %s\n│ Output  %s\n│ Follow  nacre output --follow %s\n"
+	        "│ Stop    nacre stop %s\n└─\n",
+	        on, r->timed_out ? "Goes on in the background" : "Background task", off, r->task_id,
+	        r->output_files[0], r->task_id, r->task_id);
+}
+
 void terminal_end(struct terminal *t, const struct result *r)
 {
 	char duration[32], what[64] = "";
 
 	clear_spinner(t);
-	if (!t->status)
+	if (!t->status || r->background)
 		return;
 	number_format_duration(r->report.duration_ms, duration);
 	if (r->timed_out)

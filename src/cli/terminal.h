@@ -15,6 +15,7 @@ struct terminal {
 	bool live;   /* output is shown while the command runs */
 	bool status; /* the lines before and after */
 	bool fancy;  /* colour and spinner */
+	bool raw;    /* the command paints on it: all is shown, and nothing else is */
 	bool spinning;
 	int64_t started, last_output;
 	enum output_mode mode;
@@ -33,4 +34,6 @@ bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms);
  */
 void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keeper_stream *streams);
 void terminal_tick(struct terminal *t, int64_t now_ms); /* the spinner; call every 80 ms or so */
+/* A box about a command that goes on in the background. */
+void terminal_show_task(const struct terminal *t, const struct result *r);
 void terminal_end(struct terminal *t, const struct result *r);

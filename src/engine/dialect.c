@@ -146,6 +146,21 @@ static void write_run_shell(struct json_writer *w, const struct result *r)
 	put_int(w, "returncode", r->exit_code);
 }
 
+/* Nothing has ended yet: what there is to know is where it will be found. */
+static void write_task(struct json_writer *w, const struct result *r)
+{
+	put_bool(w, "success", true);
+	put(w, "stdout", r->note);
+	put(w, "stderr", "");
+	put_int(w, "exit_code", 0);
+	put_int(w, "duration_ms", r->report.duration_ms);
+	put(w, "task_id", r->task_id);
+	put(w, "output_file", r->output_files[0]);
+	if (r->timed_out)
+		put_bool(w, "timed_out", true);
+	put_remarks(w, r);
+}
+
 static void write_bash(struct json_writer *w, const struct result *r)
 {
 	put_bool(w, "success", r->success);
@@ -223,6 +238,8 @@ static const struct dialect dialects[] = {
                                  "directory inside the workspace (default: its root)"},
 				{"timeout_seconds", PARAMETER_TIMEOUT, false, 1000,
                                  "time limit in seconds"},
+				{"pty", PARAMETER_PTY, false, 0,
+                                 "run it on a terminal: true, or its rows and columns"},
 			},
 		.write = write_shell,
 	},
@@ -255,6 +272,8 @@ static const struct dialect dialects[] = {
                                  "what the command is for, shown to people"},
 				{"timeout", PARAMETER_TIMEOUT, false, 1,
                                  "time limit in milliseconds (default 120000, at most 600000)"},
+				{"run_in_background", PARAMETER_BACKGROUND, false, 0,
+                                 "start it as a task and return at once; TaskOutput reads it"},
 				{"cwd", PARAMETER_CWD, false, 0, "directory inside the workspace"},
 				{"env", PARAMETER_ENV, false, 0, "further variables"},
 			},
@@ -322,7 +341,7 @@ int dialect_write_result(const struct dialect *d, const struct result *r, struct
 	struct json_writer w = {.out = into};
 
 	json_object_begin(&w);
-	d->write(&w, r);
+	(r->background ? write_task : d->write)(&w, r);
 	json_object_end(&w);
 	return buffer_error(into);
 }

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "engine/environment.h"
 #include "engine/place.h"
+#include "engine/session.h"
 #include "engine/result.h"
 #include "keeper/check.h"
 
@@ -22,6 +23,7 @@ const struct engine_wishes engine_wishes_default = {
 	.grace_ms = -1,
 	.spool_cap = UINT64_MAX,
 	.state_cap = (uint64_t)2 << 30,
+	.state_age_ms = (int64_t)7 * 24 * 3600 * 1000,
 };
 
 static const char *const mode_names[OUTPUT_MODE_MAX] = {
@@ -38,9 +40,11 @@ struct engine_run {
 	enum output_mode output_mode;
 	struct view_limits view;
 	int64_t timeout_asked_ms;      /* more than the maximum; 0: it was granted */
+	bool left, timed_out;          /* it goes on without us */
 	bool decided;                  /* there is a finding */
 	struct policy_finding finding; /* about the whole line */
 	struct error refusal;          /* why it did not start */
+	struct session_use session;
 };
 
 bool output_mode_shows(enum output_mode mode, int stream)
@@ -134,8 +138,8 @@ static int load_profile(struct engine *e, int workspace_fd, struct error *err)
 
 /* A workspace that a caller names has to suit the profile, and its own project file tightens that.
  */
-static int choose_place(struct engine *e, const struct request *rq, struct place *p,
-                        struct error *err)
+static int choose_place(struct engine *e, const struct request *rq, struct session_use *session,
+                        struct place *p, struct error *err)
 {
 	int before, r;
 
@@ -148,7 +152,9 @@ static int choose_place(struct engine *e, const struct request *rq, struct place
 	r = place_choose_workspace(p, e->profile, rq->workspace, err);
 	if (r == 0 && p->workspace_fd != before)
 		r = load_profile(e, p->workspace_fd, err);
-	return r < 0 ? r : place_open_cwd(p, rq->cwd, err);
+	if (r < 0)
+		return r;
+	return rq->cwd ? place_open_cwd(p, rq->cwd, err) : session_open_cwd(session, p, err);
 }
 
 /* The words with blanks between: for people, so an end is enough of a very long one. */
@@ -193,18 +199,34 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	run->output_mode = rq->output_mode;
 	if (!rq->output_mode_given)
 		(void)output_mode_parse(p->output.mode, &run->output_mode);
+	/* One file then has all, in its true order. */
+	if (rq->background && !rq->output_mode_given)
+		run->output_mode = OUTPUT_MERGED;
+	if (rq->rows) /* a terminal is one stream */
+		run->output_mode = OUTPUT_MERGED;
 	run->view = w->view_given ? w->view : p->output.view;
 	run->view.keep_escapes = run->view.keep_escapes || w->keep_escapes;
 	*o = (struct keeper_order){
 		.description = rq->description,
 		.merged = run->output_mode == OUTPUT_MERGED,
+		.terminal = {.rows = rq->rows, .cols = rq->cols},
+		.interactive = rq->interactive,
 		.follow = rq->follow,
+		.background = rq->background,
+		.timeout_lets_go = p->timeout.act == PROFILE_TIMEOUT_BACKGROUND && !rq->background,
 		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
+		.idle_ms = p->timeout.idle_ms,
 		.grace_ms = w->grace_ms >= 0 ? w->grace_ms : p->timeout.grace_ms,
 		.spool_cap = w->spool_cap != UINT64_MAX ? w->spool_cap : p->output.file_cap,
 		.max_processes = w->max_processes,
 		.kept = view_capture_limits(&run->view),
 	};
+	/* The limits are about how long a caller waits. Nobody waits for a task,
+	 * and a person who sits before it ends it by a key. */
+	if ((rq->background || rq->interactive) && rq->timeout_ms == 0)
+		o->timeout_ms = 0;
+	if (rq->idle_ms > 0 && (o->idle_ms == 0 || rq->idle_ms < o->idle_ms))
+		o->idle_ms = rq->idle_ms;
 	if (o->timeout_ms > p->timeout.max_ms) {
 		run->timeout_asked_ms = o->timeout_ms;
 		o->timeout_ms = p->timeout.max_ms;
@@ -243,14 +265,6 @@ static int keep_finding(struct engine_run *run, const struct policy_finding *f)
 	return use && run->finding.reason ? 0 : -ENOMEM;
 }
 
-static const char *path_of(const char *const *env)
-{
-	for (; *env; env++)
-		if (strncmp(*env, "PATH=", 5) == 0)
-			return *env + 5;
-	return "";
-}
-
 static int decide(struct engine *e, const struct request *rq, struct engine_run *run,
                   const struct place *place)
 {
@@ -263,8 +277,9 @@ static int decide(struct engine *e, const struct request *rq, struct engine_run 
 		.workspace_fd = place->workspace_fd,
 		.workspace = place->workspace,
 		.cwd = place_relative_cwd(place),
-		.env = rq->env,
-		.path = path_of(o->envp),
+		.env = o->request.env,
+		.session = o->request.session != NULL,
+		.envp = o->envp,
 	};
 	struct check answer;
 	int r;
@@ -300,7 +315,10 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
-	r = choose_place(e, rq, &place, err);
+	r = session_use(run->arena, state_of(run->arena, &e->store), rq->session, &run->session,
+	                err);
+	if (r == 0)
+		r = choose_place(e, rq, &run->session, &place, err);
 	if (r == 0)
 		r = choose_limits(e, rq, run);
 	if (r < 0)
@@ -313,20 +331,24 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		.policy_file = e->wishes.policy_file,
 		.command = rq->command,
 		.argv = rq->argv,
-		.env = rq->env,
+		.session = copy(run->arena, run->session.id),
 		.workspace = copy(run->arena, place.workspace),
 		.cwd = copy(run->arena, place_relative_cwd(&place)),
 		.state = state_of(run->arena, &e->store),
 		.force = rq->force,
 	};
-	if (!o->cwd || !o->command || !o->request.workspace || !o->request.cwd)
+	if (!o->cwd || !o->command || !o->request.workspace || !o->request.cwd ||
+	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
 		return no_memory(err);
 	r = environment_build(run->arena,
 	                      &(struct environment_wish){.base = e->environment,
 	                                                 .pass = e->profile->environment_pass,
 	                                                 .set = e->profile->environment_set,
+	                                                 .kept = run->session.state.set,
+	                                                 .dropped = run->session.state.unset,
 	                                                 .extra = rq->env,
-	                                                 .cwd = o->cwd},
+	                                                 .cwd = o->cwd,
+	                                                 .terminal = rq->rows > 0},
 	                      &o->envp, err);
 	return r < 0 ? r : decide(e, rq, run, &place);
 }
@@ -369,12 +391,20 @@ struct task *engine_run_task(struct engine_run *run)
 
 int64_t engine_run_patience_ms(const struct engine_run *run)
 {
+	if (run->order.timeout_ms == 0)
+		return INT64_MAX / 4;
 	return run->order.timeout_ms + run->order.grace_ms + KEEPER_PATIENCE_MS;
 }
 
 enum output_mode engine_run_output_mode(const struct engine_run *run)
 {
 	return run->output_mode;
+}
+
+void engine_run_let_go(struct engine_run *run, bool timed_out)
+{
+	run->left = true;
+	run->timed_out = timed_out;
 }
 
 void engine_result(struct engine *e, struct engine_run *run, struct result *ret_result)
@@ -386,6 +416,9 @@ void engine_result(struct engine *e, struct engine_run *run, struct result *ret_
 		.finding = run->decided ? &run->finding : NULL,
 		.refusal = run->task ? NULL : &run->refusal,
 		.task = run->task,
+		.session_notice = run->session.notice,
+		.left = run->left,
+		.timed_out = run->timed_out,
 		.store = &e->store,
 		.view = &run->view,
 	};
@@ -395,8 +428,12 @@ void engine_result(struct engine *e, struct engine_run *run, struct result *ret_
 
 void engine_run_done(struct engine *e, struct engine_run *run, bool keep)
 {
-	task_done(run->task, &e->store, keep);
-	if (keep)
-		(void)store_sweep(&e->store, e->wishes.state_cap);
+	if (run->left)
+		task_leave(run->task);
+	else
+		task_done(run->task, &e->store, keep);
+	if ((keep || run->left) && (e->wishes.state_cap != engine_wishes_default.state_cap ||
+	                            store_sweep_is_due(&e->store)))
+		(void)store_sweep(&e->store, e->wishes.state_cap, e->wishes.state_age_ms);
 	run_free(run);
 }

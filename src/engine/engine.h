@@ -20,6 +20,7 @@ struct engine_wishes {
 	int64_t grace_ms;                          /* -1: the profile's */
 	uint64_t spool_cap;      /* bytes per stream on disk; UINT64_MAX: the profile's */
 	uint64_t state_cap;      /* bytes of all tasks together */
+	int64_t state_age_ms;    /* how long finished tasks are kept; 0: for ever */
 	uint64_t max_processes;  /* only ever lowers the profile's; 0: that */
 	struct view_limits view; /* used if view_given */
 	bool view_given, keep_escapes;
@@ -54,7 +55,11 @@ struct task *engine_run_task(struct engine_run *run); /* NULL: it never started 
 int64_t engine_run_patience_ms(const struct engine_run *run);
 enum output_mode engine_run_output_mode(const struct engine_run *run);
 
-/* After TASK_ENDED or TASK_LOST, or without a task. */
+/* The command goes on as a task of which nobody waits for the end; the result says so. TIMED_OUT:
+ * since its time is over. */
+void engine_run_let_go(struct engine_run *run, bool timed_out);
+
+/* After engine_run_let_go(), TASK_ENDED or TASK_LOST, or without a task. */
 void engine_result(struct engine *e, struct engine_run *run, struct result *ret_result);
 
 /* Frees the run. The task's directory goes with it unless KEEP: say so when it holds more than the

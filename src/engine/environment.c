@@ -6,35 +6,18 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "keeper/variables.h"
 
 #define EXTRA_MAX    256
 #define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* A name that ends in '*' stands for all names that begin so. */
 static const char *const passed[] = {"PATH", "HOME",     "USER", "LOGNAME",
                                      "LANG", "LANGUAGE", "LC_*", "TZ"};
-
-/* These change what bash or the dynamic loader runs, before the first word of the command does. */
-static const char *const refused[] = {
-	"LD_*",      "GLIBC_TUNABLES", "GCONV_PATH",    "BASH_ENV",       "ENV",
-	"SHELLOPTS", "BASHOPTS",       "PS4",           "CDPATH",         "GLOBIGNORE",
-	"IFS",       "BASH_FUNC_*",    "BASH_XTRACEFD", "PROMPT_COMMAND", "NACRE_*",
-	"MALLOC_*",  "LOCPATH",        "NLSPATH",
-};
-
-static bool name_matches(const char *pattern, const char *name, size_t n)
-{
-	size_t p = strlen(pattern);
-
-	if (pattern[p - 1] == '*')
-		return n >= p - 1 && strncmp(pattern, name, p - 1) == 0;
-	return n == p && strncmp(pattern, name, n) == 0;
-}
 
 static bool name_in(const char *const *list, size_t count, const char *name, size_t n)
 {
 	for (size_t i = 0; i < count; i++)
-		if (name_matches(list[i], name, n))
+		if (variable_matches(list[i], name, n))
 			return true;
 	return false;
 }
@@ -52,6 +35,17 @@ static void set(const char **env, size_t *count, const char *assignment)
 	env[(*count)++] = assignment;
 }
 
+static void drop(const char **env, size_t *count, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < *count; i++)
+		if (strncmp(env[i], name, n) == 0 && env[i][n] == '=') {
+			env[i] = env[--*count];
+			return;
+		}
+}
+
 static int check(const char *assignment, struct error *err)
 {
 	size_t n = (size_t)(strchrnul(assignment, '=') - assignment);
@@ -67,7 +61,7 @@ static int check(const char *assignment, struct error *err)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "environment: a name cannot begin with a digit: '%.60s'",
 		                 assignment);
-	if (name_in(refused, array_size(refused), assignment, n))
+	if (variable_is_refused(assignment, n))
 		return error_set(
 			err, ERROR_INPUT, EPERM,
 			"environment: %.*s cannot be set: it changes what the shell or the loader "
@@ -93,10 +87,12 @@ int environment_build(struct arena *arena, const struct environment_wish *wish,
 	const char **env, *pwd;
 	int r;
 
+	size_t kept = count_of(wish->kept);
+
 	if (extras > EXTRA_MAX)
 		return error_set(err, ERROR_LIMIT, E2BIG, "environment: more than %d variables",
 		                 EXTRA_MAX);
-	env = arena_new_array(arena, const char *, bases + sets + extras + 4);
+	env = arena_new_array(arena, const char *, bases + sets + kept + extras + 5);
 	pwd = arena_printf(arena, "PWD=%s", wish->cwd);
 	if (!env || !pwd)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
@@ -111,14 +107,22 @@ int environment_build(struct arena *arena, const struct environment_wish *wish,
 			set(env, &count, name);
 	}
 	set(env, &count, pwd);
+	if (wish->terminal) /* nacre's own may be another kind, or none */
+		set(env, &count, "TERM=xterm-256color");
 	for (size_t i = 0; i < sets; i++)
 		set(env, &count, wish->set[i]);
+	for (size_t i = 0; wish->dropped && wish->dropped[i]; i++)
+		drop(env, &count, wish->dropped[i]);
+	for (size_t i = 0; i < kept; i++)
+		if (check(wish->kept[i], NULL) == 0)
+			set(env, &count, wish->kept[i]);
 	for (size_t i = 0; i < extras; i++) {
 		r = check(wish->extra[i], err);
 		if (r < 0)
 			return r;
 		set(env, &count, wish->extra[i]);
 	}
+	env[count] = NULL;
 	*ret_env = env;
 	return 0;
 }

@@ -3,15 +3,20 @@
  * Environment: the variables of a command, built from an allow list. Whatever else nacre's own
  * environment holds (tokens, keys, agent sockets, loader and shell settings) does not pass.
  */
+#include <stdbool.h>
+
 struct arena;
 struct error;
 
 struct environment_wish {
-	const char *const *base;  /* nacre's own */
-	const char *const *pass;  /* names and globs that pass beside the usual ones; may be NULL */
-	const char *const *set;   /* NAME=VALUE, by the profile; may be NULL */
-	const char *const *extra; /* NAME=VALUE, by the request; may be NULL */
-	const char *cwd;          /* becomes PWD */
+	const char *const *base; /* nacre's own */
+	const char *const *pass; /* names and globs that pass beside the usual ones; may be NULL */
+	const char *const *set;  /* NAME=VALUE, by the profile; may be NULL */
+	const char *const *kept; /* NAME=VALUE, by the session; may be NULL */
+	const char *const *dropped; /* names that the session has unset; may be NULL */
+	const char *const *extra;   /* NAME=VALUE, by the request; may be NULL */
+	const char *cwd;            /* becomes PWD */
+	bool terminal;              /* there is one, of the kind that output/screen.h knows */
 };
 
 /* The array and its strings live in the arena, or are those of the wish. */

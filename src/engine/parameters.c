@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "json/write.h"
+#include "process/pty.h"
 
 struct reader {
 	struct arena *arena;
@@ -84,7 +85,10 @@ static int read_timeout(struct reader *r, const struct parameter *p, json_t *val
 		return wrong(r, p->name,
 		             p->unit_ms == 1 ? "a whole number of milliseconds from 1 on"
 		                             : "a whole number of seconds from 1 on");
-	r->request->timeout_ms = n * p->unit_ms;
+	if (p->field == PARAMETER_IDLE)
+		r->request->idle_ms = n * p->unit_ms;
+	else
+		r->request->timeout_ms = n * p->unit_ms;
 	return 0;
 }
 
@@ -94,6 +98,21 @@ static int read_mode(struct reader *r, const char *key, json_t *value)
 	    output_mode_parse(json_string_value(value), &r->request->output_mode) < 0)
 		return wrong(r, key, "separate, merged, stdout or stderr");
 	r->request->output_mode_given = true;
+	return 0;
+}
+
+static int read_pty(struct reader *r, const char *key, json_t *value)
+{
+	json_int_t rows = PTY_ROWS_DEFAULT, cols = PTY_COLS_DEFAULT;
+
+	if (json_is_false(value))
+		return 0;
+	if (!json_is_true(value) &&
+	    (json_unpack(value, "{s:I, s:I !}", "rows", &rows, "cols", &cols) < 0 ||
+	     !pty_size_is_valid(rows, cols)))
+		return wrong(r, key, "true, false, or {\"rows\": N, \"cols\": N} with 1 to 1000");
+	r->request->rows = (uint16_t)rows;
+	r->request->cols = (uint16_t)cols;
 	return 0;
 }
 
@@ -127,12 +146,22 @@ static int read_one(struct reader *r, const struct parameter *p, json_t *value,
 	case PARAMETER_OUTPUT_MODE:
 		return read_mode(r, p->name, value);
 	case PARAMETER_TIMEOUT:
+	case PARAMETER_IDLE:
 		return read_timeout(r, p, value);
+	case PARAMETER_SESSION:
+		return read_string(r, p->name, value, &rq->session);
 	case PARAMETER_FORCE:
 		if (!json_is_boolean(value))
 			return wrong(r, p->name, "true or false");
 		rq->force = json_is_true(value);
 		return 0;
+	case PARAMETER_BACKGROUND:
+		if (!json_is_boolean(value))
+			return wrong(r, p->name, "true or false");
+		rq->background = json_is_true(value);
+		return 0;
+	case PARAMETER_PTY:
+		return read_pty(r, p->name, value);
 	case PARAMETER_FIELD_MAX:
 		break;
 	}
@@ -200,6 +229,43 @@ static void put_strings_of(struct json_writer *w, const char *key)
 	json_object_end(w);
 }
 
+static void put_side(struct json_writer *w, const char *key)
+{
+	json_put_key(w, key);
+	json_object_begin(w);
+	put_type(w, "integer");
+	json_put_key(w, "minimum");
+	json_put_int(w, 1);
+	json_put_key(w, "maximum");
+	json_put_int(w, PTY_SIDE_MAX);
+	json_object_end(w);
+}
+
+static void put_pty_schema(struct json_writer *w)
+{
+	json_put_key(w, "anyOf");
+	json_array_begin(w);
+	json_object_begin(w);
+	put_type(w, "boolean");
+	json_object_end(w);
+	json_object_begin(w);
+	put_type(w, "object");
+	json_put_key(w, "properties");
+	json_object_begin(w);
+	put_side(w, "rows");
+	put_side(w, "cols");
+	json_object_end(w);
+	json_put_key(w, "required");
+	json_array_begin(w);
+	json_put_string(w, "rows");
+	json_put_string(w, "cols");
+	json_array_end(w);
+	json_put_key(w, "additionalProperties");
+	json_put_bool(w, false);
+	json_object_end(w);
+	json_array_end(w);
+}
+
 static void put_schema(const struct parameter *p, struct json_writer *w)
 {
 	json_object_begin(w);
@@ -226,11 +292,16 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		json_array_end(w);
 		break;
 	case PARAMETER_TIMEOUT:
+	case PARAMETER_IDLE:
 		put_type(w, "integer");
 		json_put_key(w, "minimum");
 		json_put_int(w, 1);
 		break;
+	case PARAMETER_PTY:
+		put_pty_schema(w);
+		break;
 	case PARAMETER_FORCE:
+	case PARAMETER_BACKGROUND:
 		put_type(w, "boolean");
 		break;
 	case PARAMETER_LINE:
@@ -239,6 +310,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_WORKSPACE:
 	case PARAMETER_INPUT:
 	case PARAMETER_DESCRIPTION:
+	case PARAMETER_SESSION:
 	case PARAMETER_FIELD_MAX:
 		put_type(w, "string");
 		break;

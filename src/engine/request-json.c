@@ -20,6 +20,10 @@ static const struct parameter table[] = {
 	{.name = "timeout_ms", .field = PARAMETER_TIMEOUT, .unit_ms = 1},
 	{.name = "output_mode", .field = PARAMETER_OUTPUT_MODE},
 	{.name = "force", .field = PARAMETER_FORCE},
+	{.name = "session", .field = PARAMETER_SESSION},
+	{.name = "idle_timeout_ms", .field = PARAMETER_IDLE, .unit_ms = 1},
+	{.name = "background", .field = PARAMETER_BACKGROUND},
+	{.name = "pty", .field = PARAMETER_PTY},
 };
 
 /* The id comes back as it was: any JSON value. */

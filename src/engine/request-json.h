@@ -3,7 +3,7 @@
  * A request as JSON: the field names of the specification, strictly.
  *
  *	{"id": any, "argv": [..] or "command": "..", "cwd", "env": {..}, "input", "timeout_ms",
- *	 "description", "output_mode"}
+ *	 "description", "output_mode", "background"}
  */
 #include <stddef.h>
 #include "engine/request.h"

@@ -22,12 +22,17 @@ struct request {
 	const char *const *env; /* NAME=VALUE, over the base environment; may be NULL */
 	const char *input;      /* bytes for standard input; NULL: input_fd */
 	size_t input_len;
-	int input_fd; /* -1: standard input is empty */
+	int input_fd;        /* -1: standard input is empty */
 	uint16_t rows, cols; /* of a terminal to run on; 0: none */
+	bool interactive;    /* a person sits before it: no time limit unless one is asked for, and
+	                        it ends when they go */
 	const char *description;
 	int64_t timeout_ms; /* 0: the default */
+	int64_t idle_ms;    /* may be without output for this long; 0: the profile's */
+	const char *session; /* its id; NULL: none */
 	enum output_mode output_mode;
 	bool output_mode_given; /* else it is the profile's */
+	bool background;        /* become a task at once; merged unless output_mode_given */
 	bool force;             /* override a nudge, never a deny */
 	bool follow;            /* TASK_OUTPUT events are wanted */
 };

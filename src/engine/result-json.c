@@ -89,14 +89,33 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 	uint32_t bare = SANDBOX_LAYER_NO_NEW_PRIVS |
 	                (r->report.processes_bounded ? SANDBOX_LAYER_PROCESSES : 0);
 
+	bool known = r->ran && !r->background; /* of a task its state.json tells */
+
 	json_put_key(w, "sandbox");
 	json_object_begin(w);
-	put_text(w, "tier", r->ran ? tiers[s->tier] : NULL);
-	put_layers(w, "layers", !r->ran ? 0 : s->tier == SANDBOX_TIER_NONE ? bare : s->layers);
+	put_text(w, "tier", known ? tiers[s->tier] : NULL);
+	put_layers(w, "layers", !known ? 0 : s->tier == SANDBOX_TIER_NONE ? bare : s->layers);
 	put_layers(w, "missing",
 	           s->tier == SANDBOX_TIER_NONE ? ((1U << SANDBOX_LAYER_COUNT) - 1) & ~bare
 	                                        : s->missing);
 	put_text(w, "limit_hit", limit_hit_name(r->report.limit_hit));
+	json_object_end(w);
+}
+
+/* How many there were, and the names of those that had to be ended. */
+static void put_processes(struct json_writer *w, const struct result *r)
+{
+	json_put_key(w, "processes");
+	json_object_begin(w);
+	json_put_key(w, "total");
+	json_put_int(w, r->report.processes);
+	json_put_key(w, "killed");
+	json_array_begin(w);
+	for (const char *name = r->report.ended, *end; *name; name = end + (*end == '\n')) {
+		end = strchrnul(name, '\n');
+		json_put_bytes(w, name, (size_t)(end - name));
+	}
+	json_array_end(w);
 	json_object_end(w);
 }
 
@@ -120,9 +139,14 @@ int result_write_json(const struct result *r, struct buffer *into)
 	json_put_int(&w, r->report.duration_ms);
 	put_output(&w, r);
 	put_text(&w, "task_id", r->task_id);
+	json_put_key(&w, "background");
+	json_put_bool(&w, r->background);
+	if (r->background)
+		put_text(&w, "note", r->note);
 	put_verdict(&w, r);
 	json_put_key(&w, "killed");
 	json_put_int(&w, r->report.killed);
+	put_processes(&w, r);
 	json_put_key(&w, "notices");
 	json_array_begin(&w);
 	for (int i = 0; i < r->notice_count; i++)

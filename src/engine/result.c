@@ -83,7 +83,16 @@ static void explain_end(struct result *r, const struct keeper_order *o)
 		r->exit_code = EXIT_TIMED_OUT;
 		r->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		number_format_duration(o->timeout_ms, limit);
-		snprintf(r->reason, sizeof(r->reason), "timed out after %s", limit);
+		snprintf(r->reason, sizeof(r->reason), "timed out after %s%s%s", limit,
+		         r->report.quiet[0] ? ", " : "", r->report.quiet);
+		break;
+	case KEEPER_END_IDLE:
+		r->timed_out = true;
+		r->exit_code = EXIT_TIMED_OUT;
+		r->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		number_format_duration(o->idle_ms, limit);
+		snprintf(r->reason, sizeof(r->reason), "timed out after %s without output%s%s",
+		         limit, r->report.quiet[0] ? ", " : "", r->report.quiet);
 		break;
 	case KEEPER_END_STOPPED:
 		r->stopped = true;
@@ -207,6 +216,10 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		number_format_duration(f->order->timeout_ms, granted);
 		notice(r, "the time limit of %s was lowered to the maximum of %s", asked, granted);
 	}
+	if (f->session_notice && *f->session_notice)
+		notice(r, "%s", f->session_notice);
+	if (r->report.session[0])
+		notice(r, "%s", r->report.session);
 	if (r->report.limit_hit != LIMIT_HIT_NONE)
 		notice(r, "the limit on %s was reached", limit_words(r->report.limit_hit));
 	for (const char *path = r->report.planted, *end; *path; path = end + (*end == '\n')) {
@@ -239,6 +252,28 @@ static void fill_verdict(struct result *r, const struct policy_finding *f)
 	snprintf(r->reason, sizeof(r->reason), "%s", f->reason);
 }
 
+/* A command that nobody waits for. Its files are being written. */
+static void fill_task(struct result *r, const struct result_facts *f)
+{
+	char limit[32];
+
+	r->background = r->success = r->ran = r->output_kept = true;
+	r->exit_code = 0;
+	for (int i = 0; i < (f->order->merged ? 1 : 2); i++)
+		snprintf(r->output_files[i], sizeof(r->output_files[i]), "%s/%s/%s", f->store->path,
+		         f->task->id, stream_files[i]);
+	if (!f->order->background && f->timed_out) {
+		r->timed_out = true;
+		number_format_duration(f->order->timeout_ms, limit);
+		snprintf(r->note, sizeof(r->note),
+		         "still running after %s; it goes on in the background as task %s", limit,
+		         r->task_id);
+	} else {
+		snprintf(r->note, sizeof(r->note), "running in the background as task %s",
+		         r->task_id);
+	}
+}
+
 void result_fill(struct result *r, const struct result_facts *f)
 {
 	*r = (struct result){.output_mode = f->output_mode, .exit_code = EXIT_NACRE_FAILED};
@@ -252,6 +287,11 @@ void result_fill(struct result *r, const struct result_facts *f)
 		return;
 	}
 	memcpy(r->task_id, f->task->id, sizeof(r->task_id));
+	if (f->left) {
+		fill_task(r, f);
+		note_circumstances(r, f);
+		return;
+	}
 	for (int i = 0; f->task->on_disk && i < 2; i++)
 		load_capture(f->task, i, f->order);
 	r->report = f->task->report;

@@ -34,7 +34,9 @@ struct result {
 	bool timed_out;
 	bool stopped;
 	bool ran;
+	bool background; /* it goes on as a task: nothing is known of its end */
 	char task_id[STORE_ID_MAX];
+	char note[400];    /* of a background task: how to find it */
 	char reason[1024]; /* why it did not run or has no status of its own; empty: it has */
 	/* The policy's answer. */
 	const char *verdict; /* "allow", "ask", "deny", "nudge"; NULL: there was no decision */
@@ -60,6 +62,9 @@ struct result_facts {
 	const struct policy_finding *finding; /* about the line; NULL: there was no decision */
 	const struct error *refusal;          /* or NULL: there was a task */
 	struct task *task;
+	const char *session_notice; /* may be NULL */
+	bool timed_out; /* why it was let go */
+	bool left;      /* the task was let go while it ran */
 	const struct store *store;
 	const struct view_limits *view;
 };

@@ -218,6 +218,27 @@ static void memory_that_runs_out_is_reported(void **state)
 	assert_null(env);
 }
 
+static void a_session_sets_and_unsets_below_the_request(void **state)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
+	static const char *const base[] = {"LANG=C", "TZ=UTC", NULL};
+	static const char *const kept[] = {"A=session", "B=session", "LD_PRELOAD=/x", "bad", NULL};
+	static const char *const dropped[] = {"LANG", "NOT_THERE", "C", NULL};
+	static const char *const extra[] = {"B=request", "C=request", NULL};
+	const struct environment_wish wish = {
+		.base = base, .kept = kept, .dropped = dropped, .extra = extra, .cwd = "/"};
+	const char *const *env;
+
+	assert_int_equal(environment_build(arena, &wish, &env, NULL), 0);
+	assert_null(value_of(env, "LANG"));
+	assert_string_equal(value_of(env, "TZ"), "UTC");
+	assert_string_equal(value_of(env, "A"), "session");
+	assert_string_equal(value_of(env, "B"), "request");
+	assert_string_equal(value_of(env, "C"), "request");
+	assert_null(value_of(env, "LD_PRELOAD"));
+	assert_int_equal(count(env), 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +251,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_a_variable_is_refused),
 		cmocka_unit_test(the_number_of_variables_is_limited),
 		cmocka_unit_test(memory_that_runs_out_is_reported),
+		cmocka_unit_test(a_session_sets_and_unsets_below_the_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

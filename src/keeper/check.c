@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "keeper/order.h"
+#include "keeper/variables.h"
+#include "keeper/session.h"
 #include "profile/profile.h"
 #include "shell/print.h"
 #include "shell/split.h"
@@ -70,7 +72,7 @@ static int argv_of_command(struct arena *arena, const struct shell_fact_command 
 }
 
 static int argv_of_bash(struct arena *arena, const struct shell_facts *f, const char *raw,
-                        const char *const **ret_argv)
+                        bool session, const char *const **ret_argv)
 {
 	scoped(buffer_donep) struct buffer canonical = {0};
 	const char **argv = arena_new_array(arena, const char *, array_size(bash) + 2);
@@ -81,6 +83,13 @@ static int argv_of_bash(struct arena *arena, const struct shell_facts *f, const 
 	 * that the box may have them. */
 	if (f->tree->list && !f->changes_reading) {
 		shell_print(f->tree->list, &canonical);
+		if (buffer_error(&canonical) < 0)
+			return -ENOMEM;
+		text = arena_strndup(arena, buffer_str(&canonical), canonical.len);
+	}
+	if (text && session) {
+		buffer_clear(&canonical);
+		session_wrap(text, &canonical);
 		if (buffer_error(&canonical) < 0)
 			return -ENOMEM;
 		text = arena_strndup(arena, buffer_str(&canonical), canonical.len);
@@ -105,12 +114,31 @@ static int choose_argv(struct arena *arena, const struct check_request *rq,
 	/* bash has better words for a program that is not there. */
 	if (only && c->answer.command_count > 0 && c->answer.commands[0].resolved)
 		return argv_of_command(arena, only, &c->argv);
-	return argv_of_bash(arena, c->facts, rq->command, &c->argv);
+	return argv_of_bash(arena, c->facts, rq->command, rq->session, &c->argv);
+}
+
+/* A string that is no command is refused like any other that may not run. */
+static int refuse_text(struct arena *arena, const char *why, struct check *ret_check,
+                       struct error *err)
+{
+	struct shell_facts *facts = NULL;
+	const char *reason = arena_strndup(arena, why, strlen(why));
+
+	if (!reason || shell_facts_read(arena, "", 0, NULL, &facts) < 0)
+		return no_memory(err);
+	*ret_check = (struct check){
+		.facts = facts,
+		.answer.line = {.verdict = POLICY_VERDICT_DENY,
+	                        .rule_id = "syntax",
+	                        .reason = reason},
+	};
+	return 0;
 }
 
 int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
                   struct error *err)
 {
+	const char *path = variable_value(rq->envp, "PATH");
 	const char *const *words = rq->argv;
 	struct shell_facts *facts = NULL;
 	struct check c = {0};
@@ -118,11 +146,15 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 	int r;
 
 	if (!words && rq->profile->shell == PROFILE_SHELL_NONE) {
-		r = shell_split(arena, rq->command, strlen(rq->command), &words, err);
+		struct error why = {0};
+
+		r = shell_split(arena, rq->command, strlen(rq->command), &words, &why);
+		if (r == 0 && !words[0])
+			r = error_set(&why, ERROR_INPUT, EINVAL, "the command is empty");
 		if (r < 0)
-			return r;
-		if (!words[0])
-			return error_set(err, ERROR_INPUT, EINVAL, "the command is empty");
+			return why.kind == ERROR_INPUT
+			               ? refuse_text(arena, why.text, ret_check, err)
+			               : no_memory(err);
 	}
 	r = words ? facts_of_words(arena, words, &facts)
 	          : shell_facts_read(arena, rq->command, strlen(rq->command), NULL, &facts);
@@ -135,7 +167,10 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 		.workspace_fd = rq->workspace_fd,
 		.workspace = rq->workspace,
 		.cwd = rq->cwd,
-		.path = rq->path,
+		.path = path ? path : "",
+		.home = variable_value(rq->envp, "HOME"),
+		.writable = rq->profile->sandbox.writable,
+		.unboxed = rq->profile->sandbox.tier == SANDBOX_TIER_NONE,
 		.env = rq->env,
 		.force = rq->force,
 		.grants = rq->grants,
@@ -151,14 +186,6 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 	}
 	*ret_check = c;
 	return 0;
-}
-
-static const char *path_of(const char *const *envp)
-{
-	for (; *envp; envp++)
-		if (strncmp(*envp, "PATH=", 5) == 0)
-			return *envp + 5;
-	return "";
 }
 
 static bool same_words(const char *const *a, const char *const *b)
@@ -198,11 +225,12 @@ int check_again(struct arena *arena, const struct profile *profile, const struct
 		.command = rq->command,
 		.argv = rq->argv,
 		.force = rq->force,
+		.session = rq->session != NULL,
 		.workspace_fd = workspace,
 		.workspace = rq->workspace,
 		.cwd = rq->cwd,
 		.env = rq->env,
-		.path = path_of(envp),
+		.envp = envp,
 	};
 	struct check c = {0};
 	int r;

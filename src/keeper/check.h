@@ -20,11 +20,12 @@ struct check_request {
 	const char *command;     /* one string; or NULL and */
 	const char *const *argv; /* words */
 	bool force;
+	bool session; /* bash tells at its end what a session keeps */
 	int workspace_fd;
 	const char *workspace;              /* its path */
 	const char *cwd;                    /* relative to it; "." is its root */
 	const char *const *env;             /* what the request adds; may be NULL */
-	const char *path;                   /* the PATH of the command */
+	const char *const *envp;            /* all that the command will have */
 	const struct policy_grants *grants; /* NULL: none */
 };
 

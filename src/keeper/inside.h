@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "keeper/index.h"
+#include "base/buffer.h"
 #include "keeper/keeper.h"
 #include "keeper/listen.h"
 #include "keeper/order.h"
@@ -48,6 +49,7 @@ enum keeper_event {
 	EV_INIT_LOST, /* init was killed */
 	EV_DEADLINE,
 	EV_CROWD, /* more processes than allowed */
+	EV_IDLE,  /* no output for too long */
 	EV_STOP,
 	EV_STOP_NOW,
 	EV_MAX,
@@ -69,12 +71,18 @@ struct keeper {
 	struct stream streams[2];
 	struct index index;
 	struct listen listen;
+	int state_file;        /* room on the disk for the report; -1: none */
 	int64_t listen_at;     /* a command that ends soon needs no socket */
 	struct keeper_pty pty; /* if the order wants a terminal: the first stream is its own */
 	enum keeper_state state;
 	int64_t deadline, linger_end;
 	int64_t started_at; /* monotonic */
 	struct keeper_report report;
+	struct buffer notes;   /* what the command told for its session */
+	bool notes_cut;        /* it told too much */
+	int64_t last_output;   /* monotonic */
+	int64_t quiet_look_at; /* when somebody should know why there is none */
+	int64_t quiet_pause;   /* and how long until the next look */
 	int64_t crowd_next_look;
 	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
 	                        it */
@@ -104,6 +112,23 @@ int keeper_launch(struct keeper *k, struct arena *arena, struct error *err);
 /* The kernel refused the namespaces: a spec that can do without them gets the next tier. */
 int keeper_start_weaker(struct keeper *k);
 
+/* Why there is no output: at the task's end, and now and then before it. */
+void keeper_explain_quiet(struct keeper *k);
+void keeper_watch_quiet(struct keeper *k);
+void keeper_heard(struct keeper *k);
+int64_t keeper_quiet_due(const struct keeper *k); /* when keeper_watch_quiet() has to do */
+
+/* Who is alive when the tree has to be ended. */
+void keeper_note_living(struct keeper *k);
+
+/* Reads what the command tells for its session. */
+void keeper_read_notes(struct keeper *k);
+void keeper_commit_session(struct keeper *k);
+
 /* What is told about the box after its end. */
 void keeper_judge_box(struct keeper *k);
 void keeper_publish(struct keeper *k);
+
+/* Takes room on the disk for the report of a command that goes on for a while: when it ends the
+ * disk may be full, of its own output perhaps. */
+void keeper_reserve_state(struct keeper *k);

@@ -34,6 +34,7 @@ static void output_read(struct keeper *k, struct stream *s)
 {
 	if (!stream_read(s, k->buffer, READ_BYTES))
 		return;
+	keeper_heard(k);
 	if (k->state == LINGER && k->deadline < k->linger_end) {
 		keeper_set_deadline(k, KEEPER_LINGER_QUIET_MS);
 		if (k->deadline > k->linger_end)
@@ -62,7 +63,8 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		break;
 	case INIT_STARTED:
 		fd_close(take_fd(&k->fds.input));
-		if (k->order.background && !k->starter_gone)
+		/* A child that could not execute has said so before. */
+		if (k->order.background && !k->starter_gone && k->report.end != KEEPER_END_FAILED)
 			(void)control_send(k->fds.control, CONTROL_STARTED, NULL, 0, -1);
 		break;
 	case INIT_EXITED:
@@ -73,6 +75,7 @@ static void note_message(struct keeper *k, const struct init_message *m)
 	case INIT_GONE:
 		k->report.killed += m->killed;
 		k->report.survivors = m->survivors;
+		k->report.processes += m->processes;
 		keeper_step(k, EV_GONE);
 		break;
 	}
@@ -134,6 +137,8 @@ static void starter_read(struct keeper *k)
 		keeper_take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
+		if (k->order.interactive)
+			keeper_step(k, EV_STOP); /* but nobody would ever end this one */
 	}
 }
 
@@ -145,6 +150,7 @@ static void listen_when_due(struct keeper *k)
 		return;
 	k->listen_at = KEEPER_DEADLINE_NONE;
 	(void)listen_open(&k->listen, k->fds.task);
+	keeper_reserve_state(k);
 }
 
 /* Where the kernel does not limit the number of processes, a storm is seen before it fills the
@@ -164,19 +170,22 @@ static void look_for_crowd(struct keeper *k)
 
 static void turn(struct keeper *k)
 {
-	struct pollfd fds[4 + LISTEN_POLL_MAX] = {
+	struct pollfd fds[5 + LISTEN_POLL_MAX] = {
 		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
 		{.fd = k->process->socket, .events = POLLIN},
 		{.fd = k->streams[0].fd, .events = (short)(POLLIN | keeper_pty_events(k))},
 		{.fd = k->streams[1].fd, .events = POLLIN},
+		{.fd = k->process->notes, .events = POLLIN},
 	};
 	int64_t wait_ms = k->deadline - clock_now_ms();
 	int n = 0;
 
 	listen_when_due(k);
-	listen_watch(&k->listen, fds + 4);
+	listen_watch(&k->listen, fds + 5);
 	if (k->listen_at - clock_now_ms() < wait_ms)
 		wait_ms = k->listen_at - clock_now_ms();
+	if (keeper_quiet_due(k) - clock_now_ms() < wait_ms)
+		wait_ms = keeper_quiet_due(k) - clock_now_ms();
 	if (wait_ms > INT32_MAX)
 		wait_ms = INT32_MAX;
 	if (k->crowd_line && wait_ms > CROWD_LOOK_MS)
@@ -196,8 +205,11 @@ static void turn(struct keeper *k)
 			init_read(k);
 		if (fds[0].revents)
 			starter_read(k);
-		listen_serve(&k->listen, fds + 4, client_order, k);
+		if (fds[4].revents)
+			keeper_read_notes(k);
+		listen_serve(&k->listen, fds + 5, client_order, k);
 	}
+	keeper_watch_quiet(k);
 	look_for_crowd(k);
 	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
 	if (k->watch.too_many)
@@ -278,6 +290,8 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	listen_close(&k->listen);
 	for (int i = 0; i < 2; i++)
 		stream_close(&k->streams[i], &k->report.streams[i]);
+	keeper_heard(k); /* what was said about its silence is over */
+	keeper_commit_session(k);
 	keeper_judge_box(k);
 	keeper_publish(k);
 	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
@@ -293,6 +307,7 @@ static const struct keeper empty = {.fds = {-1, -1, -1, false},
                                     .streams = {{.fd = -1}, {.fd = -1}},
                                     .init_socket = -1,
                                     .init_pidfd = -1,
+                                    .state_file = -1,
                                     .report.sandbox.tier = SANDBOX_TIER_NONE};
 
 _Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes)

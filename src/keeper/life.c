@@ -45,6 +45,7 @@ static enum keeper_state on_leftover(struct keeper *k)
 
 static enum keeper_state linger_over(struct keeper *k)
 {
+	keeper_note_living(k);
 	process_order(k->process, INIT_TERM);
 	keeper_set_deadline(k, LEFTOVER_GRACE_MS);
 	return LEFTOVER;
@@ -53,6 +54,9 @@ static enum keeper_state linger_over(struct keeper *k)
 static enum keeper_state end_tree(struct keeper *k, enum keeper_end end)
 {
 	k->report.end = end;
+	if (end != KEEPER_END_STOPPED)
+		keeper_explain_quiet(k);
+	keeper_note_living(k);
 	process_order(k->process, INIT_TERM);
 	keeper_set_deadline(k, k->order.grace_ms);
 	return ENDING;
@@ -68,6 +72,11 @@ static enum keeper_state on_timeout(struct keeper *k)
 	return end_tree(k, KEEPER_END_TIMEOUT);
 }
 
+static enum keeper_state on_idle(struct keeper *k)
+{
+	return end_tree(k, KEEPER_END_IDLE);
+}
+
 static enum keeper_state on_stop(struct keeper *k)
 {
 	return end_tree(k, KEEPER_END_STOPPED);
@@ -75,6 +84,7 @@ static enum keeper_state on_stop(struct keeper *k)
 
 static enum keeper_state kill_tree(struct keeper *k)
 {
+	keeper_note_living(k);
 	process_order(k->process, INIT_KILL);
 	keeper_set_deadline(k, KILL_WAIT_MS);
 	return KILLING;
@@ -135,6 +145,7 @@ static const life_action life[STATE_MAX][EV_MAX] = {
 			[EV_INIT_LOST] = on_init_lost,
 			[EV_DEADLINE] = on_timeout,
 			[EV_CROWD] = on_crowd,
+			[EV_IDLE] = on_idle,
 			[EV_STOP] = on_stop,
 			[EV_STOP_NOW] = on_stop_now,
 		},

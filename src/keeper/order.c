@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "json/read.h"
 #include "json/write.h"
+#include "keeper/session.h"
 
 /* A word of a command line is bytes, not text: one that JSON cannot hold as it is goes as hex. */
 static void write_exact(struct json_writer *w, const char *bytes)
@@ -54,6 +55,7 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 		{"workspace", rq->workspace},
 		{"state", rq->state},
 		{"cwd", rq->cwd},
+		{"session", rq->session},
 	};
 
 	json_put_key(w, "request");
@@ -79,14 +81,16 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 		uint64_t value;
 	} numbers[] = {
 		{"timeout_ms", (uint64_t)o->timeout_ms},
+		{"idle_ms", (uint64_t)o->idle_ms},
 		{"grace_ms", (uint64_t)o->grace_ms},
 		{"spool_cap", o->spool_cap},
 		{"max_processes", o->max_processes},
 		{"head_bytes", o->kept.head},
 		{"tail_bytes", o->kept.tail},
-		{"rows", o->terminal.rows},
+		{"rows", o->terminal.rows}, /* from here on only with a terminal */
 		{"cols", o->terminal.cols},
 	};
+	size_t count = array_size(numbers) - (o->terminal.rows ? 0 : 2);
 
 	json_object_begin(&w);
 	json_put_key(&w, "task_id");
@@ -103,11 +107,15 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 	json_put_bool(&w, o->merged);
 	json_put_key(&w, "follow");
 	json_put_bool(&w, o->follow);
+	if (o->interactive) {
+		json_put_key(&w, "interactive");
+		json_put_bool(&w, true);
+	}
 	json_put_key(&w, "background");
 	json_put_bool(&w, o->background);
 	json_put_key(&w, "timeout_lets_go");
 	json_put_bool(&w, o->timeout_lets_go);
-	for (size_t i = 0; i < array_size(numbers); i++) {
+	for (size_t i = 0; i < count; i++) {
 		json_put_key(&w, numbers[i].key);
 		json_put_uint(&w, numbers[i].value);
 	}
@@ -179,6 +187,7 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		{"workspace", &rq.workspace},
 		{"state", &rq.state},
 		{"cwd", &rq.cwd},
+		{"session", &rq.session},
 	};
 	const struct {
 		const char *key;
@@ -200,6 +209,8 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 	}
 	if (!rq.command && !rq.argv)
 		rq.argv = argv;
+	if (rq.session && !session_id_is_valid(rq.session))
+		return -EINVAL;
 	if (!rq.workspace || !rq.cwd || !rq.command == !rq.argv || (rq.argv && !rq.argv[0]))
 		return -EINVAL;
 	*ret = rq;
@@ -216,38 +227,44 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	const char *id, *command, *description = NULL;
-	json_int_t timeout, grace, cap, processes, head, tail;
+	json_int_t timeout, idle = 0, grace, cap, processes, head, tail, rows = 0, cols = 0;
 	struct keeper_order o = {0};
 	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
-	int r, merged, follow, background, lets_go;
+	int r, interactive = 0, merged, follow, background, lets_go;
 
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack_ex(
-		root, &e, JSON_STRICT,
-		"{s:s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
-		"s:o}",
-		"task_id", &id, "command", &command, "description", &description, "cwd", &cwd,
-		"merged", &merged, "follow", &follow, "background", &background, "timeout_lets_go",
-		&lets_go, "timeout_ms", &timeout, "grace_ms", &grace, "spool_cap", &cap,
-		"max_processes", &processes, "head_bytes", &head, "tail_bytes", &tail, "argv",
-		&argv, "env", &env, "request", &request);
+	r = json_unpack_ex(root, &e, JSON_STRICT,
+	                   "{s:s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, s:I, s:I, s:I, s:I, "
+	                   "s:I, s?I, s?I, s?b, "
+	                   "s:o, s:o, s:o}",
+	                   "task_id", &id, "command", &command, "description", &description, "cwd",
+	                   &cwd, "merged", &merged, "follow", &follow, "background", &background,
+	                   "timeout_lets_go", &lets_go, "timeout_ms", &timeout, "idle_ms", &idle,
+	                   "grace_ms", &grace, "spool_cap", &cap, "max_processes", &processes,
+	                   "head_bytes", &head, "tail_bytes", &tail, "rows", &rows, "cols", &cols,
+	                   "interactive", &interactive, "argv", &argv, "env", &env, "request",
+	                   &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
-	if (timeout < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 || tail < 0 ||
-	    !json_is_array(argv) || !json_is_array(env) || json_array_size(argv) == 0)
+	if (timeout < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
+	    tail < 0 || (rows != 0 && !pty_size_is_valid(rows, cols)) || !json_is_array(argv) ||
+	    !json_is_array(env) || json_array_size(argv) == 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: a value is out of range");
 	o.task_id = copy(arena, id);
 	o.command = copy(arena, command);
 	o.description = copy(arena, description);
 	o.cwd = read_exact(cwd, arena);
+	o.terminal = (struct pty_size){.rows = (uint16_t)rows, .cols = (uint16_t)cols};
+	o.interactive = interactive;
 	o.merged = merged;
 	o.follow = follow;
 	o.background = background;
 	o.timeout_lets_go = lets_go;
 	o.timeout_ms = timeout;
+	o.idle_ms = idle;
 	o.grace_ms = grace;
 	o.spool_cap = (uint64_t)cap;
 	o.max_processes = (uint64_t)processes;

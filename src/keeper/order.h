@@ -28,7 +28,8 @@ struct keeper_request {
 	const char *const *env;                    /* what the request adds; may be NULL */
 	const char *workspace;                     /* absolute */
 	const char *cwd;                           /* relative to the workspace */
-	const char *state; /* nacre's state directory, hidden from the box; may be NULL */
+	const char *state;   /* nacre's state directory, hidden from the box; may be NULL */
+	const char *session; /* its id; may be NULL */
 	bool force;
 };
 
@@ -43,11 +44,13 @@ struct keeper_order {
 	const char *const *envp;
 	const char *cwd;
 	struct pty_size terminal; /* rows 0: none */
+	bool interactive;         /* the starter is where a person sits: with it goes the command */
 	bool merged;
 	bool background;      /* nobody waits: its files are there from the start */
 	bool timeout_lets_go; /* at the time limit it goes on as a task */
 	bool follow;          /* the starter wants to hear of output while it comes */
 	int64_t timeout_ms;
+	int64_t idle_ms; /* 0: it may be quiet for as long as it likes */
 	int64_t grace_ms;
 	uint64_t spool_cap;     /* bytes per stream on disk */
 	uint64_t max_processes; /* 0: not limited */

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include "keeper/control.h"
 #include "keeper/inside.h"
 #include "output/capture.h"
-#include "output/replay.h"
 #include "process/spawn.h"
 
 #define QUEUE_MAX   ((size_t)4 << 20) /* the text of a request is typed as a whole */
@@ -38,14 +39,25 @@ static void type_input(struct keeper *k)
 	buffer_puts(q, END_OF_FILE);
 }
 
-/* A client can resize as often as it likes; the file does not grow for ever. */
+/* From which byte of the log on which size holds (see task/replay.h). A client can resize as often
+ * as it likes, and the file does not grow for ever. What cannot be written is missing there, and
+ * the command goes on. */
 static void record_size(struct keeper *k)
 {
-	const struct pty_size *size = &k->order.terminal;
 	bool anew = k->pty.resizes++ % RESIZES_MAX == 0;
+	scoped(fd_closep) int fd = -1;
+	char line[64];
+	int n = snprintf(line, sizeof(line), "%" PRIu64 " %u %u\n",
+	                 capture_counts(k->streams[0].capture)->bytes, k->order.terminal.rows,
+	                 k->order.terminal.cols);
 
-	replay_record_size(k->fds.task, capture_counts(k->streams[0].capture)->bytes, size->rows,
-	                   size->cols, anew);
+	if (k->fds.task < 0)
+		return;
+	fd = openat(k->fds.task, "sizes",
+	            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (anew ? O_TRUNC : 0),
+	            0600);
+	if (fd >= 0)
+		(void)fd_write_all(fd, line, (size_t)n);
 }
 
 void keeper_pty_begin(struct keeper *k)

@@ -15,7 +15,7 @@ enum control_order;
 struct keeper_pty {
 	bool open; /* the terminal has come from init */
 	struct buffer queue;
-	size_t written;  /* bytes of the queue that the terminal has taken */
+	size_t written; /* bytes of the queue that the terminal has taken */
 	unsigned resizes;
 };
 

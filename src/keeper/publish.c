@@ -1,6 +1,8 @@
 #include "keeper/inside.h"
 
 #include <errno.h>
+#include <string.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -9,9 +11,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "keeper/control.h"
+#include "keeper/session.h"
+#include "process/spawn.h"
 #include "output/capture.h"
 #include "sandbox/plan.h"
 #include "sandbox/protect.h"
+
+#define STATE_RESERVED ".state.json.new"
+#define STATE_BYTES    4096 /* a report is shorter, but for many words about what went wrong */
 
 /* Both captures in one anonymous file: it needs no disk, and no reader to be ready. */
 static int pack_captures(struct keeper *k)
@@ -45,6 +52,79 @@ void keeper_judge_box(struct keeper *k)
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 }
 
+void keeper_read_notes(struct keeper *k)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	while (k->process && k->process->notes >= 0) {
+		n = read(k->process->notes, bytes, sizeof(bytes));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			fd_close(take_fd(&k->process->notes));
+			return;
+		}
+		if (k->notes.len + (size_t)n > SESSION_RECORD_MAX)
+			k->notes_cut = true;
+		if (!k->notes_cut)
+			buffer_append(&k->notes, bytes, (size_t)n);
+	}
+}
+
+void keeper_commit_session(struct keeper *k)
+{
+	const struct keeper_request *rq = &k->order.request;
+	const struct session_start start = {
+		.state = rq->state,
+		.id = rq->session,
+		.workspace = rq->workspace,
+		.cwd = k->order.cwd,
+		.envp = k->order.envp,
+	};
+
+	if (!k->process || !rq->session || k->order.background)
+		return;
+	keeper_read_notes(k);
+	if (k->notes_cut)
+		snprintf(k->report.session, sizeof(k->report.session),
+		         "the session is as it was: its variables are too long to be kept");
+	else if (rq->state && buffer_error(&k->notes) == 0)
+		(void)session_commit(&start, buffer_str(&k->notes), k->notes.len,
+		                     k->report.session);
+}
+
+void keeper_reserve_state(struct keeper *k)
+{
+	scoped(fd_closep) int fd = -1;
+	char blank[STATE_BYTES];
+
+	if (k->fds.task < 0 || k->state_file >= 0)
+		return;
+	fd = openat(k->fds.task, STATE_RESERVED,
+	            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	memset(blank, ' ', sizeof(blank));
+	if (fd_write_all(fd, blank, sizeof(blank)) < 0)
+		(void)unlinkat(k->fds.task, STATE_RESERVED, 0);
+	else
+		k->state_file = take_fd(&fd);
+}
+
+/* Into the room that was taken, which then gets its name; else as a new file. */
+static void record_state(struct keeper *k, const struct buffer *text)
+{
+	if (k->fds.task < 0)
+		return;
+	if (k->state_file >= 0 && lseek(k->state_file, 0, SEEK_SET) == 0 &&
+	    fd_write_all(k->state_file, text->data, text->len) == 0 &&
+	    ftruncate(k->state_file, (off_t)text->len) == 0 &&
+	    renameat(k->fds.task, STATE_RESERVED, k->fds.task, "state.json") == 0)
+		return;
+	(void)fd_replace_file(k->fds.task, "state.json", text->data, text->len);
+}
+
 void keeper_publish(struct keeper *k)
 {
 	scoped(buffer_donep) struct buffer text = {0};
@@ -55,8 +135,7 @@ void keeper_publish(struct keeper *k)
 		return;
 	/* Before the starter hears of the end: should it die in this moment, the state is there. A
 	 * disk that refuses it leaves the packet as the only copy. */
-	if (k->fds.task >= 0)
-		(void)fd_replace_file(k->fds.task, "state.json", text.data, text.len);
+	record_state(k, &text);
 	if (k->starter_gone)
 		return;
 	captures = pack_captures(k);

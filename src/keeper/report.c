@@ -10,9 +10,9 @@
 
 static const char *const end_names[KEEPER_END_MAX] = {
 	[KEEPER_END_EXITED] = "exited",   [KEEPER_END_TIMEOUT] = "timeout",
-	[KEEPER_END_STOPPED] = "stopped", [KEEPER_END_CROWDED] = "crowded",
-	[KEEPER_END_FAILED] = "failed",   [KEEPER_END_REFUSED] = "refused",
-	[KEEPER_END_LOST] = "lost",
+	[KEEPER_END_IDLE] = "idle",       [KEEPER_END_STOPPED] = "stopped",
+	[KEEPER_END_CROWDED] = "crowded", [KEEPER_END_FAILED] = "failed",
+	[KEEPER_END_REFUSED] = "refused", [KEEPER_END_LOST] = "lost",
 };
 
 static const char *const tier_names[SANDBOX_TIER_MAX] = {
@@ -41,6 +41,7 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	put(&w, "status", r->status);
 	put(&w, "killed", r->killed);
 	put(&w, "survivors", r->survivors);
+	put(&w, "processes", r->processes);
 	put(&w, "processes_bounded", r->processes_bounded);
 	put(&w, "started_ms", r->started_ms);
 	put(&w, "duration_ms", r->duration_ms);
@@ -56,6 +57,12 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	put(&w, "limit_hit", r->limit_hit);
 	json_put_key(&w, "planted");
 	json_put_string(&w, r->planted);
+	json_put_key(&w, "ended");
+	json_put_string(&w, r->ended);
+	json_put_key(&w, "quiet");
+	json_put_string(&w, r->quiet);
+	json_put_key(&w, "session");
+	json_put_string(&w, r->session);
 	json_put_key(&w, "why");
 	json_put_string(&w, r->why);
 	for (int i = 0; i < 2; i++) {
@@ -136,6 +143,8 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	json_int_t started, duration, cpu, rss;
 	struct keeper_report report = {0};
 	json_t *streams[2];
+	/* A report of before these were told is still one. */
+	const char *ended = "", *quiet = "", *session = "";
 	const char *end, *planted, *why;
 	json_t *sandbox;
 	json_error_t e;
@@ -145,22 +154,24 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	if (r < 0)
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, s:s, "
-	                   "s:s, s:o, s:o}",
+	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s?i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, "
+	                   "s:s, s?s, s?s, s?s, s:s, s:o, s:o}",
 	                   "end", &end, "step", &step, "errno", &report.sys, "status",
 	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
-	                   "processes_bounded", &report.processes_bounded, "started_ms", &started,
-	                   "duration_ms", &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox",
-	                   &sandbox, "limit_hit", &hit, "planted", &planted, "why", &why, "out",
-	                   &streams[0], "err", &streams[1]) < 0)
+	                   "processes", &report.processes, "processes_bounded",
+	                   &report.processes_bounded, "started_ms", &started, "duration_ms",
+	                   &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox", &sandbox,
+	                   "limit_hit", &hit, "planted", &planted, "ended", &ended, "quiet", &quiet,
+	                   "session", &session, "why", &why, "out", &streams[0], "err",
+	                   &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)
 		if (strcmp(end, end_names[i]) == 0)
 			report.end = (enum keeper_end)i;
-	if (report.end == KEEPER_END_MAX || report.killed < 0 || report.survivors < 0 ||
-	    report.sys < 0 || duration < 0 || cpu < 0 || rss < 0 || step < 0 ||
-	    step >= CHILD_STEP_MAX || hit < 0 || hit >= LIMIT_HIT_MAX ||
+	if (report.end == KEEPER_END_MAX || report.killed < 0 || report.processes < 0 ||
+	    report.survivors < 0 || report.sys < 0 || duration < 0 || cpu < 0 || rss < 0 ||
+	    step < 0 || step >= CHILD_STEP_MAX || hit < 0 || hit >= LIMIT_HIT_MAX ||
 	    read_sandbox(sandbox, &report.sandbox) < 0 ||
 	    read_stream(streams[0], &report.streams[0]) < 0 ||
 	    read_stream(streams[1], &report.streams[1]) < 0)
@@ -168,6 +179,9 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	report.step = (enum child_step)step;
 	report.limit_hit = (enum limit_hit)hit;
 	copy_text(report.planted, sizeof(report.planted), planted);
+	copy_text(report.ended, sizeof(report.ended), ended);
+	copy_text(report.quiet, sizeof(report.quiet), quiet);
+	copy_text(report.session, sizeof(report.session), session);
 	copy_text(report.why, sizeof(report.why), why);
 	report.started_ms = started;
 	report.duration_ms = duration;

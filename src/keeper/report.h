@@ -16,6 +16,7 @@ struct error;
 enum keeper_end {
 	KEEPER_END_EXITED,  /* by itself: status */
 	KEEPER_END_TIMEOUT, /* the time limit */
+	KEEPER_END_IDLE,    /* it has been quiet for too long */
 	KEEPER_END_STOPPED, /* somebody asked */
 	KEEPER_END_CROWDED, /* it had more processes than it may */
 	KEEPER_END_FAILED,  /* it never ran: step and sys, or why */
@@ -36,6 +37,9 @@ struct keeper_stream {
 
 #define REPORT_PLANTED_MAX 512
 #define REPORT_WHY_MAX     248
+#define REPORT_QUIET_MAX   240
+#define REPORT_NAMES_MAX   256
+#define REPORT_SESSION_MAX 240
 
 struct keeper_report {
 	enum keeper_end end;
@@ -43,6 +47,7 @@ struct keeper_report {
 	int sys;
 	int status; /* as waitpid() gives it */
 	int killed, survivors;
+	int processes;         /* how many there have been; 0: not known */
 	int processes_bounded; /* the limit on their number was in force */
 	int64_t started_ms;    /* wall clock */
 	int64_t duration_ms, cpu_ms, max_rss_kb;
@@ -51,6 +56,9 @@ struct keeper_report {
 	enum limit_hit limit_hit;
 	char planted[REPORT_PLANTED_MAX]; /* protected paths that were made, one per line; they were
 	                                     moved away */
+	char ended[REPORT_NAMES_MAX];     /* names of what had to be ended, one per line */
+	char quiet[REPORT_QUIET_MAX];     /* what a quiet command was doing when it was ended */
+	char session[REPORT_SESSION_MAX]; /* what is to be said about the session */
 	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
 };
 

@@ -3,22 +3,17 @@
 #include <errno.h>
 #include <string.h>
 #include "base/arena.h"
-
-static const char *path_of(const char *const *envp)
-{
-	for (; *envp; envp++)
-		if (strncmp(*envp, "PATH=", 5) == 0)
-			return *envp + 5;
-	return "";
-}
+#include "keeper/variables.h"
 
 int keeper_search_paths(struct arena *arena, const char *name, const char *const *envp,
                         const char *const **ret_paths)
 {
-	const char *path = path_of(envp), *end;
+	const char *path = variable_value(envp, "PATH"), *end;
 	size_t count = 2, n = 0;
 	const char **paths;
 
+	if (!path)
+		path = "";
 	for (const char *p = path; *p; p++)
 		count += *p == ':';
 	paths = arena_new_array(arena, const char *, count + 1);

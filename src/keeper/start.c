@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "keeper/check.h"
 #include "keeper/search.h"
+#include "keeper/variables.h"
 #include "process/spawn.h"
 #include "profile/profile.h"
 #include "sandbox/pids.h"
@@ -124,6 +125,8 @@ static int start(struct keeper *k, struct error *err)
 		.stdin_fd = k->fds.input,
 		.terminal = k->order.terminal,
 		.merged = k->order.merged,
+		.notes = k->order.request.session && k->order.request.command &&
+	                 !k->order.background,
 		.sandbox = k->plan,
 	};
 	int r;
@@ -170,14 +173,6 @@ int keeper_start_weaker(struct keeper *k)
 	return 0;
 }
 
-static const char *home_of(const struct keeper_order *o)
-{
-	for (const char *const *e = o->envp; *e; e++)
-		if (strncmp(*e, "HOME=", 5) == 0)
-			return *e + 5;
-	return NULL;
-}
-
 static int make_plan(struct keeper *k, struct error *err)
 {
 	char buffer[PATH_MAX];
@@ -185,7 +180,7 @@ static int make_plan(struct keeper *k, struct error *err)
 	const char *hidden[3] = {0};
 	struct sandbox_place place = {
 		.workspace = k->order.request.workspace,
-		.home = home_of(&k->order),
+		.home = variable_value(k->order.envp, "HOME"),
 		.hidden = hidden,
 	};
 	int n = 0;
@@ -236,6 +231,8 @@ int keeper_launch(struct keeper *k, struct arena *arena, struct error *err)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
 	k->report.started_ms = clock_wall_ms();
 	k->started_at = clock_now_ms();
+	k->last_output = k->started_at;
+	keeper_heard(k);
 	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms
 	                                      : KEEPER_DEADLINE_NONE;
 	if (k->order.sandbox && !k->plan) {
@@ -255,10 +252,13 @@ void keeper_record_order(struct keeper *k, const char *order, size_t n)
 
 	if (k->fds.task < 0)
 		return;
-	fd = openat(k->fds.task, "spec.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-	            0600);
+	fd = openat(k->fds.task, ".spec.json.new",
+	            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	/* Left open on purpose: the lock is held until the process ends. A disk that is full leaves
-	 * a part of the order, and the lock still says that the task lives. */
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+	 * a part of the order, and the lock still says that the task lives. It gets its name last:
+	 * somebody who tries the lock must find it held. */
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		(void)fd_write_all(fd, order, n);
+		(void)renameat(k->fds.task, ".spec.json.new", k->fds.task, "spec.json");
+	}
 }

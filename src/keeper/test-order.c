@@ -13,7 +13,7 @@ static const char *const some_env[] = {"PATH=/bin", "EMPTY=", NULL};
 static struct keeper_order some_order(void)
 {
 	return (struct keeper_order){
-		.request = {.argv = some_argv, .workspace = "/w", .cwd = "."},
+		.request = {.argv = some_argv, .workspace = "/w", .cwd = ".", .session = "s-1"},
 		.task_id = "bash-0",
 		.command = "echo",
 		.description = "says something",
@@ -23,6 +23,7 @@ static struct keeper_order some_order(void)
 		.merged = true,
 		.follow = false,
 		.timeout_ms = 120000,
+		.idle_ms = 5000,
 		.grace_ms = 2000,
 		.spool_cap = (uint64_t)256 << 20,
 		.max_processes = 1024,
@@ -65,11 +66,37 @@ static void expect_comes_back(const struct keeper_order *o)
 	assert_int_equal(again.merged, o->merged);
 	assert_int_equal(again.follow, o->follow);
 	assert_int_equal(again.timeout_ms, o->timeout_ms);
+	assert_int_equal(again.idle_ms, o->idle_ms);
 	assert_int_equal(again.grace_ms, o->grace_ms);
+	if (o->request.session)
+		assert_string_equal(again.request.session, o->request.session);
 	assert_int_equal(again.spool_cap, o->spool_cap);
 	assert_int_equal(again.max_processes, o->max_processes);
 	assert_int_equal(again.kept.head, o->kept.head);
 	assert_int_equal(again.kept.tail, o->kept.tail);
+	assert_int_equal(again.terminal.rows, o->terminal.rows);
+	assert_int_equal(again.terminal.cols, o->terminal.cols);
+	assert_int_equal(again.interactive, o->interactive);
+}
+
+static void a_terminal_comes_back_with_its_size(void **state)
+{
+	struct keeper_order o = some_order();
+
+	o.terminal = (struct pty_size){.rows = 24, .cols = PTY_SIDE_MAX};
+	o.interactive = true;
+	expect_comes_back(&o);
+}
+
+static void an_impossible_terminal_is_refused(void **state)
+{
+	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+	scoped(arena_freep) struct arena *arena = arena_new(4 * ORDER_BYTES_MAX);
+	struct keeper_order o = some_order(), again;
+
+	o.terminal = (struct pty_size){.rows = 24, .cols = PTY_SIDE_MAX + 1};
+	assert_int_equal(keeper_order_write(&o, &text), 0);
+	assert_int_equal(keeper_order_read(text.data, text.len, arena, &again, NULL), -EINVAL);
 }
 
 static void the_raw_request_comes_back_as_it_was(void **state)
@@ -246,6 +273,9 @@ static void values_that_cannot_be_are_refused(void **state)
 		{"\"timeout_ms\":120000", "\"timeout_ms\":\"1\""},
 		{"\"timeout_ms\":120000", "\"timeout_ms\":99999999999999999999"},
 		{"\"grace_ms\":2000", "\"grace_ms\":-1"},
+		{"\"idle_ms\":5000", "\"idle_ms\":-1"},
+		{"\"session\":\"s-1\"", "\"session\":\"../s\""},
+		{"\"session\":\"s-1\"", "\"session\":\"\""},
 		{"\"head_bytes\":1000", "\"head_bytes\":-1"},
 		{"\"merged\":true", "\"merged\":1"},
 		{"\"merged\":true,", ""},
@@ -303,6 +333,8 @@ static void an_arena_that_is_too_small_is_a_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_terminal_comes_back_with_its_size),
+		cmocka_unit_test(an_impossible_terminal_is_refused),
 		cmocka_unit_test(an_order_comes_back_as_it_was),
 		cmocka_unit_test(the_raw_request_comes_back_as_it_was),
 		cmocka_unit_test(an_order_without_a_request_is_refused),

@@ -14,7 +14,11 @@ static struct keeper_report some_report(void)
 		.sys = 2,
 		.status = 256,
 		.killed = 3,
+		.processes = 12,
 		.processes_bounded = 1,
+		.ended = "sleep\ncat\n",
+		.quiet = "sleeping: sleep",
+		.session = "the working directory is gone",
 		.survivors = 1,
 		.started_ms = 1700000000000,
 		.duration_ms = 1234,
@@ -43,7 +47,11 @@ static void expect_comes_back(const struct keeper_report *r)
 	assert_int_equal(again.status, r->status);
 	assert_int_equal(again.killed, r->killed);
 	assert_int_equal(again.survivors, r->survivors);
+	assert_int_equal(again.processes, r->processes);
 	assert_int_equal(again.processes_bounded, r->processes_bounded);
+	assert_string_equal(again.ended, r->ended);
+	assert_string_equal(again.quiet, r->quiet);
+	assert_string_equal(again.session, r->session);
 	assert_int_equal(again.started_ms, r->started_ms);
 	assert_int_equal(again.duration_ms, r->duration_ms);
 	assert_int_equal(again.cpu_ms, r->cpu_ms);

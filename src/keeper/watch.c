@@ -28,9 +28,7 @@ bool watch_is_on(const struct watch *w)
 	return w->memory_max || w->tasks_max;
 }
 
-/* The number that the process has here; 0: it is gone. A number that was kept could be a stranger's
- * by now. */
-static pid_t pid_of(int pidfd)
+pid_t watch_pid(int pidfd)
 {
 	char path[64], text[512];
 	scoped(fd_closep) int fd = -1;
@@ -58,7 +56,7 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 	if (!watch_is_on(w) || now_ms < w->next_look)
 		return;
 	began = clock_now_ms();
-	root = pid_of(root_fd);
+	root = watch_pid(root_fd);
 	r = root > 0 ? memory_relieve(root, limit, &use) : -ESRCH;
 	/* Many processes take long to look at; their output has to be read, too. */
 	w->next_look = now_ms + WATCH_LOOK_MS + LOOK_SHARE * (clock_now_ms() - began);

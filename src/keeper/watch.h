@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sandbox_limits;
 
@@ -23,6 +24,10 @@ struct watch {
 void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memory_held,
                 bool processes_counted);
 bool watch_is_on(const struct watch *w);
+
+/* The number that the process has here; 0: it is gone. A number that was kept could be a stranger's
+ * by now. */
+pid_t watch_pid(int pidfd);
 
 /* Looks at the tree of the process that ROOT_FD is a pidfd of, if it is time, and kills the largest
  * of its descendants if they use too much. */

@@ -1,23 +1,89 @@
 /*
- * libvterm does the work. Two things are kept from it: numbers in escape sequences so large that it
- * would count for minutes, and answers to questions that a program asks its terminal, which nobody
- * waits for here.
+ * libvterm gets its memory from a pool of its own: a region that is asked for at once, cut into
+ * blocks whose sizes are powers of two. Pages that nobody touches cost nothing. Answers to
+ * questions that a program asks its terminal go nowhere.
  */
 #include "output/screen.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <vterm.h>
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
+#define POOL_BYTES  ((size_t)8 << 20) /* beside what depends on the size */
+#define CELL_BYTES  64 /* of a cell with all that is kept about it; it has about 40 */
+#define POOL_COPIES 16 /* two screens, before and after a resize, rounded up, not in one piece */
+#define CLASS_MAX   48
+
+struct block {
+	size_t class;
+	struct block *next; /* free one of its class; the memory that is given out begins here */
+};
+
+struct pool {
+	char *region;
+	size_t size, used;
+	struct block *unused[CLASS_MAX];
+};
+
 struct screen {
-	VTerm *vterm;
-	VTermScreen *cells; /* of vterm */
+	struct pool pool;
+	VTermAllocatorFunctions memory; /* the way there */
+	VTerm *vterm;                   /* lives in the pool */
+	VTermScreen *cells;             /* of vterm */
 	bool cursor_visible, alternate;
 };
+
+#define BLOCK_HEAD 16 /* keeps what is given out aligned for anything */
+
+static void *pool_take(size_t n, void *user)
+{
+	struct pool *p = user;
+	struct block *b;
+	size_t class = 5;
+
+	while (class < CLASS_MAX && ((size_t)1 << class) < n + BLOCK_HEAD)
+		class ++;
+	if (class == CLASS_MAX)
+		return NULL;
+	b = p->unused[class];
+	if (b) {
+		p->unused[class] = b->next;
+	} else {
+		if (((size_t)1 << class) > p->size - p->used)
+			return NULL;
+		b = (struct block *)(void *)(p->region + p->used);
+		p->used += (size_t)1 << class;
+	}
+	b->class = class;
+	return memset((char *)b + BLOCK_HEAD, 0, n);
+}
+
+static void pool_give(void *memory, void *user)
+{
+	struct pool *p = user;
+	struct block *b;
+
+	if (!memory)
+		return;
+	b = (struct block *)(void *)((char *)memory - BLOCK_HEAD);
+	b->next = p->unused[b->class];
+	p->unused[b->class] = b;
+}
+
+static int pool_init(struct pool *p, struct screen_size largest)
+{
+	p->size = POOL_BYTES + (size_t)largest.rows * largest.cols * CELL_BYTES * POOL_COPIES;
+	p->region = mmap(NULL, p->size, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p->region == MAP_FAILED)
+		p->region = NULL;
+	return p->region ? 0 : -ENOMEM;
+}
 
 static int on_property(VTermProp prop, VTermValue *value, void *user)
 {
@@ -34,20 +100,28 @@ static void drop_answer(const char *bytes, size_t n, void *user)
 {
 }
 
-int screen_new(unsigned rows, unsigned cols, bool alternate, struct screen **ret_screen,
-               struct error *err)
+static bool is_possible(struct screen_size size)
+{
+	return size.rows >= 1 && size.rows <= SCREEN_SIDE_MAX && size.cols >= 1 &&
+	       size.cols <= SCREEN_SIDE_MAX;
+}
+
+int screen_new(struct screen_size size, struct screen_size largest, bool alternate,
+               struct screen **ret_screen, struct error *err)
 {
 	static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
 	static const char enter[] = "\033[?1049h";
 	scoped(screen_freep) struct screen *s = NULL;
 
-	if (rows < 1 || rows > SCREEN_SIDE_MAX || cols < 1 || cols > SCREEN_SIDE_MAX)
+	if (!is_possible(size) || !is_possible(largest))
 		return error_set(err, ERROR_INPUT, EINVAL, "a screen of %u rows and %u columns",
-		                 rows, cols);
+		                 size.rows, size.cols);
 	s = calloc(1, sizeof(*s));
-	if (s)
-		s->vterm = vterm_new((int)rows, (int)cols);
-	if (!s || !s->vterm)
+	if (!s || pool_init(&s->pool, largest) < 0)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	s->memory = (VTermAllocatorFunctions){pool_take, pool_give};
+	s->vterm = vterm_new_with_allocator((int)size.rows, (int)size.cols, &s->memory, &s->pool);
+	if (!s->vterm)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	vterm_set_utf8(s->vterm, 1);
 	vterm_output_set_callback(s->vterm, drop_answer, NULL);
@@ -63,8 +137,8 @@ int screen_new(unsigned rows, unsigned cols, bool alternate, struct screen **ret
 
 struct screen *screen_free(struct screen *s)
 {
-	if (s && s->vterm)
-		vterm_free(s->vterm);
+	if (s && s->pool.region)
+		(void)munmap(s->pool.region, s->pool.size); /* and all that libvterm has */
 	free(s);
 	return NULL;
 }
@@ -74,10 +148,29 @@ void screen_feed(struct screen *s, const char *bytes, size_t n)
 	(void)vterm_input_write(s->vterm, bytes, n);
 }
 
-void screen_resize(struct screen *s, unsigned rows, unsigned cols)
+void screen_resize(struct screen *s, struct screen_size size)
 {
-	if (rows >= 1 && rows <= SCREEN_SIDE_MAX && cols >= 1 && cols <= SCREEN_SIDE_MAX)
-		vterm_set_size(s->vterm, (int)rows, (int)cols);
+	if (is_possible(size))
+		vterm_set_size(s->vterm, (int)size.rows, (int)size.cols);
+}
+
+size_t screen_text_max(struct screen_size size)
+{
+	return (size_t)size.rows * ((size_t)size.cols * VTERM_MAX_CHARS_PER_CELL * 4 + 1);
+}
+
+static unsigned used_rows(const struct screen *s)
+{
+	VTermScreenCell cell;
+	int rows, cols;
+
+	vterm_get_size(s->vterm, &rows, &cols);
+	for (int row = rows - 1; row >= 0; row--)
+		for (int col = 0; col < cols; col++)
+			if (vterm_screen_get_cell(s->cells, (VTermPos){row, col}, &cell) &&
+			    cell.chars[0] != 0 && cell.chars[0] != ' ')
+				return (unsigned)row + 1;
+	return 0;
 }
 
 void screen_facts(const struct screen *s, struct screen_facts *ret_facts)
@@ -90,6 +183,7 @@ void screen_facts(const struct screen *s, struct screen_facts *ret_facts)
 	*ret_facts = (struct screen_facts){
 		.rows = (unsigned)rows,
 		.cols = (unsigned)cols,
+		.used_rows = used_rows(s),
 		.cursor_row = (unsigned)cursor.row,
 		.cursor_col = (unsigned)cursor.col,
 		.cursor_visible = s->cursor_visible,
@@ -118,7 +212,7 @@ static void put_code(struct buffer *into, uint32_t code)
 		text[n++] = (char)(0x80 | (code & 0x3f));
 	}
 	/* The emulator reads what no text should hold, surrogates for example. */
-	if (utf8_valid_prefix(text, n) == n && code >= 0x20 && code != 0x7f)
+	if (utf8_valid_prefix(text, n) == n && code >= 0x20 && (code < 0x7f || code >= 0xa0))
 		buffer_append(into, text, n);
 	else
 		buffer_puts(into, UTF8_REPLACEMENT);
@@ -132,9 +226,8 @@ void screen_row(const struct screen *s, unsigned row, struct buffer *into)
 	int rows, cols;
 
 	vterm_get_size(s->vterm, &rows, &cols);
-	for (; pos.col < cols; pos.col += cell.width > 0 ? cell.width : 1) {
-		if (!vterm_screen_get_cell(s->cells, pos, &cell))
-			break;
+	while (pos.col < cols && vterm_screen_get_cell(s->cells, pos, &cell)) {
+		pos.col += cell.width > 0 ? cell.width : 1;
 		if (cell.chars[0] == 0 || cell.chars[0] == ' ') {
 			buffer_putc(into, ' ');
 			continue;
@@ -147,18 +240,4 @@ void screen_row(const struct screen *s, unsigned row, struct buffer *into)
 		into->len = end;
 		into->data[end] = '\0';
 	}
-}
-
-unsigned screen_used_rows(const struct screen *s)
-{
-	VTermScreenCell cell;
-	int rows, cols;
-
-	vterm_get_size(s->vterm, &rows, &cols);
-	for (int row = rows - 1; row >= 0; row--)
-		for (int col = 0; col < cols; col++)
-			if (vterm_screen_get_cell(s->cells, (VTermPos){row, col}, &cell) &&
-			    cell.chars[0] != 0 && cell.chars[0] != ' ')
-				return (unsigned)row + 1;
-	return 0;
 }

@@ -2,8 +2,10 @@
 /*
  * Screen: what a terminal of a given size shows after some bytes were written to it.
  *
- * The bytes are a command's and may be anything. Time is linear in them and memory in the size of
- * the screen, up to SCREEN_SIDE_MAX in either direction.
+ * The emulator is libvterm, and the bytes are a command's and may be anything: they can make it
+ * crash. Who is not to crash with it uses task/replay.h, which does this in a process without any
+ * rights. For that process all memory is taken in screen_new(); afterwards nothing here makes a
+ * system call.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,30 +14,35 @@
 
 struct buffer;
 struct error;
-struct json_writer;
 struct screen; /* opaque */
 
 #define SCREEN_SIDE_MAX 1000
 
-/* ALTERNATE: as a full-screen program has it. The caller owns *ret_screen. */
-int screen_new(unsigned rows, unsigned cols, bool alternate, struct screen **ret_screen,
-               struct error *err);
+struct screen_size {
+	unsigned rows, cols;
+};
+
+/* LARGEST: what it may be resized to. ALTERNATE: begin as a full-screen program has it. The caller
+ * owns *ret_screen. */
+int screen_new(struct screen_size size, struct screen_size largest, bool alternate,
+               struct screen **ret_screen, struct error *err);
 struct screen *screen_free(struct screen *s); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(struct screen *, screen_free);
 
 void screen_feed(struct screen *s, const char *bytes, size_t n);
-void screen_resize(struct screen *s, unsigned rows, unsigned cols);
+void screen_resize(struct screen *s, struct screen_size size); /* an impossible one: nothing */
 
 struct screen_facts {
 	unsigned rows, cols;
+	unsigned used_rows;              /* up to the last one that shows something */
 	unsigned cursor_row, cursor_col; /* from 0; a wide character is two columns */
 	bool cursor_visible;
 	bool alternate; /* a full-screen program has it */
 };
 void screen_facts(const struct screen *s, struct screen_facts *ret_facts);
 
-/* Appends one row without the blanks at its end. */
+/* Appends one row without the blanks at its end. Valid UTF-8 without control characters. */
 void screen_row(const struct screen *s, unsigned row, struct buffer *into);
 
-/* How many rows are there up to the last one that shows something. */
-unsigned screen_used_rows(const struct screen *s);
+/* Bytes that all rows of a screen can have at most, each with a newline. */
+size_t screen_text_max(struct screen_size size);

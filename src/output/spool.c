@@ -280,6 +280,8 @@ void spool_finish(struct spool *s, const struct iovec *tail)
 	if (st->total > s->head_keep + s->tail_keep) {
 		st->dropped_at = s->head_keep;
 		st->dropped_bytes = st->total - s->head_keep - s->tail_keep;
+		/* For who follows the file: bytes are about to leave their offsets. */
+		(void)fchmod(s->fd, 0400);
 		if (s->head_only) {
 			size = append_tail(s, tail);
 			st->dropped_bytes = st->total - size;

@@ -5,7 +5,7 @@
  * While the command runs a byte lies at the offset that it has in the stream, so a reader who
  * follows the file needs no index. Past the cap the first half stays, the last half moves on with
  * the stream and the middle is given back to the file system as a hole; spool_finish() closes that
- * hole.
+ * hole. Before it does the file becomes read-only: its offsets then are no longer the stream's.
  *
  * Writing never fails for the caller: a command must not die of a full disk that is not its own.
  * What could not be written is counted and reported. The caller ignores SIGXFSZ; a file size limit

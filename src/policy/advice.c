@@ -47,7 +47,7 @@ static void put_clean(struct buffer *out, const char *text)
 	}
 }
 
-const char *quote_name(struct look *l, const char *text)
+const char *advice_quote(struct look *l, const char *text)
 {
 	scoped(buffer_donep) struct buffer out = {0};
 	char *copy;

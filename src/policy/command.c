@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "policy/grants.h"
 
-bool is_line_rule(const struct policy_rule *rule)
+bool rule_is_of_line(const struct policy_rule *rule)
 {
 	return rule->literal || rule->regex || rule->pipe_from || rule->pipe_to || rule->write_to;
 }
@@ -20,7 +20,7 @@ static bool is_meant(const struct look *l, const struct fitting *f, const char *
 	for (size_t i = 0; i < f->count; i++) {
 		const struct policy_rule *rule = l->policy->compiled[f->rules[i]].rule;
 
-		if (rule->list == POLICY_ALLOW && list_has(rule->args, by))
+		if (rule->list == POLICY_ALLOW && word_in_list(rule->args, by))
 			return true;
 	}
 	return false;
@@ -29,25 +29,26 @@ static bool is_meant(const struct look *l, const struct fitting *f, const char *
 static struct ranked effects_of(struct look *l, struct subject *s, const struct fitting *f)
 {
 	const struct policy_rules *rules = l->policy->rules;
-	struct ranked best = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
+	struct ranked best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 
 	for (size_t i = 0; i < s->command->does_count; i++) {
 		const struct shell_fact_does *d = &s->command->does[i];
-		bool deny = list_has(rules->denied_effects, d->effect);
+		bool deny = word_in_list(rules->denied_effects, d->effect);
 		struct ranked one;
 
-		if (!deny && (!list_has(rules->asked_effects, d->effect) || is_meant(l, f, d->by)))
+		if (!deny &&
+		    (!word_in_list(rules->asked_effects, d->effect) || is_meant(l, f, d->by)))
 			continue;
-		one = by_id(deny ? POLICY_VERDICT_DENY : POLICY_VERDICT_ASK, RANK_EFFECTS,
-		            "effects",
-		            arena_printf(l->arena, "'%s' %s the effect '%s' here, by %s (%s)%s.",
-		                         quote_name(l, s->name), d->maybe ? "could have" : "has",
-		                         d->effect, quote_name(l, d->by), d->note,
-		                         deny ? ", which is not allowed: leave it out"
-		                              : ", so a person decides"));
+		one = finding_by_id(
+			deny ? POLICY_VERDICT_DENY : POLICY_VERDICT_ASK, RANK_EFFECTS, "effects",
+			arena_printf(l->arena, "'%s' %s the effect '%s' here, by %s (%s)%s.",
+		                     advice_quote(l, s->name), d->maybe ? "could have" : "has",
+		                     d->effect, advice_quote(l, d->by), d->note,
+		                     deny ? ", which is not allowed: leave it out"
+		                          : ", so a person decides"));
 		if (!one.finding.reason)
 			l->failed = true;
-		worsen(&best, &one);
+		finding_worsen(&best, &one);
 	}
 	return best;
 }
@@ -64,17 +65,18 @@ static bool writes_file(const struct shell_fact_redirect *r)
 static struct ranked redirects_of(struct look *l, const struct shell_fact_command *c)
 {
 	const struct policy_rules *rules = l->policy->rules;
-	bool deny = list_has(rules->denied_effects, "write");
-	bool ask = list_has(rules->asked_effects, "write");
+	bool deny = word_in_list(rules->denied_effects, "write");
+	bool ask = word_in_list(rules->asked_effects, "write");
 
 	for (size_t i = 0; (deny || ask) && i < c->redirect_count; i++)
 		if (writes_file(&c->redirects[i]))
-			return by_id(deny ? POLICY_VERDICT_DENY : POLICY_VERDICT_ASK, RANK_EFFECTS,
-			             "effects",
-			             deny ? "The redirection writes a file, which is not allowed "
-			                    "here: leave it out."
-			                  : "The redirection writes a file, so a person decides.");
-	return by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
+			return finding_by_id(
+				deny ? POLICY_VERDICT_DENY : POLICY_VERDICT_ASK, RANK_EFFECTS,
+				"effects",
+				deny ? "The redirection writes a file, which is not allowed "
+				       "here: leave it out."
+				     : "The redirection writes a file, so a person decides.");
+	return finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 }
 
 struct weighing { /* of one command */
@@ -82,6 +84,10 @@ struct weighing { /* of one command */
 	bool decided;      /* by a rule or an effect */
 	bool forced;       /* a nudge was overridden */
 	const char *doubt; /* why an allow rule does not hold */
+	/* An allow rule that has the name, but not the other words; and the word that does not fit.
+	 */
+	const struct policy_rule *missed;
+	const char *missed_operand;
 };
 
 /* Returns true when nothing later can change the finding. */
@@ -92,7 +98,7 @@ static bool weigh_rule(struct look *l, struct subject *s, const struct policy_ru
 	struct ranked one;
 	enum match m;
 
-	if (is_line_rule(rule) || rule->list == POLICY_ALLOW)
+	if (rule_is_of_line(rule) || rule->list == POLICY_ALLOW)
 		return false;
 	m = rule_match(l, s, rule, &operand);
 	if (m == MATCH_NO)
@@ -102,26 +108,27 @@ static bool weigh_rule(struct look *l, struct subject *s, const struct policy_ru
 			l->arena,
 			"A word of '%s' is not known before it runs, and could be what the rule "
 			"'%s' is about. Write the word out.",
-			quote_name(l, s->name), rule->id ? rule->id : policy_list_name(rule->list));
+			advice_quote(l, s->name),
+			rule->id ? rule->id : policy_list_name(rule->list));
 
 		if (!what)
 			l->failed = true;
-		one = by_unknown(l, what);
+		one = finding_by_unknown(l, what);
 		/* Not knowing is no worse than knowing: a rule that asks does not refuse. */
-		if (rule->list >= POLICY_NUDGE && one.finding.verdict > verdict_of(rule->list))
-			one.finding.verdict = verdict_of(rule->list);
-		worsen(&w->best, &one);
+		if (rule->list >= POLICY_NUDGE && one.finding.verdict > finding_verdict(rule->list))
+			one.finding.verdict = finding_verdict(rule->list);
+		finding_worsen(&w->best, &one);
 		w->decided |= one.finding.verdict != POLICY_VERDICT_ALLOW;
 		return false;
 	}
-	one = by_rule(l, rule, s->name, operand);
+	one = finding_by_rule(l, rule, s->name, operand);
 	if (rule->list == POLICY_NUDGE && rule->forceable && l->q->force) {
 		w->forced = true;
 		one.finding.verdict = POLICY_VERDICT_ALLOW;
-		worsen(&w->best, &one);
+		finding_worsen(&w->best, &one);
 		return false;
 	}
-	worsen(&w->best, &one);
+	finding_worsen(&w->best, &one);
 	w->decided = true;
 	return one.finding.verdict == POLICY_VERDICT_DENY;
 }
@@ -133,35 +140,64 @@ static bool weigh_allow(struct look *l, struct subject *s, const struct policy_r
 	struct ranked one;
 	enum match m = rule_match(l, s, rule, &operand);
 
-	if (m == MATCH_NO)
+	if (m == MATCH_NO) {
+		if (!w->missed || (!w->missed->why && rule->why)) {
+			w->missed = rule;
+			w->missed_operand = operand;
+		}
 		return false;
+	}
 	if (m != MATCH_YES) {
 		if (!w->doubt)
 			w->doubt = "words that are not known, or could be read in another way";
 		return false;
 	}
-	if (!allow_is_proven(l, s, rule, &w->doubt))
+	if (!rule_is_proven(l, s, rule, &w->doubt))
 		return false;
-	one = by_rule(l, rule, s->name, operand);
-	worsen(&w->best, &one);
+	one = finding_by_rule(l, rule, s->name, operand);
+	finding_worsen(&w->best, &one);
 	return true;
 }
 
-static struct ranked fall_back(struct look *l, struct subject *s, const char *doubt)
+/* The name is allowed, but not so. */
+static const char *why_missed(struct look *l, struct subject *s, const struct weighing *w)
 {
+	const struct policy_rule *rule = w->missed;
+	struct advice a = {.name = s->name, .operand = w->missed_operand};
+
+	if (rule->why)
+		return advice_fill(l, rule->why, &a);
+	if (rule->paths != POLICY_PATHS_ANY)
+		return advice_fill(
+			l,
+			"'{name}' is allowed here only with paths that stay inside of the "
+			"workspace, and '{operand}' does not.",
+			&a);
+	return arena_printf(
+		l->arena,
+		"'%s' is allowed here only as the rule '%s' says: with other operands or "
+		"options than these.",
+		advice_quote(l, s->name), rule->id ? rule->id : "allow");
+}
+
+static struct ranked fall_back(struct look *l, struct subject *s, const struct weighing *w)
+{
+	const char *doubt = w->doubt;
 	const struct policy_rules *rules = l->policy->rules;
 	struct advice a = {.name = s->name};
 	const char *why = rules->fallback_why;
 	const char *reason;
 
 	if (rules->fallback == POLICY_VERDICT_ALLOW)
-		return by_id(POLICY_VERDICT_ALLOW, RANK_DEFAULT, "default", NULL);
+		return finding_by_id(POLICY_VERDICT_ALLOW, RANK_DEFAULT, "default", NULL);
 	if (doubt)
 		reason = arena_printf(
 			l->arena, "'%s' is not proven to be what is allowed, because of %s%s",
-			quote_name(l, s->name), quote_name(l, doubt),
+			advice_quote(l, s->name), advice_quote(l, doubt),
 			rules->fallback == POLICY_VERDICT_ASK ? ", so a person decides."
 							      : ". Write the command without it.");
+	else if (w->missed && rules->fallback == POLICY_VERDICT_DENY)
+		reason = why_missed(l, s, w);
 	else
 		reason = advice_fill(l,
 		                     why ? why
@@ -171,10 +207,10 @@ static struct ranked fall_back(struct look *l, struct subject *s, const char *do
 		                     &a);
 	if (!reason)
 		l->failed = true;
-	return by_id(rules->fallback, RANK_DEFAULT, "default", reason);
+	return finding_by_id(rules->fallback, RANK_DEFAULT, "default", reason);
 }
 
-bool is_opaque(const struct look *l)
+bool look_is_opaque(const struct look *l)
 {
 	return l->facts->status == SHELL_FACTS_OPAQUE;
 }
@@ -184,12 +220,12 @@ static bool is_left(struct look *l, struct subject *s)
 {
 	const struct policy_file *f;
 
-	if (does_run_unread(s) || (l->sets_any && s->command->kind != SHELL_KIND_BUILTIN))
+	if (rule_runs_unread(s) || (l->sets_any && s->command->kind != SHELL_KIND_BUILTIN))
 		return true;
 	if (s->command->kind == SHELL_KIND_BUILTIN)
 		return false;
 	f = subject_file(l, s);
-	return !f->known || !f->trusted || words_leave(l, s);
+	return !f->known || !f->trusted || paths_words_leave(l, s);
 }
 
 static bool names_any(const struct policy *p, const struct fitting *f, enum policy_list list)
@@ -197,56 +233,55 @@ static bool names_any(const struct policy *p, const struct fitting *f, enum poli
 	for (size_t i = 0; i < f->count; i++)
 		if (p->compiled[f->rules[i]].rule->list == list)
 			return true;
-	return f->all;
+	return false;
 }
 
 static struct ranked weigh(struct look *l, struct subject *s)
 {
-	struct weighing w = {.best = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL)};
+	struct weighing w = {.best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL)};
 	const struct policy *p = l->policy;
 	struct fitting f;
 	struct ranked one;
-	size_t count;
 	bool allowed = false;
 
 	fitting_find(l, s, &f);
-	count = f.all ? p->count : f.count;
-	for (size_t i = 0; i < count; i++) {
-		const struct policy_rule *rule = p->compiled[f.all ? i : f.rules[i]].rule;
+	for (size_t i = 0; i < f.count; i++) {
+		const struct policy_rule *rule = p->compiled[f.rules[i]].rule;
 
 		if (weigh_rule(l, s, rule, &w))
 			break;
 	}
 	if (s->word[0] == '/' && !p->rules->absolute_paths) {
-		one = by_id(POLICY_VERDICT_DENY, RANK_DEFAULT, "absolute-path",
-		            "A command must not be named by an absolute path here: use its bare "
-		            "name, or a relative path inside of the workspace.");
-		worsen(&w.best, &one);
+		one = finding_by_id(
+			POLICY_VERDICT_DENY, RANK_DEFAULT, "absolute-path",
+			"A command must not be named by an absolute path here: use its bare "
+			"name, or a relative path inside of the workspace.");
+		finding_worsen(&w.best, &one);
 		w.decided = true;
 	}
 	/* That a command is not listed says more than what it would do. */
 	if (p->rules->fallback != POLICY_VERDICT_DENY || names_any(p, &f, POLICY_ALLOW)) {
 		one = effects_of(l, s, &f);
 		w.decided |= one.finding.verdict != POLICY_VERDICT_ALLOW;
-		worsen(&w.best, &one);
+		finding_worsen(&w.best, &one);
 	}
 	/* A person has said yes to exactly this. */
-	if (w.best.finding.verdict <= POLICY_VERDICT_ASK && l->q->grants && !is_opaque(l) &&
+	if (w.best.finding.verdict <= POLICY_VERDICT_ASK && l->q->grants && !look_is_opaque(l) &&
 	    (w.decided || p->rules->fallback == POLICY_VERDICT_ASK) &&
 	    policy_grants_cover(l->q->grants, l->q, s->command)) {
-		w.best = by_id(POLICY_VERDICT_ALLOW, RANK_DEFAULT, "grant",
-		               "Approved by a person, in this session.");
+		w.best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_DEFAULT, "grant",
+		                       "Approved by a person, in this session.");
 		allowed = true;
 	}
-	for (size_t i = 0; i < count && !w.decided && !w.forced && !allowed; i++) {
-		const struct policy_rule *rule = p->compiled[f.all ? i : f.rules[i]].rule;
+	for (size_t i = 0; i < f.count && !w.decided && !w.forced && !allowed; i++) {
+		const struct policy_rule *rule = p->compiled[f.rules[i]].rule;
 
 		if (rule->list == POLICY_ALLOW)
 			allowed = weigh_allow(l, s, rule, &w);
 	}
 	if (!w.decided && !w.forced && !allowed) {
-		one = fall_back(l, s, w.doubt);
-		worsen(&w.best, &one);
+		one = fall_back(l, s, &w);
+		finding_worsen(&w.best, &one);
 	}
 	if (w.best.finding.verdict == POLICY_VERDICT_ALLOW && !l->guess)
 		w.best.finding.left_to_sandbox |=
@@ -258,7 +293,7 @@ static struct ranked weigh(struct look *l, struct subject *s)
 /* A name that is not known is tried with the values that the line gives to its variables. */
 static struct ranked weigh_dynamic(struct look *l, const struct subject *s)
 {
-	struct ranked best = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
+	struct ranked best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 	struct candidates c;
 
 	word_candidates(l, &s->command->words[0], &c);
@@ -275,7 +310,7 @@ static struct ranked weigh_dynamic(struct look *l, const struct subject *s)
 		guess.name = slash ? slash + 1 : guess.word;
 		one = weigh(l, &guess);
 		if (one.finding.verdict == POLICY_VERDICT_DENY && one.rank < RANK_EFFECTS)
-			worsen(&best, &one);
+			finding_worsen(&best, &one);
 	}
 	best.finding.left_to_sandbox = best.finding.verdict == POLICY_VERDICT_ALLOW;
 	return best;
@@ -284,9 +319,10 @@ static struct ranked weigh_dynamic(struct look *l, const struct subject *s)
 /* What a function does is decided where its commands are; but a name that is refused stays so. */
 static struct ranked weigh_function(struct look *l, struct subject *s)
 {
-	struct weighing w = {.best = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL)};
-	struct fitting f = {0};
+	struct weighing w = {.best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL)};
+	struct fitting f;
 
+	fitting_init(l, &f);
 	fitting_add_name(l, &f, s->name, false);
 	for (size_t i = 0; i < f.count; i++) {
 		const struct policy_rule *rule = l->policy->compiled[f.rules[i]].rule;
@@ -320,7 +356,7 @@ static struct ranked weigh_applet(struct look *l, struct subject *s, size_t at)
 	struct subject applet = {.command = inner, .runs = true};
 
 	if (!inner || s->command->words[at].kind != SHELL_VALUE_KNOWN)
-		return by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
+		return finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 	*inner = *s->command;
 	inner->words += at;
 	inner->word_count -= at;
@@ -328,9 +364,9 @@ static struct ranked weigh_applet(struct look *l, struct subject *s, size_t at)
 	return weigh(l, &applet);
 }
 
-struct ranked decide_command(struct look *l, struct subject *s)
+struct ranked command_decide(struct look *l, struct subject *s)
 {
-	struct ranked r = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL), one;
+	struct ranked r = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL), one;
 
 	if (s->command->kind == SHELL_KIND_DYNAMIC)
 		r = weigh_dynamic(l, s);
@@ -340,12 +376,12 @@ struct ranked decide_command(struct look *l, struct subject *s)
 		r = weigh_function(l, s);
 	if (other_name(s)) {
 		one = weigh_applet(l, s, other_name(s));
-		worsen(&r, &one);
+		finding_worsen(&r, &one);
 	}
 	one = redirects_of(l, s->command);
-	worsen(&r, &one);
+	finding_worsen(&r, &one);
 	if (!l->guess && r.finding.verdict == POLICY_VERDICT_ALLOW)
-		r.finding.left_to_sandbox |= redirects_leave(l, s->command) ||
+		r.finding.left_to_sandbox |= paths_redirects_leave(l, s->command) ||
 		                             (l->sets_any && s->command->kind == SHELL_KIND_NONE);
 	return r;
 }

@@ -157,7 +157,7 @@ static bool is_bomb(const char *text)
 	arena = arena_new(LITERAL_ARENA);
 	return arena && !buffer_error(&spaced) &&
 	       shell_facts_read(arena, spaced.data, spaced.len, NULL, &facts) == 0 &&
-	       facts_have_bomb(facts);
+	       pipe_has_bomb(facts);
 }
 
 static int compile_line_rules(struct policy *p, struct error *err)

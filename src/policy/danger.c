@@ -16,7 +16,7 @@
 
 /* Syntax */
 
-const char *syntax_banned(struct look *l)
+const char *danger_syntax(struct look *l)
 {
 	const struct policy_syntax *syntax = &l->policy->rules->syntax;
 	const char *best = NULL, *best_at = NULL;
@@ -96,12 +96,15 @@ static void make_texts(struct look *l)
 
 static enum match text_match(struct look *l, struct compiled_rule *c)
 {
+	/* A line that only speaks of one (echo, a commit message) is none. */
+	if (c->bomb)
+		return pipe_has_bomb(l->facts) ? MATCH_YES : MATCH_NO;
 	if (!l->texts)
 		make_texts(l);
 	for (size_t i = 0; i < l->text_count; i++)
 		if (text_has(l, c, l->texts[i]))
 			return MATCH_YES;
-	return c->bomb && facts_have_bomb(l->facts) ? MATCH_YES : MATCH_NO;
+	return MATCH_NO;
 }
 
 enum match danger_match(struct look *l, struct compiled_rule *c, const char **ret_operand)

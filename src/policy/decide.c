@@ -39,8 +39,8 @@ static void prepare_effects(struct look *l)
 	for (size_t i = 0; i < l->facts->effect_count; i++) {
 		const char *e = l->facts->effects[i].text;
 
-		if (strncmp(e, "set:", 4) != 0 || list_has(harmless, e) ||
-		    !changes_what_runs(e + 4))
+		if (strncmp(e, "set:", 4) != 0 || word_in_list(harmless, e) ||
+		    !variable_changes_runs(e + 4))
 			continue;
 		l->sets_any = true;
 		l->sets_path |= strcmp(e, "set:PATH") == 0;
@@ -56,10 +56,11 @@ static size_t misread(const struct shell_fact_command *c, size_t at, const char 
 
 	if (c->words[at].kind != SHELL_VALUE_KNOWN)
 		return 0;
-	if (strcmp(name, "find") == 0 && text_is(t, "--"))
+	if (strcmp(name, "find") == 0 && word_text_is(t, "--"))
 		return 1;
-	if (list_has(awks, name) && (text_is(t, "-v") || text_is(t, "-F") ||
-	                             text_is(t, "--assign") || text_is(t, "--field-separator")))
+	if (word_in_list(awks, name) &&
+	    (word_text_is(t, "-v") || word_text_is(t, "-F") || word_text_is(t, "--assign") ||
+	     word_text_is(t, "--field-separator")))
 		return 2;
 	return 0;
 }
@@ -162,7 +163,7 @@ static void try_guess(struct look *l, const char *line, size_t n, void *data)
 		return;
 	/* Only a rule that refuses counts: the guess proves nothing else. */
 	if (found.finding.verdict == POLICY_VERDICT_DENY && found.finding.rule)
-		worsen(best, &found);
+		finding_worsen(best, &found);
 }
 
 static int decide(struct look *l, struct ranked *ret_line, struct policy_answer *ret_answer)
@@ -173,12 +174,12 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 	if (prepare(l) < 0)
 		return -ENOMEM;
 	answer.commands = look_alloc(l, (answer.command_count + 1) * sizeof(*answer.commands));
-	line = decide_line(l);
+	line = line_decide(l);
 	for (size_t i = 0; answer.commands && i < answer.command_count && !l->failed; i++) {
-		struct ranked one = decide_command(l, &l->subjects[i]);
+		struct ranked one = command_decide(l, &l->subjects[i]);
 
 		answer.commands[i] = one.finding;
-		worsen(&line, &one);
+		finding_worsen(&line, &one);
 	}
 	if (!l->guess && !l->failed)
 		guess_all(l, try_guess, &line);

@@ -51,7 +51,7 @@ static bool is_system_place(const char *path, size_t n)
 	return false;
 }
 
-bool place_is_trusted(struct look *l, const char *path)
+bool file_place_is_trusted(struct look *l, const char *path)
 {
 	static const char *const open_places[] = {"/tmp",      "/var/tmp", "/dev/shm",
 	                                          "/run/user", "/proc",    NULL};
@@ -64,7 +64,7 @@ bool place_is_trusted(struct look *l, const char *path)
 	for (const char *const *p = open_places; *p; p++)
 		if (is_below(path, *p))
 			return false;
-	if (is_below(path, l->q->workspace) || is_below(path, l->workspace_real))
+	if (is_below(path, l->q->workspace) || is_below(path, paths_workspace(l)))
 		return false;
 	for (const char *const *p = l->q->writable; p && *p; p++) {
 		if ((*p)[0] == '~' && l->q->home) {
@@ -98,7 +98,7 @@ static bool dir_is_trusted(struct look *l, const char *path)
 	if (!slash)
 		return false;
 	dir = look_string(l, path, slash == path ? 1 : (size_t)(slash - path));
-	return dir && place_is_trusted(l, dir);
+	return dir && file_place_is_trusted(l, dir);
 }
 
 static void found(struct policy_file *f, const char *path, const struct stat *st)
@@ -202,7 +202,7 @@ static void search(struct look *l, const char *name, struct policy_file *f)
 			return;
 		memcpy(path, n ? at : ".", n ? n : 1);
 		path[n ? n : 1] = '\0';
-		if (path[0] != '/' || !(is_system_place(path, n) || place_is_trusted(l, path)))
+		if (path[0] != '/' || !(is_system_place(path, n) || file_place_is_trusted(l, path)))
 			f->trusted = false;
 		if (path[0] == '/') {
 			path[n] = '/';
@@ -264,8 +264,10 @@ const struct policy_file *subject_file(struct look *l, struct subject *s)
 	}
 	look_words_read(l);
 	f->looked = true;
-	f->known = strchr(s->word ? s->word : "", '/') ? s->word[0] == '/' || !l->moves
-	                                               : !l->sets_path;
+	if (s->word && strchr(s->word, '/'))
+		f->known = s->word[0] == '/' || !l->moves;
+	else
+		f->known = !l->sets_path;
 	return f;
 }
 

@@ -5,7 +5,7 @@
 
 /* The more severe; of equals, the one of lower rank, then the first. What is left to the box stays
  * so. */
-void worsen(struct ranked *a, const struct ranked *b)
+void finding_worsen(struct ranked *a, const struct ranked *b)
 {
 	bool left = a->finding.left_to_sandbox || b->finding.left_to_sandbox;
 	const char *resolved = a->finding.resolved;
@@ -19,7 +19,7 @@ void worsen(struct ranked *a, const struct ranked *b)
 	a->finding.left_to_sandbox = left;
 }
 
-enum policy_verdict verdict_of(enum policy_list list)
+enum policy_verdict finding_verdict(enum policy_list list)
 {
 	switch (list) {
 	case POLICY_NUDGE:
@@ -57,14 +57,14 @@ static const char *default_why(const struct policy_rule *rule)
 	return "'{name}' is allowed.";
 }
 
-struct ranked by_rule(struct look *l, const struct policy_rule *rule, const char *name,
-                      const char *operand)
+struct ranked finding_by_rule(struct look *l, const struct policy_rule *rule, const char *name,
+                              const char *operand)
 {
 	struct advice a = {.name = name, .operand = operand};
 	struct ranked r = {.rank = RANK_LIST + (int)rule->list};
 
 	r.finding = (struct policy_finding){
-		.verdict = verdict_of(rule->list),
+		.verdict = finding_verdict(rule->list),
 		.rule = rule,
 		.rule_id = rule->id,
 		.place = rule->place,
@@ -75,14 +75,15 @@ struct ranked by_rule(struct look *l, const struct policy_rule *rule, const char
 	return r;
 }
 
-struct ranked by_id(enum policy_verdict verdict, int rank, const char *id, const char *reason)
+struct ranked finding_by_id(enum policy_verdict verdict, int rank, const char *id,
+                            const char *reason)
 {
 	return (struct ranked){.finding = {.verdict = verdict, .rule_id = id, .reason = reason},
 	                       .rank = rank};
 }
 
 /* What cannot be known before it runs. WHAT is a sentence. */
-struct ranked by_unknown(struct look *l, const char *what)
+struct ranked finding_by_unknown(struct look *l, const char *what)
 {
 	static const enum policy_verdict verdicts[] = {
 		[POLICY_UNKNOWN_DENY] = POLICY_VERDICT_DENY,
@@ -90,7 +91,7 @@ struct ranked by_unknown(struct look *l, const char *what)
 		[POLICY_UNKNOWN_SANDBOX] = POLICY_VERDICT_ALLOW,
 	};
 	enum policy_unknown u = l->policy->rules->unknown;
-	struct ranked r = by_id(verdicts[u], RANK_UNKNOWN, "unknown", what);
+	struct ranked r = finding_by_id(verdicts[u], RANK_UNKNOWN, "unknown", what);
 
 	r.finding.left_to_sandbox = u == POLICY_UNKNOWN_SANDBOX;
 	return r;

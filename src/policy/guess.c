@@ -130,7 +130,7 @@ static void guess_pipe(struct guessing *g, const struct shell_command *from)
 {
 	const struct shell_facts *facts = g->l->facts;
 	const struct shell_command *to = from->next;
-	struct shell_text text = echoed(g->l, from);
+	struct shell_text text = word_echoed(g->l, from);
 
 	if (!text.bytes)
 		return;
@@ -164,6 +164,29 @@ static void guess_pipes(struct guessing *g, const struct shell_list *list)
 				guess_pipe(g, c);
 }
 
+/* find / -exec rm -rf {} +: the words are what find starts from, or lie below. */
+static void guess_find(struct guessing *g, const struct shell_fact_command *c)
+{
+	const struct shell_facts *facts = g->l->facts;
+
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *find = &facts->commands[i];
+
+		if (!g->l->subjects[i].name || strcmp(g->l->subjects[i].name, "find") != 0 ||
+		    find->range.start != c->range.start || find->range.end != c->range.end)
+			continue;
+		for (size_t k = 1; k < find->word_count; k++) {
+			struct candidates from;
+
+			if (find->words[k].text.len && strchr("-(!", find->words[k].text.bytes[0]))
+				break;
+			word_candidates(g->l, &find->words[k], &from);
+			for (size_t n = 0; n < from.count; n++)
+				guess_command(g, c, from.text[n]);
+		}
+	}
+}
+
 void guess_all(struct look *l, void (*try)(struct look *l, const char *line, size_t n, void *data),
                void *data)
 {
@@ -175,5 +198,8 @@ void guess_all(struct look *l, void (*try)(struct look *l, const char *line, siz
 	for (size_t i = 0; l->value_count && i < l->facts->command_count && g.count < GUESS_MAX;
 	     i++)
 		guess_command(&g, &l->facts->commands[i], NULL);
+	for (size_t i = 0; i < l->facts->command_count && g.count < GUESS_MAX; i++)
+		if (strstr(l->facts->commands[i].via, "find:-"))
+			guess_find(&g, &l->facts->commands[i]);
 	guess_pipes(&g, l->facts->tree->list);
 }

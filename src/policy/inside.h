@@ -80,7 +80,7 @@ struct policy {
 };
 
 bool policy_name_is_glob(const char *name);
-/* Calls back for the rules that name it, those with a glob aside. */
+/* The rules that name it, those with a glob aside, in their order. */
 const struct name_entry *policy_name_first(const struct policy *p, const char *name);
 const struct name_entry *policy_name_next(const struct policy *p, const struct name_entry *e);
 
@@ -150,7 +150,7 @@ struct look {
 	struct file_cache *files;
 	const char *base;           /* absolute path that relative names start from */
 	const char *workspace_real; /* NULL: not looked at yet */
-	const char *bases[4];       /* other such, from cd in the line */
+	const char *bases[8];       /* other such, from cd in the line */
 	size_t base_count;
 	bool moves;         /* a cd, pushd ... stands in the line */
 	bool moves_unknown; /* ... and it is not known where to */
@@ -179,7 +179,7 @@ char *path_fold(struct look *l, const char *base, const char *path, size_t n);
 /* variables.c */
 void look_words_read(struct look *l); /* variables and cd of the line */
 /* What echo or printf would print; bytes is NULL if it is neither, or not known. */
-struct shell_text echoed(struct look *l, const struct shell_command *c);
+struct shell_text word_echoed(struct look *l, const struct shell_command *c);
 
 /* words.c */
 struct candidates {
@@ -191,22 +191,22 @@ void word_candidates(struct look *l, const struct shell_fact_word *w, struct can
 /* A word as a path, against globs; *ret_text is what matched. */
 enum match word_meets(struct look *l, const struct shell_fact_word *w, const char *const *globs,
                       const char **ret_text);
-bool text_is(struct shell_text t, const char *s);
-bool list_has(const char *const *list, const char *s);
+bool word_text_is(struct shell_text t, const char *s);
+bool word_in_list(const char *const *list, const char *s);
 
 /* operands.c */
 const struct word_role *subject_roles(struct look *l, struct subject *s);
-/* SPEC: "-r|-R|--recursive", "--x=glob". PROVE: what is not sure counts as no. */
-enum match option_present(struct look *l, struct subject *s, const char *spec);
-enum match options_only(struct look *l, struct subject *s, const struct policy_rule *rule);
-enum match args_match(struct look *l, struct subject *s, const char *const *args);
-bool first_operand_is_code(const char *name);
+/* SPEC: "-r|-R|--recursive", "--x=glob". */
+enum match operand_option(struct look *l, struct subject *s, const char *spec);
+enum match operand_options_only(struct look *l, struct subject *s, const struct policy_rule *rule);
+enum match operand_args_match(struct look *l, struct subject *s, const char *const *args);
+bool operand_first_is_code(const char *name);
 /* The value that an option word holds behind its = or letter; empty: none. */
-bool option_glued_value(const struct shell_fact_word *w, struct shell_text *ret);
+bool operand_glued_value(const struct shell_fact_word *w, struct shell_text *ret);
 
 /* file.c */
 const struct policy_file *subject_file(struct look *l, struct subject *s);
-bool place_is_trusted(struct look *l, const char *path); /* a directory, or a file in it */
+bool file_place_is_trusted(struct look *l, const char *path); /* a directory, or a file in it */
 /* Whether the file is the one that the name leads to in PATH. */
 bool file_is_that_of(struct look *l, const struct policy_file *f, const char *name);
 
@@ -214,23 +214,24 @@ bool file_is_that_of(struct look *l, const struct policy_file *f, const char *na
 enum match paths_match(struct look *l, struct subject *s, enum policy_paths paths,
                        const char **ret_operand);
 bool path_is_inside(struct look *l, const char *path); /* surely */
+const char *paths_workspace(struct look *l);           /* without links; NULL: not known */
 /* Whether something outside of the workspace may be read or written. */
-bool words_leave(struct look *l, struct subject *s);
-bool redirects_leave(struct look *l, const struct shell_fact_command *c);
+bool paths_words_leave(struct look *l, struct subject *s);
+bool paths_redirects_leave(struct look *l, const struct shell_fact_command *c);
 
 /* rule.c */
 enum match rule_match(struct look *l, struct subject *s, const struct policy_rule *rule,
                       const char **ret_operand);
-bool allow_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
-                     const char **ret_doubt);
-bool does_run_unread(const struct subject *s); /* code that nobody has read */
+bool rule_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
+                    const char **ret_doubt);
+bool rule_runs_unread(const struct subject *s); /* code that nobody has read */
 
 /* danger.c, pipes.c, writes.c */
 enum match danger_match(struct look *l, struct compiled_rule *c, const char **ret_operand);
 enum match pipe_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
 enum match write_match(struct look *l, const struct policy_rule *rule, const char **ret_operand);
-bool facts_have_bomb(const struct shell_facts *facts);
-const char *syntax_banned(struct look *l); /* the sequence that stands in the text; NULL: none */
+bool pipe_has_bomb(const struct shell_facts *facts);
+const char *danger_syntax(struct look *l); /* the sequence that stands in the text; NULL: none */
 
 /* finding.c */
 /* Of findings that are equally severe the lowest is shown. */
@@ -249,33 +250,33 @@ struct ranked {
 	int rank;
 };
 
-void worsen(struct ranked *a, const struct ranked *b); /* a becomes the more severe of both */
-enum policy_verdict verdict_of(enum policy_list list);
-struct ranked by_rule(struct look *l, const struct policy_rule *rule, const char *name,
-                      const char *operand);
-struct ranked by_id(enum policy_verdict verdict, int rank, const char *id, const char *reason);
-struct ranked by_unknown(struct look *l, const char *what); /* what is a sentence */
+void finding_worsen(struct ranked *a,
+                    const struct ranked *b); /* a becomes the more severe of both */
+enum policy_verdict finding_verdict(enum policy_list list);
+struct ranked finding_by_rule(struct look *l, const struct policy_rule *rule, const char *name,
+                              const char *operand);
+struct ranked finding_by_id(enum policy_verdict verdict, int rank, const char *id,
+                            const char *reason);
+struct ranked finding_by_unknown(struct look *l, const char *what); /* what is a sentence */
 
 /* names.c */
-#define FITTING_MAX 128
-
 struct fitting {
-	uint32_t rules[FITTING_MAX];
+	uint32_t *rules; /* as many as there are rules in the policy have room; sorted */
 	size_t count;
-	bool all; /* too many: every rule is looked at */
 };
 
+void fitting_init(struct look *l, struct fitting *f);
 void fitting_add_name(const struct look *l, struct fitting *f, const char *name, bool allow);
 void fitting_find(struct look *l, struct subject *s, struct fitting *f);
 
 /* command.c */
-bool is_line_rule(const struct policy_rule *rule);
-bool is_opaque(const struct look *l);
-struct ranked decide_command(struct look *l, struct subject *s);
+bool rule_is_of_line(const struct policy_rule *rule);
+bool look_is_opaque(const struct look *l);
+struct ranked command_decide(struct look *l, struct subject *s);
 
 /* line.c */
-struct ranked decide_line(struct look *l);
-bool changes_what_runs(const char *name); /* of a variable */
+struct ranked line_decide(struct look *l);
+bool variable_changes_runs(const char *name); /* of a variable */
 
 /* guess.c */
 /* The lines that commands of the line could be; calls back for each. */
@@ -284,7 +285,7 @@ void guess_all(struct look *l, void (*try)(struct look *l, const char *line, siz
                void *data);
 
 /* advice.c */
-const char *quote_name(struct look *l, const char *text); /* harmless for a terminal, and short */
+const char *advice_quote(struct look *l, const char *text); /* harmless for a terminal, and short */
 struct advice {
 	const char *name, *operand, *banned;
 };

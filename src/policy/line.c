@@ -19,13 +19,13 @@ static struct ranked unreadable(struct look *l)
 		      : "The line holds something that is not analysed: %s%s%s%s at "
 			"character %u. Write it in a simpler way.",
 		t->message ? t->message : "syntax error", t->token.len ? " '" : "",
-		t->token.len ? quote_name(l, t->token.bytes) : "", t->token.len ? "'" : "",
+		t->token.len ? advice_quote(l, t->token.bytes) : "", t->token.len ? "'" : "",
 		t->at.start + 1);
 
 	if (!reason)
 		l->failed = true;
-	return by_id(POLICY_VERDICT_DENY, RANK_UNREADABLE, error ? "syntax-error" : "unsupported",
-	             reason);
+	return finding_by_id(POLICY_VERDICT_DENY, RANK_UNREADABLE,
+	                     error ? "syntax-error" : "unsupported", reason);
 }
 
 /* A file of known name that a shell runs is like a program of the workspace. */
@@ -41,7 +41,7 @@ static bool is_known_script(const char *effect)
 static struct ranked opaque_line(struct look *l)
 {
 	const struct shell_fact_effect *first = NULL;
-	struct ranked r = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
+	struct ranked r = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 	bool script = false;
 	const char *what;
 
@@ -64,13 +64,13 @@ static struct ranked opaque_line(struct look *l)
 	                    "the commands out, without eval, variables as command names, or "
 	                    "code that is only made while it runs.",
 	                    first && first->why ? first->why : "it runs code that is not in it",
-	                    quote_name(l, first ? first->text : "opaque"));
+	                    advice_quote(l, first ? first->text : "opaque"));
 	if (!what)
 		l->failed = true;
-	return by_unknown(l, what);
+	return finding_by_unknown(l, what);
 }
 
-bool changes_what_runs(const char *name)
+bool variable_changes_runs(const char *name)
 {
 	static const char *const names[] = {
 		"PATH",
@@ -128,24 +128,24 @@ static struct ranked request_env(struct look *l)
 		const char *what;
 
 		name = look_string(l, *e, n);
-		if (!name || !changes_what_runs(name))
+		if (!name || !variable_changes_runs(name))
 			continue;
 		l->sets_any = true;
 		l->sets_path |= strncmp(*e, "PATH=", 5) == 0;
 		what = arena_printf(l->arena,
 		                    "The request sets the variable %s, which changes what programs "
 		                    "run or do. Leave it out.",
-		                    quote_name(l, name));
+		                    advice_quote(l, name));
 		if (!what)
 			l->failed = true;
-		return by_unknown(l, what);
+		return finding_by_unknown(l, what);
 	}
-	return by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
+	return finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL);
 }
 
 static struct ranked line_rules(struct look *l)
 {
-	struct ranked best = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL), one;
+	struct ranked best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL), one;
 	const struct policy *p = l->policy;
 
 	if (!p->has_text && !p->has_pipes && !p->has_writes)
@@ -155,18 +155,19 @@ static struct ranked line_rules(struct look *l)
 		const char *operand = NULL;
 		enum match m;
 
-		if (!is_line_rule(c->rule) || c->rule->list == POLICY_ALLOW)
+		if (!rule_is_of_line(c->rule) || c->rule->list == POLICY_ALLOW)
 			continue;
 		m = danger_match(l, c, &operand);
 		if (m == MATCH_NO)
 			continue;
 		if (m == MATCH_MAYBE)
-			one = by_unknown(l, "A word of the line is not known before it runs, and "
-			                    "could be a path that must not be written. Write it "
-			                    "out.");
+			one = finding_by_unknown(
+				l, "A word of the line is not known before it runs, and "
+				   "could be a path that must not be written. Write it "
+				   "out.");
 		else
-			one = by_rule(l, c->rule, operand, operand);
-		worsen(&best, &one);
+			one = finding_by_rule(l, c->rule, operand, operand);
+		finding_worsen(&best, &one);
 	}
 	return best;
 }
@@ -183,46 +184,48 @@ static bool line_has_control(const struct look *l)
 	return false;
 }
 
-struct ranked decide_line(struct look *l)
+struct ranked line_decide(struct look *l)
 {
 	const struct policy_syntax *syntax = &l->policy->rules->syntax;
-	struct ranked best = by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL), one;
-	const char *banned = syntax_banned(l);
+	struct ranked best = finding_by_id(POLICY_VERDICT_ALLOW, RANK_NONE, NULL, NULL), one;
+	const char *banned = danger_syntax(l);
 
 	if (banned) {
 		struct advice a = {.banned = banned};
 
-		best = by_id(POLICY_VERDICT_DENY, RANK_SYNTAX, "syntax",
-		             advice_fill(l,
-		                         syntax->why ? syntax->why
-		                                     : "'{char}' must not stand in a command here.",
-		                         &a));
+		best = finding_by_id(
+			POLICY_VERDICT_DENY, RANK_SYNTAX, "syntax",
+			advice_fill(l,
+		                    syntax->why ? syntax->why
+		                                : "'{char}' must not stand in a command here.",
+		                    &a));
 		best.finding.place = syntax->place;
 		return best;
 	}
 	if (l->facts->status == SHELL_FACTS_ERROR || l->facts->status == SHELL_FACTS_UNSUPPORTED ||
-	    (!l->facts->tree->list && !is_opaque(l)))
+	    (!l->facts->tree->list && !look_is_opaque(l)))
 		return unreadable(l);
 	one = line_rules(l);
-	worsen(&best, &one);
-	if (is_opaque(l)) {
+	finding_worsen(&best, &one);
+	if (look_is_opaque(l)) {
 		one = opaque_line(l);
-		worsen(&best, &one);
+		finding_worsen(&best, &one);
 	}
 	one = request_env(l);
-	worsen(&best, &one);
+	finding_worsen(&best, &one);
 	if (line_has_control(l)) {
-		one = by_id(
+		one = finding_by_id(
 			POLICY_VERDICT_DENY, RANK_UNREADABLE, "control-character",
 			"The line holds a control character, so that it may not be what it looks "
 			"like. Write it without.");
-		worsen(&best, &one);
+		finding_worsen(&best, &one);
 	}
 	if (l->facts->tree->hidden) {
-		one = by_id(POLICY_VERDICT_ASK, RANK_UNKNOWN, "hidden-character",
-		            "The line holds an invisible character, so that it may not be what it "
-		            "looks like. Write it without.");
-		worsen(&best, &one);
+		one = finding_by_id(
+			POLICY_VERDICT_ASK, RANK_UNKNOWN, "hidden-character",
+			"The line holds an invisible character, so that it may not be what it "
+			"looks like. Write it without.");
+		finding_worsen(&best, &one);
 	}
 	return best;
 }

@@ -11,17 +11,21 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 
+void fitting_init(struct look *l, struct fitting *f)
+{
+	f->count = 0;
+	f->rules = look_alloc(l, (l->policy->count + 1) * sizeof(*f->rules));
+}
+
 static void add_fitting(struct fitting *f, uint32_t rule)
 {
 	size_t at = f->count;
 
+	if (!f->rules)
+		return; /* the decision has failed */
 	for (size_t i = 0; i < f->count; i++)
 		if (f->rules[i] == rule)
 			return;
-	if (f->count == FITTING_MAX) {
-		f->all = true;
-		return;
-	}
 	for (; at && f->rules[at - 1] > rule; at--)
 		f->rules[at] = f->rules[at - 1];
 	f->rules[at] = rule;
@@ -87,7 +91,7 @@ static void add_variants(const struct look *l, struct fitting *f, const char *na
 		static const char *const kinds[] = {".basic",   ".tiny",        ".nox",     ".gtk3",
 		                                    ".openbsd", ".traditional", ".distrib", NULL};
 
-		if (list_has(kinds, strchr(cut, '.'))) {
+		if (word_in_list(kinds, strchr(cut, '.'))) {
 			*strchr(cut, '.') = '\0';
 			fitting_add_name(l, f, cut, false);
 		}
@@ -99,7 +103,7 @@ static bool is_multi_call(const char *base)
 	static const char *const names[] = {"busybox",   "toybox", "coreutils", "pgrep", "snap",
 	                                    "systemctl", "kmod",   "ccache",    NULL};
 
-	return list_has(names, base);
+	return word_in_list(names, base);
 }
 
 /* PATH=.:$PATH x: the directories that are known are looked into, too. */
@@ -114,7 +118,7 @@ static void add_new_path(struct look *l, struct subject *s, struct fitting *f)
 			                                          : &c->words[k - c->assign_count];
 			const char *at = w->text.bytes;
 
-			if (k < c->assign_count ? !text_is(c->assigns[k].name, "PATH")
+			if (k < c->assign_count ? !word_text_is(c->assigns[k].name, "PATH")
 			                        : strncmp(at, "PATH=", 5) != 0)
 				continue;
 			at += k < c->assign_count ? 0 : 5;
@@ -219,8 +223,7 @@ static bool glob_fits(struct look *l, struct subject *s, const struct policy_rul
 
 void fitting_find(struct look *l, struct subject *s, struct fitting *f)
 {
-	f->count = 0;
-	f->all = false;
+	fitting_init(l, f);
 	fitting_add_name(l, f, s->name, names_system(s));
 	if (s->command->kind != SHELL_KIND_BUILTIN)
 		add_file(l, s, f);

@@ -146,7 +146,7 @@ static bool has_single_dash(const char *command)
 	                                    "gcc",  "convert", NULL};
 	const struct knowledge_command *k = knowledge_find(command);
 
-	return (k && k->single_dash) || list_has(names, command);
+	return (k && k->single_dash) || word_in_list(names, command);
 }
 
 /* An option word that is known: whether it takes the word behind it. */
@@ -192,7 +192,7 @@ static void read_known(const struct subject *s, size_t *at, bool *ended, bool *a
 		return;
 	}
 	*after_unknown = false;
-	if (text_is(w->text, "--")) {
+	if (word_text_is(w->text, "--")) {
 		r->role = ROLE_END;
 		*ended = true;
 		return;
@@ -311,7 +311,7 @@ static enum match option_is(const struct subject *s, const struct shell_fact_wor
 	return MATCH_NO;
 }
 
-bool option_glued_value(const struct shell_fact_word *w, struct shell_text *ret)
+bool operand_glued_value(const struct shell_fact_word *w, struct shell_text *ret)
 {
 	const char *equals = memchr(w->text.bytes, '=', w->text.len);
 	size_t from = equals ? (size_t)(equals + 1 - w->text.bytes) : 2;
@@ -335,7 +335,7 @@ static enum match value_fits(struct look *l, const struct subject *s, size_t at,
 	glob = look_string(l, o->value, o->value_n);
 	if (!glob)
 		return MATCH_MAYBE;
-	if (option_glued_value(&c->words[at], &value)) {
+	if (operand_glued_value(&c->words[at], &value)) {
 		if (c->words[at].kind != SHELL_VALUE_KNOWN)
 			return MATCH_MAYBE;
 		return glob_matches(glob, value.bytes, true) ? MATCH_YES : MATCH_NO;
@@ -366,7 +366,7 @@ static enum match one_present(struct look *l, struct subject *s, const struct op
 	return best;
 }
 
-enum match option_present(struct look *l, struct subject *s, const char *spec)
+enum match operand_option(struct look *l, struct subject *s, const char *spec)
 {
 	enum match best = MATCH_NO;
 
@@ -406,13 +406,13 @@ static enum match word_only(const struct subject *s, const struct shell_fact_wor
 	for (size_t i = 1; cluster && i < t.len; i++) {
 		char one[3] = {'-', t.bytes[i], '\0'};
 
-		if (!list_has(only, one))
+		if (!word_in_list(only, one))
 			return MATCH_NO;
 	}
 	return cluster ? MATCH_YES : MATCH_NO;
 }
 
-enum match options_only(struct look *l, struct subject *s, const struct policy_rule *rule)
+enum match operand_options_only(struct look *l, struct subject *s, const struct policy_rule *rule)
 {
 	const struct shell_fact_command *c = s->command;
 	const char *const *only = rule->only;
@@ -425,25 +425,22 @@ enum match options_only(struct look *l, struct subject *s, const struct policy_r
 		if (s->roles[i].role == ROLE_OPERAND && !s->roles[i].maybe_value)
 			before = false;
 		if (before && s->roles[i].role == ROLE_OPTION) {
-			if (!text_is(c->words[i].text, "--no-pager"))
+			if (!word_text_is(c->words[i].text, "--no-pager"))
 				return MATCH_NO;
 			continue;
 		}
-		if (s->roles[i].role == ROLE_OPEN)
-			worst = match_least(worst, MATCH_MAYBE);
-		else if (s->roles[i].role == ROLE_OPTION && c->words[i].kind != SHELL_VALUE_KNOWN)
-			worst = match_least(worst, MATCH_MAYBE);
-		else if (s->roles[i].role == ROLE_OPTION)
+		if (s->roles[i].role == ROLE_OPTION && c->words[i].kind == SHELL_VALUE_KNOWN)
 			worst = match_least(worst, word_only(s, &c->words[i], only));
 		/* A file whose name begins with a dash would be an option. */
-		else if (s->roles[i].role == ROLE_OPERAND && c->words[i].kind == SHELL_VALUE_GLOB &&
-		         !c->words[i].text.len)
+		else if (s->roles[i].role == ROLE_OPEN || s->roles[i].role == ROLE_OPTION ||
+		         (s->roles[i].role == ROLE_OPERAND &&
+		          c->words[i].kind == SHELL_VALUE_GLOB && !c->words[i].text.len))
 			worst = match_least(worst, MATCH_MAYBE);
 	}
 	return worst;
 }
 
-enum match args_match(struct look *l, struct subject *s, const char *const *args)
+enum match operand_args_match(struct look *l, struct subject *s, const char *const *args)
 {
 	const struct shell_fact_command *c = s->command;
 	enum match m = MATCH_YES;
@@ -480,10 +477,10 @@ enum match args_match(struct look *l, struct subject *s, const char *const *args
 	return *args ? MATCH_NO : m;
 }
 
-bool first_operand_is_code(const char *name)
+bool operand_first_is_code(const char *name)
 {
 	static const char *const names[] = {"grep", "egrep", "fgrep", "rg",   "ag",   "ack", "sed",
 	                                    "awk",  "gawk",  "mawk",  "nawk", "gsed", "jq",  NULL};
 
-	return list_has(names, name);
+	return word_in_list(names, name);
 }

@@ -38,16 +38,16 @@ static char *real_path(struct look *l, int fd)
 	return n > 0 && (size_t)n < sizeof(real) ? look_string(l, real, (size_t)n) : NULL;
 }
 
-static const char *workspace_real(struct look *l)
+const char *paths_workspace(struct look *l)
 {
-	if (!l->workspace_real)
+	if (!l->workspace_real && l->q->workspace_fd >= 0)
 		l->workspace_real = real_path(l, l->q->workspace_fd);
 	return l->workspace_real;
 }
 
 static bool ends_inside(struct look *l, int fd)
 {
-	const char *top = workspace_real(l), *real = real_path(l, fd);
+	const char *top = paths_workspace(l), *real = real_path(l, fd);
 	size_t n = top ? strlen(top) : 0;
 
 	return n && real && strncmp(real, top, n) == 0 &&
@@ -168,7 +168,7 @@ static void judge_option(struct walk *w, const struct shell_fact_word *word)
 {
 	struct shell_text value;
 
-	if (!option_glued_value(word, &value))
+	if (!operand_glued_value(word, &value))
 		return;
 	if (word->kind != SHELL_VALUE_KNOWN) {
 		w->inside = match_least(w->inside, MATCH_MAYBE);
@@ -195,14 +195,14 @@ static bool is_no_path(const struct subject *s, size_t at)
 		"-d",     "-t",       "-k",           "-m",         "--format", NULL};
 	const char *before = s->command->words[at - 1].text.bytes;
 
-	return list_has(options, before) &&
+	return word_in_list(options, before) &&
 	       !(strcmp(before, "-t") == 0 && strcmp(s->name, "sort") != 0) &&
 	       !(strcmp(before, "-d") == 0 && strcmp(s->name, "cut") != 0);
 }
 
 static bool has_code_option(struct look *l, struct subject *s)
 {
-	return option_present(l, s, "-e|-f|--regexp|--file|--expression|--files") >= MATCH_LIKELY;
+	return operand_option(l, s, "-e|-f|--regexp|--file|--expression|--files") >= MATCH_LIKELY;
 }
 
 enum match paths_match(struct look *l, struct subject *s, enum policy_paths paths,
@@ -214,7 +214,7 @@ enum match paths_match(struct look *l, struct subject *s, enum policy_paths path
 	                 .ret_operand = ret_operand,
 	                 .relative = paths == POLICY_PATHS_RELATIVE_INSIDE,
 	                 .inside = MATCH_YES};
-	bool code = first_operand_is_code(s->name);
+	bool code = operand_first_is_code(s->name);
 
 	if (!roles)
 		return MATCH_MAYBE;
@@ -285,10 +285,10 @@ static bool is_open_already(const struct shell_fact_word *w)
 	static const char *const names[] = {"/dev/null",   "/dev/stdin", "/dev/stdout",
 	                                    "/dev/stderr", "/dev/tty",   NULL};
 
-	return w->pipe || (w->kind == SHELL_VALUE_KNOWN && list_has(names, w->text.bytes));
+	return w->pipe || (w->kind == SHELL_VALUE_KNOWN && word_in_list(names, w->text.bytes));
 }
 
-bool redirects_leave(struct look *l, const struct shell_fact_command *c)
+bool paths_redirects_leave(struct look *l, const struct shell_fact_command *c)
 {
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_fact_redirect *r = &c->redirects[i];
@@ -303,11 +303,11 @@ bool redirects_leave(struct look *l, const struct shell_fact_command *c)
 	return false;
 }
 
-bool words_leave(struct look *l, struct subject *s)
+bool paths_words_leave(struct look *l, struct subject *s)
 {
 	const struct shell_fact_command *c = s->command;
 	const struct word_role *roles = subject_roles(l, s);
-	bool code = first_operand_is_code(s->name);
+	bool code = operand_first_is_code(s->name);
 
 	for (size_t i = 0; i < c->does_count; i++)
 		if (strcmp(c->does[i].effect, "read-outside") == 0 &&

@@ -18,7 +18,7 @@ static bool is_inside(struct shell_range a, struct shell_range b)
 
 static bool named(struct subject *s, const char *const *names)
 {
-	return s->name && s->runs && list_has(names, s->name);
+	return s->name && s->runs && word_in_list(names, s->name);
 }
 
 /* Which code a command runs */
@@ -28,7 +28,7 @@ static bool is_shell(const char *name)
 	static const char *const names[] = {"sh",  "bash", "dash", "zsh",  "ksh",   "ksh93", "mksh",
 	                                    "ash", "fish", "csh",  "tcsh", "rbash", "pwsh",  NULL};
 
-	return list_has(names, name);
+	return word_in_list(names, name);
 }
 
 static bool is_interpreter(const char *name)
@@ -37,7 +37,7 @@ static bool is_interpreter(const char *name)
 	                                    "lua",  "deno", "bun",  "tclsh",  NULL};
 
 	return strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0 ||
-	       list_has(names, name);
+	       word_in_list(names, name);
 }
 
 static bool is_standard_input(const struct shell_fact_word *w)
@@ -45,7 +45,7 @@ static bool is_standard_input(const struct shell_fact_word *w)
 	static const char *const names[] = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0",
 	                                    NULL};
 
-	return w->kind == SHELL_VALUE_KNOWN && list_has(names, w->text.bytes);
+	return w->kind == SHELL_VALUE_KNOWN && word_in_list(names, w->text.bytes);
 }
 
 /* -c CODE, -e CODE, -m MODULE: the word that is code (0: none); *RET_GIVEN: there is such an
@@ -439,19 +439,15 @@ enum match pipe_match(struct look *l, const struct policy_rule *rule, const char
 	for (size_t i = 0; i < l->facts->command_count && !f.found; i++) {
 		struct subject *s = &l->subjects[i];
 
-		if (named(s, rule->pipe_to) && code_comes_from(&f, s))
-			f.found = true;
+		f.found = named(s, rule->pipe_to) && code_comes_from(&f, s);
 		/* $(curl x): the output is the command. */
-		else if (s->command->kind == SHELL_KIND_DYNAMIC &&
-		         word_comes_from(&f, &s->command->words[0]))
-			f.found = true;
+		if (!f.found && s->command->kind == SHELL_KIND_DYNAMIC)
+			f.found = word_comes_from(&f, &s->command->words[0]);
 		for (size_t k = 0; named(s, rule->pipe_to) && k < i && !f.found; k++)
 			f.found = named(&l->subjects[k], rule->pipe_from) &&
 			          flows_in_code(&l->subjects[k], s);
-		if (f.found)
-			break;
-		if (named(s, rule->pipe_from) && goes_into(&f, s))
-			f.found = true;
+		if (!f.found && named(s, rule->pipe_from))
+			f.found = goes_into(&f, s);
 	}
 	*ret_operand = f.operand;
 	return f.found ? MATCH_YES : MATCH_NO;
@@ -483,7 +479,7 @@ static bool reaches(const struct call *calls, size_t count, const char *name, si
 	return false;
 }
 
-bool facts_have_bomb(const struct shell_facts *facts)
+bool pipe_has_bomb(const struct shell_facts *facts)
 {
 	struct call calls[FUNCTION_MAX];
 	size_t count = 0;

@@ -36,17 +36,17 @@ static enum match options_match(struct look *l, struct subject *s, const struct 
 	enum match m = MATCH_YES;
 
 	for (const char *const *o = rule->with; o && *o && m; o++) {
-		m = match_least(m, option_present(l, s, *o));
+		m = match_least(m, operand_option(l, s, *o));
 		if (m && !*ret_operand)
 			*ret_operand = *o;
 	}
 	for (const char *const *o = rule->without; o && *o && m; o++)
-		m = match_least(m, turned(option_present(l, s, *o)));
+		m = match_least(m, turned(operand_option(l, s, *o)));
 	if (m > MATCH_MAYBE && rule->without && rule->list == POLICY_ALLOW &&
 	    glob_may_be_option(l, s))
 		m = MATCH_MAYBE;
 	if (m && rule->only)
-		m = match_least(m, options_only(l, s, rule));
+		m = match_least(m, operand_options_only(l, s, rule));
 	return m;
 }
 
@@ -101,7 +101,7 @@ static enum match effects_match(const struct subject *s, const char *const *effe
 	for (size_t i = 0; i < s->command->does_count; i++) {
 		const struct shell_fact_does *d = &s->command->does[i];
 
-		if (!list_has(effects, d->effect))
+		if (!word_in_list(effects, d->effect))
 			continue;
 		if (best < MATCH_LIKELY)
 			*ret_operand = d->by;
@@ -120,7 +120,7 @@ enum match rule_match(struct look *l, struct subject *s, const struct policy_rul
 
 	*ret_operand = NULL;
 	if (rule->args)
-		m = args_match(l, s, rule->args);
+		m = operand_args_match(l, s, rule->args);
 	if (m && (rule->with || rule->without || rule->only))
 		m = match_least(m, options_match(l, s, rule, ret_operand));
 	if (m && rule->operands)
@@ -179,7 +179,7 @@ static bool runs_code_anyway(const struct subject *s)
 	static const char *const builders[] = {"cmake", "ctest", "meson", "ninja", NULL};
 	const struct knowledge_command *k = knowledge_find(s->name);
 
-	if (list_has(builders, s->name))
+	if (word_in_list(builders, s->name))
 		return true;
 	for (size_t i = 0; k && i < k->count; i++)
 		for (size_t j = 0; j < k->rows[i].count; j++) {
@@ -200,7 +200,7 @@ static bool is_seen_through(const struct subject *s)
 	                                    "sh",      "dash",    "zsh", "ksh",  "exec",
 	                                    "command", "builtin", NULL};
 
-	return shell_wrapper_find(s->name) || list_has(names, s->name);
+	return shell_wrapper_find(s->name) || word_in_list(names, s->name);
 }
 
 static bool rule_names_option(const struct policy_rule *rule, const char *option)
@@ -211,7 +211,7 @@ static bool rule_names_option(const struct policy_rule *rule, const char *option
 		for (const char *at = strstr(*o, option); at; at = strstr(at + 1, option))
 			if ((at == *o || at[-1] == '|') && (!at[n] || strchr("|=:", at[n])))
 				return true;
-	return list_has(rule->only, option) || list_has(rule->effects, "exec");
+	return word_in_list(rule->only, option) || word_in_list(rule->effects, "exec");
 }
 
 static bool does_is_allowed(const struct subject *s, const struct policy_rule *rule,
@@ -267,7 +267,7 @@ static bool redirects_are_inside(struct look *l, const struct subject *s, const 
 		                                  : strcmp(r->op, ">&") == 0)
 			continue;
 		if (r->target.kind == SHELL_VALUE_KNOWN &&
-		    (list_has(fine, r->target.text.bytes) ||
+		    (word_in_list(fine, r->target.text.bytes) ||
 		     (!l->moves && path_is_inside(l, r->target.text.bytes))))
 			continue;
 		*ret_doubt = "a redirection that may write outside of the workspace";
@@ -276,8 +276,8 @@ static bool redirects_are_inside(struct look *l, const struct subject *s, const 
 	return true;
 }
 
-bool allow_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
-                     const char **ret_doubt)
+bool rule_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
+                    const char **ret_doubt)
 {
 	const struct policy_file *f = subject_file(l, s);
 	/* A relative path fits only a rule about paths, which has seen that it stays inside. */
@@ -303,7 +303,10 @@ bool allow_is_proven(struct look *l, struct subject *s, const struct policy_rule
 	return redirects_are_inside(l, s, ret_doubt) && does_is_allowed(s, rule, ret_doubt);
 }
 
-/* Programs that do what they are there for, and nothing that their words do not show. */
+/*
+ * Programs that do what they are there for, and nothing that their words do not show. The knowledge
+ * table does not count: it says which options of a program are dangerous, not that no others are.
+ */
 static bool is_plain_program(const char *name)
 {
 	static const char *const names[] = {
@@ -324,21 +327,28 @@ static bool is_plain_program(const char *name)
 		"gunzip",   "awk",      "mawk",      "gawk",      "git",      "column", "dd",
 		"csplit",   "free",     "bc",        "cd",        "type",     NULL};
 
-	return list_has(names, name) || knowledge_find(name);
+	return word_in_list(names, name);
 }
 
-bool does_run_unread(const struct subject *s)
+bool rule_runs_unread(const struct subject *s)
 {
 	static const char *const runners[] = {"perl",  "ruby",   "node",   "nodejs", "php",   "lua",
 	                                      "tclsh", "wish",   "expect", "ed",     "ex",    "m4",
 	                                      "cpp",   "ffmpeg", "docker", "podman", "dmesg", NULL};
+	/* The command inside is seen, but not what rights or which process it has. */
+	static const char *const other_rights[] = {"doas",    "pkexec", "runuser", "systemd-run",
+	                                           "nsenter", "chroot", "gdb",     "busybox",
+	                                           NULL};
 
+	if (word_in_list(other_rights, s->name))
+		return true;
 	if (is_seen_through(s))
 		return false;
 	for (size_t i = 0; i < s->command->does_count; i++)
-		if (strcmp(s->command->does[i].effect, "exec") == 0)
+		if (strcmp(s->command->does[i].effect, "exec") == 0 ||
+		    strcmp(s->command->does[i].effect, "priv") == 0)
 			return true;
-	if (strncmp(s->name, "python", 6) == 0 || list_has(runners, s->name))
+	if (strncmp(s->name, "python", 6) == 0 || word_in_list(runners, s->name))
 		return true;
 	/* Nothing is known about it. */
 	return s->command->kind != SHELL_KIND_BUILTIN && !is_plain_program(s->name);

@@ -135,6 +135,7 @@ static void deleting_the_root_is_seen_in_every_spelling(void **state)
 		{"for d in / x; do rm -rf \"$d\"; done", DENY, "danger:rm"},
 		{"cd / && rm -rf *", DENY, "danger:rm"},
 		{"env -C / rm -rf .", DENY, "danger:rm"},
+		{"cd /tmp; cd ..; rm -rf *", DENY, "danger:rm"},
 		{"sudo rm -rf /", DENY, "never:sudo"},
 		{"rm -rf build", ALLOW, NULL},
 		{"rm -rf /app", ALLOW, NULL},
@@ -145,6 +146,56 @@ static void deleting_the_root_is_seen_in_every_spelling(void **state)
 	};
 
 	expect_rows(&open_profile, rows, array_size(rows));
+}
+
+static void values_of_the_line_are_put_in_place(void **state)
+{
+	static const struct row rows[] = {
+		{"X=/ Y=-rf; rm $Y $X", DENY, "danger:rm"},
+		{"X='rm -rf /'; eval \"$X\"", DENY, "danger:rm"},
+		{"X='rm -rf /'; bash -c \"$X\"", DENY, "danger:rm"},
+		{"X=(rm -rf /); \"${X[@]}\"", DENY, "danger:rm"},
+		{"set -- -rf /; rm \"$@\"", DENY, "danger:rm"},
+		{"f() { rm -rf \"$1\"; }; f /", DENY, "danger:rm"},
+		{"bash -c 'rm -rf \"$1\"' x /", DENY, "danger:rm"},
+		{"printf -v X %s /; rm -rf $X", DENY, "danger:rm"},
+		{"X=$(echo /); rm -rf $X", DENY, "danger:rm"},
+		{"read X <<< /; rm -rf $X", DENY, "danger:rm"},
+		{"echo / | xargs rm -rf", DENY, "danger:rm"},
+		{"echo / | xargs -I{} rm -rf {}", DENY, "danger:rm"},
+		{"echo 'rm -rf /' | bash", DENY, "danger:rm"},
+		{"printf 'rm -rf /\\n' | sh -s", DENY, "danger:rm"},
+		{"find / -exec rm -rf {} +", DENY, "danger:rm"},
+		{"find . -exec rm -rf {} +", ALLOW, NULL},
+		{"X=build; rm -rf $X", ALLOW, NULL},
+		{"f() { rm -rf \"$1\"; }; f build", ALLOW, NULL},
+		{"echo build | xargs rm -rf", ALLOW, NULL},
+	};
+
+	expect_rows(&open_profile, rows, array_size(rows));
+}
+
+/* However many rules have one name, those of another do not fit. */
+static void many_rules_of_one_name_do_not_allow_another(void **state)
+{
+	static const char *const git[] = {"git", NULL}, *const status[] = {"status", NULL},
+				 *const ls[] = {"ls", NULL};
+	struct policy_rule many[300];
+	struct policy_rules rules = closed_profile;
+	struct bench b;
+
+	for (size_t i = 0; i < array_size(many); i++)
+		many[i] = (struct policy_rule){
+			.list = POLICY_ALLOW, .id = "allow:git", .commands = git, .args = status};
+	many[299] = (struct policy_rule){.list = POLICY_ALLOW, .id = "allow:ls", .commands = ls};
+	rules.rules = many;
+	rules.rule_count = array_size(many);
+	rules.denied_effects = NULL;
+	bench_init(&b, &rules);
+	bench_expect(&b, "git status", ALLOW, "allow:git");
+	bench_expect(&b, "git push", DENY, "default");
+	bench_expect(&b, "ls", ALLOW, "allow:ls");
+	bench_done(&b);
 }
 
 static void what_could_match_goes_the_way_of_unknown(void **state)
@@ -184,6 +235,7 @@ static void functions_that_start_themselves_are_bombs(void **state)
 		{"a/b() { a/b | a/b & }; a/b", DENY, "danger:bomb"},
 		{"f() { [ $1 -gt 0 ] && f 3; }; f 2", ALLOW, NULL},
 		{"build() { make & wait; }; build", ALLOW, NULL},
+		{"echo ':(){ :|:& };:' >> notes.md", ALLOW, NULL},
 	};
 
 	expect_rows(&open_profile, rows, array_size(rows));
@@ -488,6 +540,8 @@ int main(void)
 		cmocka_unit_test(names_are_found_wherever_they_stand),
 		cmocka_unit_test(sub_commands_are_found_behind_options),
 		cmocka_unit_test(deleting_the_root_is_seen_in_every_spelling),
+		cmocka_unit_test(values_of_the_line_are_put_in_place),
+		cmocka_unit_test(many_rules_of_one_name_do_not_allow_another),
 		cmocka_unit_test(what_could_match_goes_the_way_of_unknown),
 		cmocka_unit_test(functions_that_start_themselves_are_bombs),
 		cmocka_unit_test(a_download_that_is_run_is_seen),

@@ -25,7 +25,7 @@ static bool is_declaration(const char *name)
 	static const char *const names[] = {"declare",  "export",  "local",
 	                                    "readonly", "typeset", NULL};
 
-	return list_has(names, name);
+	return word_in_list(names, name);
 }
 
 /* The words of a list that are known, joined with blanks. */
@@ -63,7 +63,7 @@ static void add_positional(struct look *l, const struct shell_fact_word *words, 
 	add_value(l, all[1], text);
 }
 
-struct shell_text echoed(struct look *l, const struct shell_command *c)
+struct shell_text word_echoed(struct look *l, const struct shell_command *c)
 {
 	static const struct shell_text none = {NULL, 0};
 	struct shell_fact_word words[32];
@@ -115,7 +115,7 @@ static void read_value(struct look *l, const struct shell_fact_assign *a)
 	if (part->kind == SHELL_PART_COMMAND && part->list->statements &&
 	    !part->list->statements->next && part->list->statements->pipelines &&
 	    part->list->statements->pipelines->command_count == 1) {
-		text = echoed(l, part->list->statements->pipelines->commands);
+		text = word_echoed(l, part->list->statements->pipelines->commands);
 		if (text.bytes)
 			add_value(l, a->name, text);
 	}
@@ -148,10 +148,10 @@ static void read_givers(struct look *l, const struct shell_fact_command *c)
 	if (c->kind == SHELL_KIND_FUNCTION) {
 		add_positional(l, c->words + 1, c->word_count - 1, 1);
 	} else if (strcmp(name, "set") == 0 && c->word_count > 2 &&
-	           text_is(c->words[1].text, "--")) {
+	           word_text_is(c->words[1].text, "--")) {
 		add_positional(l, c->words + 2, c->word_count - 2, 1);
 	} else if (strcmp(name, "printf") == 0 && c->word_count > 3 &&
-	           text_is(c->words[1].text, "-v")) {
+	           word_text_is(c->words[1].text, "-v")) {
 		add_value(l, c->words[2].text, c->words[c->word_count - 1].text);
 	} else if (strcmp(name, "read") == 0 && c->redirect_count &&
 	           strcmp(c->redirects[0].op, "<<<") == 0 &&
@@ -258,10 +258,24 @@ static void read_loops(struct look *l, const struct shell_list *list, unsigned d
 
 /* Directories */
 
+static void add_base(struct look *l, const char *from, const char *to)
+{
+	const char *base = path_fold(l, from, to, strlen(to));
+
+	l->moves = true;
+	for (size_t i = 0; base && i < l->base_count; i++)
+		if (strcmp(l->bases[i], base) == 0)
+			return;
+	if (base && l->base_count < array_size(l->bases))
+		l->bases[l->base_count++] = base;
+	else
+		l->moves_unknown = true;
+}
+
 static void read_move(struct look *l, const struct shell_fact_command *c)
 {
 	struct candidates to;
-	size_t at = 1;
+	size_t at = 1, before;
 
 	l->moves = true;
 	while (at < c->word_count && c->words[at].kind == SHELL_VALUE_KNOWN &&
@@ -275,15 +289,13 @@ static void read_move(struct look *l, const struct shell_fact_command *c)
 			to.all = false;
 	}
 	l->moves_unknown |= !to.all;
-	for (size_t i = 0; i < to.count && l->base_count < array_size(l->bases); i++)
-		l->bases[l->base_count++] = path_fold(l, l->base, to.text[i], strlen(to.text[i]));
-}
-
-static void add_base(struct look *l, struct shell_text t)
-{
-	if (l->base_count < array_size(l->bases))
-		l->bases[l->base_count++] = path_fold(l, l->base, t.bytes, t.len);
-	l->moves = true;
+	before = l->base_count;
+	for (size_t i = 0; i < to.count; i++) {
+		add_base(l, l->base, to.text[i]);
+		/* From wherever the line may have gone before. */
+		for (size_t k = 0; k < before && to.text[i][0] != '/' && to.text[i][0] != '~'; k++)
+			add_base(l, l->bases[k], to.text[i]);
+	}
 }
 
 /* env -C DIR, env --chdir=DIR */
@@ -294,13 +306,12 @@ static void read_env_move(struct look *l, const struct shell_fact_command *c)
 
 		if (t.len < 2 || t.bytes[0] != '-')
 			continue;
-		if ((text_is(t, "-C") || text_is(t, "--chdir")) && i + 1 < c->word_count)
-			add_base(l, c->words[i + 1].text);
+		if ((word_text_is(t, "-C") || word_text_is(t, "--chdir")) && i + 1 < c->word_count)
+			add_base(l, l->base, c->words[i + 1].text.bytes);
 		else if (t.bytes[1] == 'C' && t.len > 2)
-			add_base(l, (struct shell_text){t.bytes + 2, t.len - 2});
+			add_base(l, l->base, t.bytes + 2);
 		else if (strncmp(t.bytes, "--ch", 4) == 0 && strchr(t.bytes, '='))
-			add_base(l, (struct shell_text){strchr(t.bytes, '=') + 1,
-			                                strlen(strchr(t.bytes, '=') + 1)});
+			add_base(l, l->base, strchr(t.bytes, '=') + 1);
 	}
 }
 
@@ -315,22 +326,23 @@ void look_words_read(struct look *l)
 		const struct shell_fact_command *c = &l->facts->commands[i];
 
 		read_assigns(l, c);
-		moves |= c->word_count &&
-		         (text_is(c->words[0].text, "cd") || text_is(c->words[0].text, "pushd") ||
-		          text_is(c->words[0].text, "popd") || text_is(c->words[0].text, "env"));
+		moves |= c->word_count && (word_text_is(c->words[0].text, "cd") ||
+		                           word_text_is(c->words[0].text, "pushd") ||
+		                           word_text_is(c->words[0].text, "popd") ||
+		                           word_text_is(c->words[0].text, "env"));
 	}
 	if (l->facts->tree->list)
 		read_loops(l, l->facts->tree->list, 0);
 	for (size_t i = 0; moves && i < l->facts->command_count; i++) {
 		const struct shell_fact_command *c = &l->facts->commands[i];
 
-		if (c->word_count && text_is(c->words[0].text, "env"))
+		if (c->word_count && word_text_is(c->words[0].text, "env"))
 			read_env_move(l, c);
 
-		if (c->word_count &&
-		    (text_is(c->words[0].text, "cd") || text_is(c->words[0].text, "pushd")))
+		if (c->word_count && (word_text_is(c->words[0].text, "cd") ||
+		                      word_text_is(c->words[0].text, "pushd")))
 			read_move(l, c);
-		else if (c->word_count && text_is(c->words[0].text, "popd"))
+		else if (c->word_count && word_text_is(c->words[0].text, "popd"))
 			l->moves = l->moves_unknown = true;
 	}
 }

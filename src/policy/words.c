@@ -10,12 +10,12 @@
 #include <string.h>
 #include "base/arena.h"
 
-bool text_is(struct shell_text t, const char *s)
+bool word_text_is(struct shell_text t, const char *s)
 {
 	return strlen(s) == t.len && memcmp(t.bytes, s, t.len) == 0;
 }
 
-bool list_has(const char *const *list, const char *s)
+bool word_in_list(const char *const *list, const char *s)
 {
 	for (; list && *list; list++)
 		if (**list == *s && strcmp(*list, s) == 0)
@@ -70,9 +70,9 @@ static void param_candidates(struct look *l, const struct shell_param *param, st
 		assigned = true;
 		tails[count++] = look_string(l, v->text.bytes, v->text.len);
 	}
-	if (!assigned && text_is(param->name, "HOME"))
+	if (!assigned && word_text_is(param->name, "HOME"))
 		tails[count++] = "~";
-	else if (!assigned && text_is(param->name, "PWD") && l->base)
+	else if (!assigned && word_text_is(param->name, "PWD") && l->base)
 		tails[count++] = l->base;
 	else
 		c->all = false; /* another value, from before or from elsewhere, is possible */
@@ -95,15 +95,13 @@ static void parts_candidates(struct look *l, const struct shell_part *part, stru
 	for (; part && c->count && !l->failed; part = part->next) {
 		switch (part->kind) {
 		case SHELL_PART_LITERAL:
-			join_one(l, c, look_string(l, part->text.bytes, part->text.len));
-			break;
 		case SHELL_PART_GLOB:
 			join_one(l, c, look_string(l, part->text.bytes, part->text.len));
 			break;
 		case SHELL_PART_TILDE:
-			if (text_is(part->text, "~")) {
+			if (word_text_is(part->text, "~")) {
 				join_one(l, c, "~");
-			} else if (text_is(part->text, "~+")) {
+			} else if (word_text_is(part->text, "~+")) {
 				join_one(l, c, l->base ? l->base : ".");
 			} else {
 				join_one(l, c, "~"); /* somebody's home */

@@ -103,7 +103,7 @@ static bool is_stream(const struct shell_fact_word *w)
 
 	return w->pipe ||
 	       (w->kind == SHELL_VALUE_KNOWN &&
-	        (list_has(names, w->text.bytes) ||
+	        (word_in_list(names, w->text.bytes) ||
 	         (strncmp(w->text.bytes, "/dev/fd/", 8) == 0 && !strstr(w->text.bytes, ".."))));
 }
 
@@ -260,10 +260,10 @@ static void hold_tar(struct hunt *h)
 	bool old = c->word_count > 1 && c->words[1].text.len && c->words[1].text.bytes[0] != '-';
 	bool makes, takes;
 
-	makes = option_present(h->l, h->s,
+	makes = operand_option(h->l, h->s,
 	                       "-c|-r|-u|-A|--create|--append|--update|--concatenate") >=
 	        MATCH_LIKELY;
-	takes = option_present(h->l, h->s, "-x|--extract|--get") >= MATCH_LIKELY;
+	takes = operand_option(h->l, h->s, "-x|--extract|--get") >= MATCH_LIKELY;
 	if (old) {
 		makes |= strpbrk(c->words[1].text.bytes, "cruA") != NULL;
 		takes |= strchr(c->words[1].text.bytes, 'x') != NULL;
@@ -281,15 +281,15 @@ static void hold_git_clone(struct hunt *h)
 	const struct shell_fact_command *c = h->s->command;
 	const char *const clone[] = {"clone", NULL};
 
-	if (args_match(h->l, h->s, clone) >= MATCH_LIKELY && c->word_count > 3)
+	if (operand_args_match(h->l, h->s, clone) >= MATCH_LIKELY && c->word_count > 3)
 		hold(h, &c->words[c->word_count - 1]);
 }
 
 static bool fits(struct hunt *h, const struct writer *w)
 {
-	if (w->needs && option_present(h->l, h->s, w->needs) < MATCH_LIKELY)
+	if (w->needs && operand_option(h->l, h->s, w->needs) < MATCH_LIKELY)
 		return false;
-	return !w->unless || option_present(h->l, h->s, w->unless) < MATCH_LIKELY;
+	return !w->unless || operand_option(h->l, h->s, w->unless) < MATCH_LIKELY;
 }
 
 static void hold_command(struct hunt *h)

@@ -95,6 +95,8 @@ _Noreturn void child_main(const struct child_plan *plan)
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		child_fail(plan, CHILD_STDIO, errno, 0);
+	if (plan->notes_fd > 0 && dup2(plan->notes_fd, CHILD_NOTES_FD) < 0)
+		child_fail(plan, CHILD_STDIO, errno, 0);
 	for (int i = 0; i < plan->limit_count; i++)
 		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
 		              &plan->limits[i].value) < 0)

@@ -8,9 +8,12 @@
 
 struct sandbox_plan;
 
+#define CHILD_NOTES_FD 252 /* bash itself uses 255, 63 and what is free from 10 on */
+
 struct child_plan {
-	int stdio[3];    /* each 3 or higher */
+	int stdio[3];             /* each 3 or higher */
 	struct pty_size terminal; /* init makes one of this size, and it becomes stdio */
+	int notes_fd;             /* becomes CHILD_NOTES_FD; 0: none */
 	int report_fd;   /* close-on-exec packet socket for a struct init_message on failure */
 	const char *cwd; /* absolute */
 	const char *const *paths; /* files to try in this order, NULL at the end */

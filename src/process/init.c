@@ -14,6 +14,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -45,6 +47,7 @@ struct init {
 	bool killing;
 	struct sandbox_plan *sandbox; /* NULL: none */
 	bool first; /* process 1 of a namespace of its own: "all" is one system call */
+	int reaped;
 	int64_t kill_deadline, kill_next;
 	struct tree_toll toll;
 };
@@ -63,10 +66,33 @@ static void tell(struct init *in, struct init_message *m)
 	(void)send(in->socket, m, sizeof(*m), MSG_NOSIGNAL);
 }
 
+/* In a namespace of its own the numbers of processes tell: each has had one, and so has each
+ * thread. Else it is known of those only that became our children. */
+static int processes_ever(const struct init *in)
+{
+	scoped(fd_closep) int fd = -1;
+	char text[128];
+	const char *last;
+	ssize_t n = -1;
+	int count;
+
+	if (in->first)
+		fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return in->reaped;
+	text[n] = '\0';
+	last = strrchr(text, ' '); /* the last number that was given away here */
+	count = last ? (int)strtol(last, NULL, 10) - 1 : 0;
+	return count > in->reaped ? count : in->reaped;
+}
+
 static _Noreturn void leave(struct init *in, int survivors)
 {
 	struct init_message m = {.event = INIT_GONE, .survivors = survivors};
 
+	m.processes = processes_ever(in);
 	tell(in, &m);
 	_exit(0);
 }
@@ -93,6 +119,7 @@ static void reap(struct init *in)
 			empty = pid < 0 && errno == ECHILD;
 			break;
 		}
+		in->reaped++;
 		if (in->killing && in->first && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 			in->toll.killed++;
 		if (pid == in->command && !in->command_ended) {
@@ -154,6 +181,8 @@ static void start(struct init *in, const struct child_plan *plan)
 	 */
 	for (int i = 0; i < 3; i++)
 		close(plan->stdio[i]);
+	if (plan->notes_fd > 0)
+		close(plan->notes_fd);
 	in->command = pid;
 	tell(in, &m);
 }
@@ -223,13 +252,14 @@ static void wait_for_events(struct init *in)
 /* The keeper's own sockets and pipe ends must not live twice. */
 static void close_others(int socket, const struct child_plan *plan)
 {
-	int keep[4 + SANDBOX_FDS_MAX] = {socket, plan->stdio[0], plan->stdio[1], plan->stdio[2]};
+	int keep[5 + SANDBOX_FDS_MAX] = {socket, plan->stdio[0], plan->stdio[1], plan->stdio[2],
+	                                 plan->notes_fd > 0 ? plan->notes_fd : -1};
 	const int *fds;
 	size_t n = plan->sandbox ? sandbox_plan_fds(plan->sandbox, &fds) : 0;
 
 	for (size_t i = 0; i < n; i++)
-		keep[4 + i] = fds[i];
-	fd_close_except(keep, 4 + n);
+		keep[5 + i] = fds[i];
+	fd_close_except(keep, 5 + n);
 }
 
 /* Waits until the parent has given us our identity; it may as well have died. */

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum init_event {              /* from init to the keeper */
-	          INIT_FAILED, /* the command could not be started: step and sys */
-	          INIT_READY,  /* it stands by for a plan; its pidfd comes along */
+enum init_event {                /* from init to the keeper */
+	          INIT_FAILED,   /* the command could not be started: step and sys */
+	          INIT_READY,    /* it stands by for a plan; its pidfd comes along */
 	          INIT_TERMINAL, /* the other end of the command's terminal comes along */
 	          INIT_STARTED,
 	          INIT_EXITED, /* the command itself has ended: status; leftover: others of its tree
@@ -37,9 +37,10 @@ struct init_message {
 	pid_t pid;
 	int status; /* as waitpid() gives it */
 	int leftover;
-	int tmp_full; /* the box has no room left for temporary files */
+	int tmp_full;  /* the box has no room left for temporary files */
 	int killed;    /* processes that needed SIGKILL */
 	int survivors; /* processes that even that did not end */
+	int processes; /* INIT_GONE: how many there have been */
 	int64_t cpu_us;
 	int64_t max_rss_kb;
 };

@@ -5,6 +5,8 @@
  */
 #include <stdint.h>
 
+#define PTY_ROWS_DEFAULT 24
+#define PTY_COLS_DEFAULT 80
 #define PTY_SIDE_MAX 1000 /* rows or columns that anybody may ask for */
 
 struct pty_size {

@@ -28,6 +28,7 @@
 struct pipes {
 	int read[2];
 	int write[2];
+	int notes; /* write end */
 };
 
 static void pipes_done(struct pipes *p)
@@ -36,23 +37,29 @@ static void pipes_done(struct pipes *p)
 		fd_close(p->read[i]);
 		fd_close(p->write[i]);
 	}
+	fd_close(p->notes);
 }
 
 /* Only our ends are non-blocking: that is a property of the open file, and a command that finds its
  * standard output non-blocking loses output. */
-static int pipes_open(bool merged, struct pipes *p, struct error *err)
+static int pipe_open(int *ret_read, int *ret_write, struct error *err)
 {
 	int ends[2];
 
-	for (int i = 0; i < (merged ? 1 : 2); i++) {
-		if (pipe2(ends, O_CLOEXEC) < 0)
-			return error_sys(err, errno, "pipe");
-		p->read[i] = ends[0];
-		p->write[i] = ends[1];
-		if (fd_set_nonblocking(p->read[i]) < 0)
-			return error_sys(err, errno, "pipe");
-	}
-	return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_sys(err, errno, "pipe");
+	*ret_read = ends[0];
+	*ret_write = ends[1];
+	return fd_set_nonblocking(ends[0]) < 0 ? error_sys(err, errno, "pipe") : 0;
+}
+
+static int pipes_open(bool merged, struct pipes *p, struct error *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < (merged ? 1 : 2); i++)
+		r = pipe_open(&p->read[i], &p->write[i], err);
+	return r;
 }
 
 /* What the box's init cannot do for itself. Without it init does not start the command. */
@@ -87,15 +94,22 @@ static int process_new(const struct process_command *command, struct process **r
                        struct pipes *pipes, struct error *err)
 {
 	struct process *p;
-	int r = check_input(command, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	if (check_input(command, err) < 0)
+		return -EISDIR;
 	p = malloc(sizeof(*p));
-	if (!p)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}};
+	if (!p) {
+		(void)error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return -ENOMEM;
+	}
+	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}, .notes = -1};
 	*ret_process = p;
+	if (command->notes) {
+		r = pipe_open(&p->notes, &pipes->notes, err);
+		if (r < 0)
+			return r;
+	}
 	return command->terminal.rows ? 0 : pipes_open(command->merged, pipes, err);
 }
 
@@ -109,6 +123,7 @@ static struct child_plan plan_of(const struct process_command *command, const st
 		.argv = command->argv,
 		.envp = command->envp,
 		.limit_count = command->limit_count,
+		.notes_fd = pipes->notes > 0 ? pipes->notes : 0,
 		.terminal = command->terminal,
 	};
 
@@ -121,7 +136,7 @@ static struct child_plan plan_of(const struct process_command *command, const st
 int process_spawn(const struct process_command *command, struct process **ret_process,
                   struct error *err)
 {
-	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}};
+	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}, -1};
 	scoped(process_freep) struct process *p = NULL;
 	scoped(fd_closep) int init_socket = -1;
 	struct child_plan plan;
@@ -158,7 +173,7 @@ int process_spawn(const struct process_command *command, struct process **ret_pr
 int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,
                   struct process **ret_process, struct error *err)
 {
-	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}};
+	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}, -1};
 	scoped(process_freep) struct process *p = NULL;
 	scoped(fd_closep) int socket = init_socket;
 	scoped(fd_closep) int pidfd = init_pidfd;
@@ -187,6 +202,7 @@ struct process *process_free(struct process *p)
 		fd_close(p->socket);
 		fd_close(p->output[0]);
 		fd_close(p->output[1]);
+		fd_close(p->notes);
 		free(p);
 	}
 	return NULL;

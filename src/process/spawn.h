@@ -15,10 +15,11 @@ struct process_command {
 	const char *const *paths; /* files to try, NULL at the end */
 	const char *const *argv;
 	const char *const *envp;
-	int stdin_fd; /* borrowed */
+	int stdin_fd;             /* borrowed */
 	struct pty_size terminal; /* if it has rows, all three streams are a terminal of this size
 	                             instead */
-	bool merged;  /* one pipe for both streams keeps the order of all writes */
+	bool merged;              /* one pipe for both streams keeps the order of all writes */
+	bool notes;               /* it gets CHILD_NOTES_FD to write to */
 	struct limit_value limits[LIMITS_MAX];
 	int limit_count;
 	struct sandbox_plan *sandbox; /* NULL: none; used up by one spawn */
@@ -30,6 +31,7 @@ struct process {
 	int socket;    /* packets: struct init_message in, enum init_order out */
 	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged.
 	                  [0] of a terminal comes with INIT_TERMINAL, to read and to write */
+	int notes;     /* read end, non-blocking; -1: none */
 };
 
 /* Starts init, which starts the command. Whether the command could be executed comes later as a

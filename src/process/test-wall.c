@@ -320,6 +320,20 @@ static void a_link_in_place_of_the_parent_is_seen_through(void **state)
 	assert_false(is_there(b, "work/.git"));
 }
 
+static void no_other_file_takes_the_place_of_a_config(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+
+	make_directory(b, "work/.git");
+	make_file(b, "work/.git/config", "[core]\n");
+	assert_int_equal(
+		plant(b, "echo ../e > .git/commondir; echo x > .git/config.worktree", -1, &names),
+		2);
+	assert_false(is_there(b, "work/.git/commondir"));
+	assert_false(is_there(b, "work/.git/config.worktree"));
+}
+
 static void a_new_repository_is_left_alone(void **state)
 {
 	struct box *b = *state;
@@ -399,6 +413,7 @@ int main(void)
 		box_test(a_protected_link_and_its_target_stay),
 		box_test(what_appears_at_a_protected_path_is_moved_away),
 		box_test(a_link_in_place_of_the_parent_is_seen_through),
+		box_test(no_other_file_takes_the_place_of_a_config),
 		box_test(a_new_repository_is_left_alone),
 		box_test(a_new_repository_with_a_command_in_it_is_not),
 		box_test(where_root_stays_root_its_files_are_hidden),

@@ -15,7 +15,7 @@
 
 #define WIRE_BYTES_MAX ((size_t)64 << 20)
 
-enum { FD_TEXT, FD_STDIO, FD_COUNT = FD_STDIO + 3 };
+enum { FD_TEXT, FD_STDIO, FD_COUNT = FD_STDIO + 3, FD_NOTES = FD_COUNT, FD_MAX };
 
 struct wire_header {
 	uint32_t paths, words, variables;
@@ -39,7 +39,8 @@ int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 	scoped(fd_closep) int memory = memfd_create("nacre-plan", MFD_CLOEXEC);
 	struct wire_header h = {.limit_count = (uint32_t)plan->limit_count,
 	                        .terminal = plan->terminal};
-	const int fds[FD_COUNT] = {memory, plan->stdio[0], plan->stdio[1], plan->stdio[2]};
+	const int fds[FD_MAX] = {memory, plan->stdio[0], plan->stdio[1], plan->stdio[2],
+	                         plan->notes_fd};
 	int r;
 
 	memcpy(h.limits, plan->limits, sizeof(h.limits));
@@ -51,7 +52,8 @@ int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 		return error_set(err, ERROR_LIMIT, -buffer_error(&text), "the command is too long");
 	if (memory < 0 || fd_write_all(memory, text.data, text.len) < 0)
 		return error_sys(err, errno, "memory for a command");
-	r = packet_send(socket, &h, sizeof(h), NULL, 0, fds, FD_COUNT, 0);
+	r = packet_send(socket, &h, sizeof(h), NULL, 0, fds, plan->notes_fd > 0 ? FD_MAX : FD_COUNT,
+	                0);
 	return r < 0 ? error_sys(err, -r, "the box does not answer") : 0;
 }
 
@@ -103,13 +105,15 @@ int wire_plan_receive(int socket, struct child_plan *ret_plan)
 	n = packet_receive(socket, &h, sizeof(h), fds, &count, 0);
 	if (n <= 0)
 		return -EPIPE;
-	if (n != (ssize_t)sizeof(h) || count != FD_COUNT || h.limit_count > LIMITS_MAX ||
-	    h.paths > text.max || h.words > text.max || h.variables > text.max)
+	if (n != (ssize_t)sizeof(h) || (count != FD_COUNT && count != FD_MAX) ||
+	    h.limit_count > LIMITS_MAX || h.paths > text.max || h.words > text.max ||
+	    h.variables > text.max)
 		return -EBADMSG;
 	if (lseek(fds[FD_TEXT], 0, SEEK_SET) < 0 || fd_read_all(fds[FD_TEXT], &text) < 0)
 		return -EBADMSG;
 	fd_close(fds[FD_TEXT]);
 	for (int i = 0; i < 3; i++)
 		ret_plan->stdio[i] = fds[FD_STDIO + i];
+	ret_plan->notes_fd = count == FD_MAX ? fds[FD_NOTES] : 0;
 	return unpack(&h, &text, ret_plan);
 }

@@ -94,6 +94,10 @@ static const struct key timeout_keys[] = {
 	KEY("max", KEY_DURATION, KEY_LOWER,
             "The most that a request can ask for; a larger wish is lowered to it.",
             TO(timeout.max_ms), .min = 1, .max = 86400000, .fallback = "600s"),
+	KEY("idle", KEY_DURATION, KEY_LIMIT,
+            "How long a command may be without output before it is ended; 0: as long as it "
+            "likes. A request can only ask for less.",
+            TO(timeout.idle_ms), .max = 86400000, .fallback = "0ms"),
 	KEY("grace", KEY_DURATION, KEY_LOWER, "Time between SIGTERM and SIGKILL.",
             TO(timeout.grace_ms), .max = 60000, .fallback = "2s"),
 	KEY("on_timeout", KEY_CHOICE, KEY_BY_RANK, "What becomes of a command whose time is over.",

@@ -44,6 +44,7 @@ enum profile_timeout_act {
 
 struct profile_timeout {
 	int64_t default_ms, max_ms, grace_ms; /* default_ms <= max_ms */
+	int64_t idle_ms;                      /* 0: none */
 	enum profile_timeout_act act;
 };
 

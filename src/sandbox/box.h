@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <sys/types.h>
 #include "sandbox/cgroup.h"
 #include "sandbox/landlock.h"
@@ -30,7 +31,6 @@ enum box_step_kind {
 	BOX_MOUNT,     /* a new file system: source is its type, data its options, flags */
 	BOX_COVER,     /* source over path, which may be a symbolic link itself */
 	BOX_HOLD,      /* path on itself, be it a link: it cannot be renamed; attr */
-	BOX_CHOICE,    /* the file path says whom the kernel kills first: it is opened */
 	BOX_KIND_MAX,
 };
 
@@ -106,7 +106,8 @@ struct box_ground {
 struct box_witness {
 	const char *path;
 	dev_t device;
-	ino_t inode;        /* 0: it was not there */
+	ino_t inode; /* 0: it was not there */
+	int64_t born_ns;
 	int64_t changed_ns; /* of a directory of programs; 0: does not matter */
 };
 
@@ -127,11 +128,13 @@ struct box_identity {
 	bool idmapped;  /* the workspace's owner is somebody else, and mapped to us */
 	uid_t fs_uid;   /* that owner */
 	gid_t fs_gid;
-	int map_fd; /* the user namespace that maps them; -1 */
+	int map_fd;   /* the user namespace that maps them; -1 */
+	pid_t holder; /* the process that it was made by; 0: none */
+	char *holder_stack;
 };
 
 #define BOX_GROUNDS_MAX     128
-#define BOX_ABSENT_MAX      64
+#define BOX_ABSENT_MAX      256
 #define BOX_WITNESS_MAX     256
 #define BOX_DIRECTORIES_MAX 32
 /* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to
@@ -150,6 +153,8 @@ struct sandbox_plan {
 	int workspace_tree; /* its mount, idmapped and detached; -1 */
 	dev_t workspace_device;
 	ino_t workspace_inode;
+	struct timespec workspace_changed;
+	bool workspace_settled; /* some time before the plan */
 	uint64_t clone_flags;
 	struct box_steps steps;
 	struct box_rules rules;
@@ -199,14 +204,15 @@ void box_witness_add(struct sandbox_plan *p, const char *path, bool content);
 
 /* maps.c: who the box runs as. */
 int box_identity_choose(struct sandbox_plan *p, struct error *err);
+void box_identity_done(struct box_identity *id);
 int box_identity_write(const struct sandbox_plan *p, pid_t pid, struct error *err);
 /* A detached, idmapped copy of the tree at FD, or a negative errno. */
 int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr);
 
 uint64_t box_workspace_attr(const struct sandbox_plan *p);
 
-/* tree.c: the steps that make the tree of the full tier. */
-int box_tree_plan(struct sandbox_plan *p, struct error *err);
+/* ground.c: the pieces of a tree. */
+int box_directory(struct sandbox_plan *p, enum box_phase phase, const char *path, mode_t mode);
 int box_bind(struct sandbox_plan *p, enum box_phase phase, const char *source, const char *path);
 int box_ground_add(struct sandbox_plan *p, const char *path, enum box_ground_kind kind);
 enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *path);
@@ -215,14 +221,16 @@ enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *pat
 const char *box_own_file(struct sandbox_plan *p, const char *name, mode_t mode, const char *data);
 /* A mount point at PATH, with the directories above it, where the host does not provide them. */
 int box_point(struct sandbox_plan *p, const char *path, bool is_directory);
+/* Hides a file or directory of the host behind an empty one that nobody may open. */
+int box_mask(struct sandbox_plan *p, const char *path, bool is_directory);
+
+/* tree.c: the steps that make the tree of the full tier. */
+int box_tree_plan(struct sandbox_plan *p, struct error *err);
 /* The file or directory FD, which is PATH on the host, at the same path of the box. */
 int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
 
 /* The workspace at its own path. */
 int box_workspace_plan(struct sandbox_plan *p);
-/* Hides a file or directory of the host behind an empty one that nobody may open. */
-int box_mask(struct sandbox_plan *p, const char *path, bool is_directory);
-
 /* grants.c: what more of the host there is, the workspace among it, and what is hidden in it. */
 int box_grants_plan(struct sandbox_plan *p);
 int box_secrets_plan(struct sandbox_plan *p);
@@ -249,6 +257,12 @@ int box_programs_except(struct sandbox_plan *p, struct rules *rules);
 /* rules.c: the landlock tier. */
 int box_rules_plan(struct sandbox_plan *p, struct error *err);
 int box_except(struct rules *rules, const char *path);
+
+/* standing.c: limits and layers; refuses a box that lacks what the spec requires. */
+int box_standing_settle(struct sandbox_plan *p, struct error *err);
+
+/* remove.c: a directory with all that is in it. */
+void box_remove(const char *path);
 
 /* paths.c. The real path of an existing file and what it is, or NULL; in the arena. */
 const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_stat);

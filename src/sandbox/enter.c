@@ -178,7 +178,7 @@ static int cover(const struct box_step *s)
 	return r;
 }
 
-static int step_do(struct sandbox_plan *p, const struct box_step *s)
+static int step_do(const struct box_step *s)
 {
 	int r = 0;
 
@@ -210,9 +210,6 @@ static int step_do(struct sandbox_plan *p, const struct box_step *s)
 	case BOX_MOUNT:
 		r = mount(s->source, s->path, s->source, s->flags, s->data);
 		break;
-	case BOX_CHOICE:
-		p->oom_fd = open(s->path, O_WRONLY | O_CLOEXEC);
-		break; /* without it the choice is the kernel's */
 	case BOX_KIND_MAX:
 		return -EINVAL;
 	}
@@ -256,6 +253,13 @@ static int rules_make(struct sandbox_plan *p)
 	return r;
 }
 
+/* The file that says whom the kernel kills first when memory runs out; without it the choice is
+ * the kernel's. */
+static void choice_open(struct sandbox_plan *p)
+{
+	p->oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+}
+
 static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 {
 	int r;
@@ -264,6 +268,7 @@ static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 	r = become_user(p);
 	if (r < 0)
 		return r;
+	choice_open(p);
 	*ret_step = BOX_AT_LOOPBACK;
 	if (p->loopback && (r = loopback_up()) < 0)
 		return r;
@@ -271,7 +276,7 @@ static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 	r = root_make();
 	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
 		*ret_step = (int)i;
-		r = step_do(p, &p->steps.items[i]);
+		r = step_do(&p->steps.items[i]);
 	}
 	if (r < 0)
 		return r;
@@ -348,7 +353,10 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 	int r = 0;
 
 	umask(0);
-	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* for files in /proc/self */
+	/* The last look into a /proc that can be written; the one for the command lies over it. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 &&
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
+		choice_open(p);
 	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
 		s = &p->steps.items[i];
 		*ret_step = (int)i;
@@ -364,7 +372,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 		*ret_step = (int)i;
 		if (!s->each)
 			continue;
-		r = step_do(p, s);
+		r = step_do(s);
 		if (s->kind == BOX_ATTACH)
 			close(s->fd);
 	}

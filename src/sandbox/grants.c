@@ -140,6 +140,9 @@ int box_grants_plan(struct sandbox_plan *p)
 	int r;
 
 	r = collect(p, &g, p->spec->writable, true);
+	/* The addresses of name servers may lie in /run, which is not there. */
+	if (r == 0 && p->spec->network == SANDBOX_NETWORK_HOST)
+		r = collect(p, &g, (const char *const[]){"/etc/resolv.conf", NULL}, false);
 	if (r == 0)
 		r = collect(p, &g, p->spec->readable, false);
 	if (r < 0)

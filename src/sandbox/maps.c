@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -63,15 +64,20 @@ static _Noreturn int hold(void *unused)
 		(void)syscall(SYS_pause);
 }
 
-static int map_namespace(const struct box_identity *id)
+/* The holder dies while we go on, and is reaped with the plan: it sleeps in the kernel, and never
+ * comes back to its stack. */
+static int map_namespace(struct box_identity *id)
 {
-	_Alignas(16) char stack[HOLDER_STACK];
-	pid_t pid = clone(hold, stack + sizeof(stack), CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
-	char path[64];
+	char path[64], *stack = id->holder_stack = malloc(HOLDER_STACK);
+	pid_t pid;
 	int r, fd = -1;
 
+	if (!stack)
+		return -ENOMEM;
+	pid = clone(hold, stack + HOLDER_STACK, CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
 	if (pid < 0)
 		return -errno;
+	id->holder = pid;
 	r = write_owners(pid, "gid_map", id->fs_gid, id->gid);
 	if (r == 0)
 		r = write_owners(pid, "uid_map", id->fs_uid, id->uid);
@@ -81,9 +87,17 @@ static int map_namespace(const struct box_identity *id)
 		r = fd < 0 ? -errno : 0;
 	}
 	(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
 	return r < 0 ? r : fd;
+}
+
+void box_identity_done(struct box_identity *id)
+{
+	fd_close(take_fd(&id->map_fd));
+	while (id->holder > 0 && waitpid(id->holder, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(id->holder_stack);
+	id->holder = 0;
+	id->holder_stack = NULL;
 }
 
 int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr)
@@ -119,7 +133,7 @@ static bool may_map_others(void)
  */
 static void stay_self(struct box_identity *id)
 {
-	fd_close(take_fd(&id->map_fd));
+	box_identity_done(id);
 	*id = (struct box_identity){.uid = geteuid(), .gid = getegid(), .map_fd = -1};
 }
 

@@ -2,20 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
-#include "sandbox/layers.h"
 
 #define PLAN_BYTES_MAX ((size_t)16 << 20)
 /* With the first ABI of Landlock nothing can be renamed from one directory to another; beside a
@@ -150,6 +150,8 @@ static int find_workspace(struct sandbox_plan *p, const char *path, struct error
 		return error_set(err, ERROR_INPUT, ENOENT, "workspace '%.150s' is not there", path);
 	p->workspace_device = held.st_dev;
 	p->workspace_inode = held.st_ino;
+	p->workspace_changed = held.st_ctim;
+	p->workspace_settled = held.st_ctim.tv_sec + 1 < clock_wall_ms() / 1000;
 	return check_workspace(p->workspace, err);
 }
 
@@ -176,107 +178,6 @@ static void find_home(struct sandbox_plan *p, const char *path)
 		if (strcmp(resolved, "/") != 0)
 			p->home = arena_strndup(p->arena, resolved, strlen(resolved));
 	}
-}
-
-static void find_layers(struct sandbox_plan *p)
-{
-	const struct sandbox_spec *spec = p->spec;
-	uint32_t wanted = SANDBOX_LAYER_LANDLOCK | SANDBOX_LAYER_SECCOMP |
-	                  SANDBOX_LAYER_NO_NEW_PRIVS | SANDBOX_LAYER_UNPRIVILEGED |
-	                  SANDBOX_LAYER_NAMESPACES;
-	uint32_t have = SANDBOX_LAYER_NO_NEW_PRIVS | p->standing.layers;
-
-	if (spec->network == SANDBOX_NETWORK_NONE)
-		wanted |= SANDBOX_LAYER_NETWORK;
-	if (spec->exec == SANDBOX_EXEC_LISTED || (spec->denied && spec->denied[0]))
-		wanted |= SANDBOX_LAYER_PROGRAMS;
-	if (spec->limits.memory_bytes)
-		wanted |= SANDBOX_LAYER_MEMORY;
-	if (spec->limits.processes)
-		wanted |= SANDBOX_LAYER_PROCESSES;
-	if (p->clone_flags & CLONE_NEWUSER)
-		have |= SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS;
-	else if (p->wall.abi > 0 && spec->exec == SANDBOX_EXEC_ANY) /* the loader maps what it can
-	                                                               read */
-		have |= SANDBOX_LAYER_PROGRAMS;
-	if (p->clone_flags & CLONE_NEWNET || (!p->clone_flags && p->filtered)) /* no sockets */
-		have |= SANDBOX_LAYER_NETWORK;
-	if (p->wall.abi > 0)
-		have |= SANDBOX_LAYER_LANDLOCK;
-	if (p->filtered)
-		have |= SANDBOX_LAYER_SECCOMP;
-	if (p->identity.uid != 0)
-		have |= SANDBOX_LAYER_UNPRIVILEGED;
-	if (p->programs_leak)
-		have &= ~(uint32_t)SANDBOX_LAYER_PROGRAMS;
-	p->standing.layers = have & wanted;
-	p->standing.missing = wanted & ~have;
-}
-
-/* A group of its own is what bounds the memory of all processes together, and the processes of the
- * kernel's root. Without one the rlimits are left. */
-static void find_group(struct sandbox_plan *p)
-{
-	const struct sandbox_limits *l = &p->spec->limits;
-	struct cgroup_place place;
-	const int *fds;
-	size_t n;
-
-	if (!l->memory_bytes && (!l->processes || p->identity.uid != 0))
-		return;
-	cgroup_find(&place);
-	if (cgroup_new(&place, l, &p->group, NULL) < 0)
-		return;
-	n = cgroup_join_fds(p->group, &fds);
-	for (size_t i = 0; i < n && i < CGROUP_CONTROLLERS; i++) {
-		int fd = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
-
-		if (fd < 0 || box_fd_keep(p, fd) < 0) {
-			fd_close(take_fd(&p->workspace_tree));
-			p->group = cgroup_free(p->group);
-			p->join_count = 0;
-			return;
-		}
-		p->join_fds[p->join_count++] = fd;
-	}
-	if (cgroup_limits(p->group, CGROUP_MEMORY))
-		p->standing.layers |= SANDBOX_LAYER_MEMORY;
-	if (cgroup_limits(p->group, CGROUP_PIDS))
-		p->standing.layers |= SANDBOX_LAYER_PROCESSES;
-}
-
-static void find_limits(struct sandbox_plan *p)
-{
-	struct limits_place place = {
-		.own_user_namespace = p->clone_flags != 0,
-		.kernel_root = p->identity.uid == 0,
-		.memory_group = p->group && cgroup_limits(p->group, CGROUP_MEMORY),
-		.process_group = cgroup_limits(p->group, CGROUP_PIDS),
-	};
-
-	p->limit_count = limits_fill(&p->spec->limits, &place, p->limits);
-	for (int i = 0; i < p->limit_count; i++) {
-		if (p->limits[i].resource == RLIMIT_NPROC)
-			p->standing.layers |= SANDBOX_LAYER_PROCESSES;
-		if (p->limits[i].resource == RLIMIT_DATA)
-			p->standing.layers |= SANDBOX_LAYER_MEMORY;
-	}
-}
-
-/* Nothing runs behind a wall that has a hole where the profile wants none. */
-static int check_required(const struct sandbox_plan *p, struct error *err)
-{
-	uint32_t lacking = p->spec->require & ~p->standing.layers;
-
-	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
-		if (lacking & 1U << i)
-			return error_set(
-				err, ERROR_UNSUPPORTED, EOPNOTSUPP,
-				"the profile requires the sandbox layer '%s', which cannot "
-				"be had here: %s",
-				sandbox_layer_name((enum sandbox_layer)(1U << i)),
-				sandbox_layer_remedy((enum sandbox_layer)(1U << i)));
-	return 0;
 }
 
 /* Without namespaces the rules are the wall; without them, too, there is none. */
@@ -336,13 +237,10 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 			return error_wrap(err, "system call filter");
 		p->filtered = true;
 	}
-	find_group(p);
-	find_limits(p);
-	find_layers(p);
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	return check_required(p, err);
+	return box_standing_settle(p, err);
 }
 
 /* Back to what was known before build(). */
@@ -355,7 +253,7 @@ static void box_forget(struct sandbox_plan *p)
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
 	fd_close(take_fd(&p->rules_fd));
-	fd_close(take_fd(&p->identity.map_fd));
+	box_identity_done(&p->identity);
 	seccomp_program_done(&p->filter);
 	p->filtered = p->loopback = p->has_own = p->offers_which = p->programs_leak = false;
 	p->mask_file = p->mask_directory = NULL;
@@ -370,6 +268,8 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	scoped(sandbox_plan_freep) struct sandbox_plan *p = calloc(1, sizeof(*p));
 	int r;
 
+	if (spec->tier == SANDBOX_TIER_NONE)
+		return error_set(err, ERROR_INPUT, EINVAL, "the spec wants no box");
 	if (p)
 		p->arena = arena_new(PLAN_BYTES_MAX);
 	if (!p || !p->arena)
@@ -406,19 +306,13 @@ int sandbox_plan_weaken(struct sandbox_plan **plan, int sys, struct error *err)
 	             : 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)remove(path);
-	return 0;
-}
-
 struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)
 {
 	if (!p)
 		return NULL;
 	box_forget(p);
 	if (p->owns_tmp)
-		(void)nftw(p->tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+		box_remove(p->tmp);
 	fd_close(p->workspace_fd);
 	arena_free(p->arena);
 	free(p);
@@ -480,11 +374,27 @@ void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret
 	*ret_processes = cgroup_limits(p->group, CGROUP_PIDS);
 }
 
+/* A removed file's number is given to the next one that is made, and times can be set: only the
+ * time of birth tells them apart. Where the file system has none, any change counts. */
+static bool witness_look(const char *path, bool content, struct box_witness *ret_witness)
+{
+	struct statx st;
+	struct statx_timestamp *t;
+
+	*ret_witness = (struct box_witness){.path = path};
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
+		return false;
+	t = st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime;
+	ret_witness->device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	ret_witness->inode = st.stx_ino;
+	ret_witness->born_ns = t->tv_sec * 1000000000 + t->tv_nsec;
+	if (content)
+		ret_witness->changed_ns = st.stx_mtime.tv_sec * 1000000000 + st.stx_mtime.tv_nsec;
+	return true;
+}
+
 void box_witness_add(struct sandbox_plan *p, const char *path, bool content)
 {
-	struct box_witness *w;
-	struct stat st;
-
 	if (!p->keeps)
 		return;
 	if (!p->witnesses)
@@ -493,33 +403,21 @@ void box_witness_add(struct sandbox_plan *p, const char *path, bool content)
 		p->witness_count = BOX_WITNESS_MAX + 1;
 		return;
 	}
-	w = &p->witnesses[p->witness_count++];
-	*w = (struct box_witness){.path = path};
-	if (lstat(path, &st) < 0)
-		return;
-	w->device = st.st_dev;
-	w->inode = st.st_ino;
-	if (content)
-		w->changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	(void)witness_look(path, content, &p->witnesses[p->witness_count++]);
 }
 
 bool sandbox_plan_is_current(const struct sandbox_plan *p)
 {
-	struct stat st;
+	struct box_witness now;
 
 	if (!p->keeps || p->witness_count > BOX_WITNESS_MAX)
 		return false;
 	for (size_t i = 0; i < p->witness_count; i++) {
 		const struct box_witness *w = &p->witnesses[i];
 
-		if (lstat(w->path, &st) < 0) {
-			if (w->inode)
-				return false;
-			continue;
-		}
-		if (st.st_ino != w->inode || st.st_dev != w->device ||
-		    (w->changed_ns &&
-		     w->changed_ns != (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec))
+		(void)witness_look(w->path, w->changed_ns != 0, &now);
+		if (now.inode != w->inode || now.device != w->device || now.born_ns != w->born_ns ||
+		    now.changed_ns != w->changed_ns)
 			return false;
 	}
 	return true;
@@ -530,27 +428,6 @@ uint64_t sandbox_nested_flags(const struct sandbox_plan *p)
 	return p->clone_flags & (CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC);
 }
 
-bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
-{
-	scoped(fd_closep) int fd = -1;
-
-	if (!p->clone_flags || !p->spec->limits.tmp_bytes)
-		return false;
-	fd = open("/dev/shm", O_PATH | O_CLOEXEC);
-	return fd >= 0 && limits_is_full(fd);
-}
-
-enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence)
-{
-	struct cgroup_events events;
-
-	if (p->group && cgroup_read_events(p->group, &events) == 0) {
-		evidence->oom_kills += events.oom_kills;
-		evidence->forks_denied += events.forks_denied;
-	}
-	return limits_judge(&p->spec->limits, evidence);
-}
-
 void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struct error *err)
 {
 	static const char *const doings[BOX_KIND_MAX] = {
@@ -558,8 +435,7 @@ void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struc
 		[BOX_SYMLINK] = "link",        [BOX_BIND] = "mount of",
 		[BOX_TREE] = "mount of",       [BOX_ATTACH] = "mount of",
 		[BOX_ATTR] = "protection of",  [BOX_MOUNT] = "file system at",
-		[BOX_CHOICE] = "setting of",   [BOX_COVER] = "mask of",
-		[BOX_HOLD] = "protection of",
+		[BOX_COVER] = "mask of",       [BOX_HOLD] = "protection of",
 
 	};
 	static const char *const places[] = {

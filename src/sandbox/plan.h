@@ -36,7 +36,8 @@ struct sandbox_standing {
 };
 
 /* Refuses (ERROR_INPUT) a workspace that cannot be one, and (ERROR_UNSUPPORTED) a box that lacks
- * what the spec requires. The spec must live as long as the plan. */
+ * what the spec requires; a spec of tier "none" is not for it. The spec must live as long as the
+ * plan. */
 int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
                      struct sandbox_plan **ret_plan, struct error *err);
 struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p); /* NULL is fine; returns NULL */
@@ -49,7 +50,7 @@ uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p);
 int sandbox_plan_group_fd(const struct sandbox_plan *p);
 void sandbox_plan_group_later(struct sandbox_plan *p);
 /* Descriptors that must stay open in the box's init until it has entered. */
-#define SANDBOX_FDS_MAX 32
+#define SANDBOX_FDS_MAX 64
 size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds);
 /* Whether init has to wait for its parent, who calls sandbox_plan_admit() right after the clone:
  * identity and control group. */

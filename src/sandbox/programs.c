@@ -125,7 +125,9 @@ static int hide_hard_links(struct programs *g, const struct stat *wanted)
 	for (size_t i = 0; i < g->count; i++) {
 		DIR *dir = opendir(g->directories[i]);
 
-		while (r == 0 && dir && (d = readdir(dir))) {
+		if (!dir)
+			continue;
+		while (r == 0 && (d = readdir(dir))) {
 			if (d->d_ino != wanted->st_ino)
 				continue;
 			snprintf(path, sizeof(path), "%s/%s", g->directories[i], d->d_name);
@@ -133,8 +135,7 @@ static int hide_hard_links(struct programs *g, const struct stat *wanted)
 			    st.st_ino == wanted->st_ino)
 				r = hide(g, path);
 		}
-		if (dir)
-			closedir(dir);
+		closedir(dir);
 	}
 	return r;
 }
@@ -201,14 +202,15 @@ static int deny_matching(struct programs *g)
 	for (size_t i = 0; g->pattern_count > 0 && i < g->count; i++) {
 		DIR *dir = opendir(g->directories[i]);
 
-		while (r == 0 && dir && (d = readdir(dir))) {
+		if (!dir)
+			continue;
+		while (r == 0 && (d = readdir(dir))) {
 			if (!matches(g, d->d_name))
 				continue;
 			snprintf(path, sizeof(path), "%s/%s", g->directories[i], d->d_name);
 			r = deny_path(g, path);
 		}
-		if (dir)
-			closedir(dir);
+		closedir(dir);
 	}
 	return r;
 }

@@ -125,6 +125,9 @@ static uint64_t content_of(int fd)
 
 static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64_t content)
 {
+	for (size_t i = 0; i < p->absent_count; i++)
+		if (strcmp(p->absent[i].path, path) == 0)
+			return 0;
 	if (p->absent_count == BOX_ABSENT_MAX)
 		return -E2BIG;
 	p->absent[p->absent_count++] =
@@ -192,16 +195,27 @@ int box_protect_path(struct sandbox_plan *p, const char *path)
 	return protect(p, inside);
 }
 
+/* Both let git read its configuration from another file than the one that is protected. */
+static int protect_config(struct sandbox_plan *p)
+{
+	int r = protect(p, ".git/config.worktree");
+
+	return r == 0 ? protect(p, ".git/commondir") : r;
+}
+
 int box_protect_plan(struct sandbox_plan *p)
 {
+	bool config = false;
 	int r = 0;
 
 	if (p->spec->workspace_readonly)
 		return 0;
-	for (const char *const *path = p->spec->protected_; r == 0 && path && *path; path++)
+	for (const char *const *path = p->spec->protected_; r == 0 && path && *path; path++) {
 		if (is_usable(*path))
 			r = protect(p, *path);
-	return r;
+		config = config || strcmp(*path, ".git/config") == 0;
+	}
+	return r == 0 && config ? protect_config(p) : r;
 }
 
 /* Keys with which a config file runs nothing. */
@@ -329,6 +343,17 @@ static bool move_away(int workspace_fd, const char *path, int into_fd, const cha
 	return renameat(fd, name, fd, aside) == 0 || errno != ENOENT;
 }
 
+/* Whether nothing was made in the workspace's own directory since the plan. Times have the grain of
+ * a tick, so a change shortly before the plan says nothing. */
+static bool is_untouched(const struct sandbox_plan *p, int workspace_fd)
+{
+	struct stat st;
+
+	return p->workspace_settled && fstat(workspace_fd, &st) == 0 &&
+	       st.st_ctim.tv_sec == p->workspace_changed.tv_sec &&
+	       st.st_ctim.tv_nsec == p->workspace_changed.tv_nsec;
+}
+
 /* Opened anew: the plan may come from a process that closed its descriptors since. */
 static int open_workspace(const struct sandbox_plan *p)
 {
@@ -367,14 +392,19 @@ int sandbox_protect_check(const struct sandbox_plan *p, int into_fd, const char 
                           struct buffer *planted)
 {
 	scoped(fd_closep) int workspace_fd = -1;
+	bool untouched;
 	int count = 0;
 
 	if (p->absent_count > 0)
 		workspace_fd = open_workspace(p);
+	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);
 	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++) {
 		const struct box_absent *a = &p->absent[i];
-		scoped(fd_closep) int fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
+		scoped(fd_closep) int fd = -1;
 
+		if (untouched && !a->content && !memchr(a->path, '/', a->missing))
+			continue;
+		fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
 		if (a->content ? !is_changed(a, fd)
 		               : !is_planted(workspace_fd, a, fd, into_fd, id, count))
 			continue;

@@ -29,6 +29,7 @@ struct exception {
 struct exceptions {
 	struct exception *items;
 	size_t count, capacity;
+	bool linked; /* one of them has more names than one */
 };
 
 struct rules {
@@ -62,19 +63,25 @@ int box_except(struct rules *g, const char *path)
 		.inode = st.st_ino,
 	};
 	out->count++;
+	out->linked = out->linked || (S_ISREG(st.st_mode) && st.st_nlink > 1);
 	return 0;
 }
 
-static bool is_exception(const struct rules *g, const char *path, const struct stat *st)
+/* Other names of a file are seen by its identity, where that can matter. */
+static bool is_exception(const struct rules *g, const char *path, unsigned char type)
 {
-	for (size_t i = 0; i < g->out.count; i++) {
-		const struct exception *e = &g->out.items[i];
+	struct stat st = {0};
 
-		if (strcmp(e->path, path) == 0 ||
-		    (st->st_nlink > 1 && S_ISREG(st->st_mode) && e->inode == st->st_ino &&
-		     e->device == st->st_dev))
+	for (size_t i = 0; i < g->out.count; i++)
+		if (strcmp(g->out.items[i].path, path) == 0)
 			return true;
-	}
+	if (!g->out.linked || type == DT_DIR)
+		return false;
+	if (lstat(path, &st) < 0)
+		return true;
+	for (size_t i = 0; st.st_nlink > 1 && i < g->out.count; i++)
+		if (g->out.items[i].inode == st.st_ino && g->out.items[i].device == st.st_dev)
+			return true;
 	return false;
 }
 
@@ -93,7 +100,6 @@ static int grant_entries(struct rules *g, const char *path, enum landlock_right 
 	DIR *dir = opendir(path);
 	const char *inside;
 	struct dirent *d;
-	struct stat st;
 	int r;
 
 	if (!dir)
@@ -106,8 +112,9 @@ static int grant_entries(struct rules *g, const char *path, enum landlock_right 
 		inside = arena_printf(g->plan->arena, "%s/%s", path, d->d_name);
 		if (!inside)
 			r = -ENOMEM;
-		else if (lstat(inside, &st) == 0 && !is_exception(g, inside, &st))
-			r = grant(g, inside, right, depth + 1);
+		else if (!is_exception(g, inside, d->d_type))
+			r = d->d_type == DT_REG ? box_rule_add(g->plan, inside, right)
+			                        : grant(g, inside, right, depth + 1);
 	}
 	closedir(dir);
 	return r;

@@ -28,16 +28,6 @@ static const char *const system_dirs[] = {"/usr",  "/etc", "/opt",   "/nix",   "
                                           "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
-static int directory(struct sandbox_plan *p, enum box_phase phase, const char *path, mode_t mode)
-{
-	struct box_step *s = box_step_add(p, phase, BOX_DIRECTORY, path);
-
-	if (!s)
-		return -ENOMEM;
-	s->mode = mode;
-	return 0;
-}
-
 static int symlink_to(struct sandbox_plan *p, const char *target, const char *path)
 {
 	struct box_step *s = box_step_add(p, BOX_SKELETON, BOX_SYMLINK, path);
@@ -45,16 +35,6 @@ static int symlink_to(struct sandbox_plan *p, const char *target, const char *pa
 	if (!s)
 		return -ENOMEM;
 	s->source = target;
-	return 0;
-}
-
-int box_bind(struct sandbox_plan *p, enum box_phase phase, const char *source, const char *path)
-{
-	struct box_step *s = box_step_add(p, phase, BOX_BIND, path);
-
-	if (!s)
-		return -ENOMEM;
-	s->source = source;
 	return 0;
 }
 
@@ -70,119 +50,6 @@ static int file_system(struct sandbox_plan *p, const char *type, const char *pat
 	s->flags = flags;
 	s->data = options;
 	return 0;
-}
-
-int box_ground_add(struct sandbox_plan *p, const char *path, enum box_ground_kind kind)
-{
-	if (p->ground_count == BOX_GROUNDS_MAX)
-		return -E2BIG;
-	p->grounds[p->ground_count++] = (struct box_ground){.path = path, .kind = kind};
-	return 0;
-}
-
-enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *path)
-{
-	enum box_ground_kind kind = BOX_GROUND_SKELETON;
-	size_t longest = 0;
-
-	for (size_t i = 0; i < p->ground_count; i++) {
-		size_t n = strlen(p->grounds[i].path);
-
-		if (n >= longest && box_path_inside(path, p->grounds[i].path)) {
-			longest = n;
-			kind = p->grounds[i].kind;
-		}
-	}
-	return kind;
-}
-
-/* The first one makes their directory, bound on itself: mounts that are taken from a read-only
- * mount are read-only, so each file costs no call for that. */
-static int own_begin(struct sandbox_plan *p)
-{
-	struct box_step *s;
-	int r = directory(p, BOX_PRIVATE, "dev/shm/own", 0755);
-
-	if (r == 0)
-		r = box_bind(p, BOX_OWN, "dev/shm/own", "dev/shm/own");
-	s = r == 0 ? box_step_add(p, BOX_OWN, BOX_ATTR, "dev/shm/own") : NULL;
-	if (!s)
-		return -ENOMEM;
-	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-	p->has_own = true;
-	return 0;
-}
-
-const char *box_own_file(struct sandbox_plan *p, const char *name, mode_t mode, const char *data)
-{
-	struct box_step *s;
-
-	if (!p->has_own && own_begin(p) < 0)
-		return NULL;
-	s = box_step_add(p, BOX_PRIVATE, S_ISDIR(mode) ? BOX_DIRECTORY : BOX_FILE,
-	                 arena_printf(p->arena, "dev/shm/own/%s", name));
-	if (!s)
-		return NULL;
-	s->mode = mode & 07777;
-	s->data = data;
-	return s->path;
-}
-
-int box_mask(struct sandbox_plan *p, const char *path, bool is_directory)
-{
-	const char **source = is_directory ? &p->mask_directory : &p->mask_file;
-
-	if (!*source)
-		*source = is_directory ? box_own_file(p, "masked", S_IFDIR, NULL)
-		                       : box_own_file(p, "mask", 0, NULL);
-	if (!*source)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->steps.count; i++)
-		if (p->steps.items[i].phase == BOX_MASKS &&
-		    strcmp(p->steps.items[i].path, path + 1) == 0)
-			return 0;
-	return box_bind(p, BOX_MASKS, *source, path + 1);
-}
-
-static bool is_planned(const struct sandbox_plan *p, const char *path)
-{
-	for (size_t i = 0; i < p->steps.count; i++)
-		if ((p->steps.items[i].kind == BOX_DIRECTORY ||
-		     p->steps.items[i].kind == BOX_FILE) &&
-		    strcmp(p->steps.items[i].path, path) == 0)
-			return true;
-	return false;
-}
-
-int box_point(struct sandbox_plan *p, const char *path, bool is_directory)
-{
-	const char *end = path;
-	int r = 0;
-
-	while (r == 0 && *end) {
-		enum box_ground_kind ground;
-		enum box_phase phase;
-		struct box_step *s;
-		const char *part;
-		bool last;
-
-		end = strchrnul(end + 1, '/');
-		last = *end == '\0';
-		part = arena_strndup(p->arena, path, (size_t)(end - path));
-		if (!part)
-			return -ENOMEM;
-		ground = box_ground_of(p, part);
-		if (ground == BOX_GROUND_HOST || is_planned(p, part + 1))
-			continue;
-		phase = ground == BOX_GROUND_SKELETON ? BOX_SKELETON : BOX_GRANTS;
-		s = box_step_add(p, phase, last && !is_directory ? BOX_FILE : BOX_DIRECTORY,
-		                 part + 1);
-		if (!s)
-			return -ENOMEM;
-		s->mode = last && !is_directory ? 0600 : 0755;
-		s->each = ground == BOX_GROUND_SCRATCH;
-	}
-	return r;
 }
 
 /* /usr and its kin; a symbolic link such as /bin stays one. */
@@ -207,7 +74,7 @@ static int plan_system(struct sandbox_plan *p, uint64_t attr)
 		} else if (S_ISDIR(st.st_mode)) {
 			r = box_ground_add(p, path, BOX_GROUND_HOST);
 			if (r == 0)
-				r = directory(p, BOX_SKELETON, path + 1, 0755);
+				r = box_directory(p, BOX_SKELETON, path + 1, 0755);
 			if (r == 0)
 				r = box_bind(p, BOX_SYSTEM, path, path + 1);
 		}
@@ -246,7 +113,7 @@ static int plan_devices(struct sandbox_plan *p)
 		r = box_bind(p, BOX_PRIVATE, arena_printf(p->arena, "%s", path), s->path);
 	}
 	if (r == 0)
-		r = directory(p, BOX_SKELETON, "dev/pts", 0755);
+		r = box_directory(p, BOX_SKELETON, "dev/pts", 0755);
 	if (r == 0)
 		r = file_system(p, "devpts", "dev/pts", MS_NOSUID | MS_NOEXEC,
 		                "newinstance,ptmxmode=0666,mode=620");
@@ -263,19 +130,12 @@ static void mark_each(struct sandbox_plan *p, size_t last)
  * alike. What a process does to itself, it can do with system calls. */
 static int plan_proc(struct sandbox_plan *p)
 {
-	struct box_step *s;
-	int r = directory(p, BOX_SKELETON, "proc", 0755);
+	int r = box_directory(p, BOX_SKELETON, "proc", 0755);
 
 	if (r == 0)
-		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
-	if (r < 0 || !box_step_add(p, BOX_PRIVATE, BOX_CHOICE, "proc/self/oom_score_adj"))
-		return -ENOMEM;
-	s = box_step_add(p, BOX_PRIVATE, BOX_ATTR, "proc");
-	if (!s)
-		return -ENOMEM;
-	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-	mark_each(p, 2);
-	return 0;
+		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+		                NULL);
+	return r;
 }
 
 /* One part of the scratch file system, at its place in the box. */
@@ -291,7 +151,7 @@ static int plan_scratch_part(struct sandbox_plan *p, const char *path, const cha
 	if (r == 0)
 		r = box_ground_add(p, path, BOX_GROUND_SCRATCH);
 	if (r == 0)
-		r = directory(p, BOX_PRIVATE, source, mode);
+		r = box_directory(p, BOX_PRIVATE, source, mode);
 	if (r == 0)
 		r = box_bind(p, BOX_PRIVATE, source, path + 1);
 	if (r == 0)
@@ -320,7 +180,7 @@ static int plan_scratch(struct sandbox_plan *p)
 		                       (unsigned long long)(bytes / 1024 + 1024));
 	if (!options)
 		return -ENOMEM;
-	r = directory(p, BOX_SKELETON, "dev/shm", 0755);
+	r = box_directory(p, BOX_SKELETON, "dev/shm", 0755);
 	if (r == 0)
 		r = file_system(p, "tmpfs", "dev/shm", flags, options);
 	if (r == 0 && !is_granted_by_host(p, "/tmp"))
@@ -338,7 +198,7 @@ static int plan_scratch(struct sandbox_plan *p)
 
 static int plan_shm(struct sandbox_plan *p)
 {
-	int r = directory(p, BOX_PRIVATE, "dev/shm/shm", 01777);
+	int r = box_directory(p, BOX_PRIVATE, "dev/shm/shm", 01777);
 
 	if (r == 0)
 		r = box_bind(p, BOX_LAST, "dev/shm/shm", "dev/shm");
@@ -366,7 +226,7 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr)
 		return r;
 	if (fd == p->workspace_fd && p->workspace_tree >= 0)
 		tree = take_fd(&p->workspace_tree);
-	else if (p->identity.idmapped)
+	else if (p->identity.idmapped && p->fd_count < SANDBOX_FDS_MAX / 2)
 		tree = box_idmap_tree(&p->identity, fd, attr);
 	s = box_step_add(p, BOX_GRANTS, tree >= 0 ? BOX_ATTACH : BOX_TREE, path + 1);
 	if (!s)
@@ -489,7 +349,7 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 		attr |= MOUNT_ATTR_NOEXEC;
 
 	for (size_t i = 0; r == 0 && i < array_size(places); i++)
-		r = directory(p, BOX_SKELETON, places[i], 0755);
+		r = box_directory(p, BOX_SKELETON, places[i], 0755);
 	if (r == 0)
 		r = plan_system(p, attr);
 	if (r == 0)

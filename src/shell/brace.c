@@ -10,6 +10,7 @@
 #include "shell/reader.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define WORK_MAX   (1u << 20) /* steps: unmatched braces are searched again and again */
 #define RESULT_MAX (1u << 18) /* atoms of all results together */
@@ -47,6 +48,19 @@ static bool is_char(const struct row *t, uint32_t i, char c)
 	return i < t->n && t->atoms[i].c == c;
 }
 
+/* Whether the word begins here for the one who looks for braces: also behind a blank that a
+ * backslash quotes. */
+static bool is_beginning(const struct row *t, uint32_t i)
+{
+	const struct shell_part *before = i > 0 ? t->atoms[i - 1].part : NULL;
+
+	if (i == 0)
+		return true;
+	return before && before->kind == SHELL_PART_LITERAL &&
+	       before->quote == SHELL_QUOTE_BACKSLASH && before->text.len > 0 &&
+	       strchr(" \t\n", before->text.bytes[before->text.len - 1]);
+}
+
 /* Searches from i for the character at level 0; true: found at *i. */
 static bool gobble(struct braces *b, const struct row *t, uint32_t *i, char satisfy)
 {
@@ -59,7 +73,7 @@ static bool gobble(struct braces *b, const struct row *t, uint32_t *i, char sati
 			return limit(b, "too many braces");
 		if (c == satisfy && level == 0 && commas) {
 			/* {} at the start is not an expansion. */
-			if (c == '{' && *i == 0 && is_char(t, 1, '}'))
+			if (c == '{' && is_char(t, *i + 1, '}') && is_beginning(t, *i))
 				continue;
 			return true;
 		}

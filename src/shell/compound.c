@@ -474,6 +474,10 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 					r->tree->status = SHELL_UNSUPPORTED;
 				return false;
 			}
+			/* Behind its first word bash still looks for name[subscript]=. */
+			if (memchr(r->s + behind, '[', r->pos - behind))
+				return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+				                  "bracket in a coprocess");
 			if (body->kind == SHELL_FUNCTION)
 				return shell_unexpected(r);
 		}

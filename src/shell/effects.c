@@ -382,6 +382,30 @@ static enum match awk_matches(const struct reading *r, const char *name)
 	return best;
 }
 
+/* An option word of sed: where the value of -e or --expression begins, at its end if that is the next
+ * word; 0: there is none. */
+static size_t sed_expression(struct shell_text word)
+{
+	const char *s = word.bytes;
+
+	if (word.len < 2 || s[0] != '-')
+		return 0;
+	if (s[1] == '-') {
+		size_t n = strcspn(s, "=");
+
+		if (n < 3 || strncmp("--expression", s, n) != 0)
+			return 0;
+		return s[n] ? n + 1 : n;
+	}
+	for (size_t i = 1; i < word.len; i++) {
+		if (s[i] == 'e')
+			return i + 1;
+		if (strchr("fil", s[i])) /* the rest is its value */
+			return 0;
+	}
+	return 0;
+}
+
 /* The program text: the values of -e and --expression, else the first operand; for others, any. */
 static enum match script_matches(const struct reading *r, const char *name)
 {
@@ -394,20 +418,19 @@ static enum match script_matches(const struct reading *r, const char *name)
 	for (size_t i = 1; sed && i < c->word_count; i++) {
 		const struct shell_fact_word *w = &c->words[i];
 		struct shell_fact_word text;
+		size_t at;
 
-		if (w->text.len < 2 || w->text.bytes[0] != '-')
+		if (known(w) && text_is(w->text, "--"))
+			break;
+		at = sed_expression(w->text);
+		if (!at)
 			continue;
-		if (strncmp(w->text.bytes, "--e", 3) == 0 && strchr(w->text.bytes, '='))
-			text = tail(w, (size_t)(strchr(w->text.bytes, '=') - w->text.bytes) + 1);
-		else if (w->text.bytes[1] != '-' && strchr(w->text.bytes, 'e') &&
-		         strchr(w->text.bytes, 'e')[1])
-			text = tail(w, (size_t)(strchr(w->text.bytes, 'e') - w->text.bytes) + 1);
-		else if ((strncmp(w->text.bytes, "--e", 3) == 0 ||
-		          (w->text.bytes[1] != '-' && strchr(w->text.bytes, 'e'))) &&
-		         i + 1 < c->word_count)
-			text = c->words[i + 1];
+		if (at < w->text.len || !known(w))
+			text = tail(w, at);
+		else if (i + 1 < c->word_count)
+			text = c->words[++i];
 		else
-			continue;
+			break;
 		given = true;
 		m = script_in(r, &text, name);
 		best = m > best ? m : best;

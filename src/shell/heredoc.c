@@ -106,7 +106,7 @@ static bool find_end(struct shell_reader *r, struct shell_redirect *d, uint32_t 
 static bool clean_body(struct shell_reader *r, const struct shell_redirect *d, uint32_t start,
                        uint32_t end, struct shell_text *ret, bool *ret_changed)
 {
-	char *text = shell_alloc(r, end - start + 2);
+	char *text = shell_alloc(r, end - start + 3);
 	bool at_start = true;
 	size_t n = 0;
 
@@ -128,6 +128,11 @@ static bool clean_body(struct shell_reader *r, const struct shell_redirect *d, u
 		}
 		text[n++] = c;
 		at_start = c == '\n';
+	}
+	/* Also a last line of nothing but tabs is a line. */
+	if (end > start && r->s[end - 1] != '\n' && (!n || text[n - 1] == '\n')) {
+		text[n++] = '\n';
+		*ret_changed = true;
 	}
 	if (n && text[n - 1] != '\n') {
 		if (n > 1 && d->expand && text[n - 1] == '\\')

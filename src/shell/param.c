@@ -290,6 +290,9 @@ static bool read_operator(struct shell_reader *r, struct shell_param *param, boo
 		param->op = SHELL_PARAM_ALTERNATE;
 		return read_default(r, param, in_double);
 	case '#':
+		/* bash reads ${##$''} as the length of $#. */
+		if (param->name.len == 1 && param->name.bytes[0] == '#' && shell_peek(r) == '$')
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$ behind ${##");
 		return read_pattern_op(r, param, SHELL_PARAM_REMOVE_PREFIX, c);
 	case '%':
 		return read_pattern_op(r, param, SHELL_PARAM_REMOVE_SUFFIX, c);

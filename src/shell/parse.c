@@ -178,6 +178,14 @@ static bool read_leading(struct shell_reader *r, struct simple *s, bool *ret_tak
 	return true;
 }
 
+static bool has_heredoc(const struct shell_command *c)
+{
+	for (const struct shell_redirect *d = c->redirects; d; d = d->next)
+		if (d->op == SHELL_REDIRECT_HEREDOC)
+			return true;
+	return false;
+}
+
 bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 {
 	struct simple s = {0};
@@ -227,6 +235,10 @@ bool shell_read_simple(struct shell_reader *r, struct shell_command **ret)
 			return false;
 		any = true;
 	}
+	/* bash does not read its own print of that again. */
+	if (r->reprinted && !s.command->simple.words && has_heredoc(s.command) &&
+	    (shell_peek(r) == '|' || shell_peek(r) == '&'))
+		return shell_heredoc_misplaced(r);
 	return any ? shell_ok(r) : shell_unexpected(r);
 }
 

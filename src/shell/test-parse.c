@@ -264,6 +264,11 @@ static void says_what_it_does_not_support(void **state)
 		"a[1 2]",
 		"echo ~:$x",
 		"echo $((1+${x:${x=(})}))",
+		"echo \"${##$''}\"",
+		"coproc O r[ \"\"]",
+		"echo `a|<<E||b\nE\n`",
+		"echo x=~=~",
+		"echo x=y:~a=~",
 		"echo $*$",
 		"echo a=~$x",
 		"echo $x$~",
@@ -475,6 +480,8 @@ static void expands_braces_as_bash_does(void **state)
 	              "K:a}|K:b|K:{a|K:{b|K:xa{c|K:xb{c|K:1{3,4|K:2{3,4");
 	expect_values("e {} {a} {1..a} \\{a,b\\} '{a,b}' {a,b\\}",
 	              "K:{}|K:{a}|K:{1..a}|K:{a,b}|K:{a,b}|K:{a,b}");
+	expect_values("e {},b} \\ {},b} a\\ {},b} ' '{},b} \\x{},b}",
+	              "K:{},b}|K: {},b}|K:a {},b}|K: }|K: b|K:x}|K:xb");
 	expect_values("e {101..099} {-1..01} {+9..010} {1..02..0003} {2..-0} {8..10}",
 	              "K:101|K:100|K:099|K:-1|K:00|K:01|K:009|K:010|K:01|K:2|K:1|K:0|K:8|K:9|K:10");
 	expect_values("e {,} a{,b} {01..3} {'a b',c} {a,{b,c}d}",

@@ -362,6 +362,14 @@ static struct shell_part *inner_tilde(struct shell_reader *r, const struct shell
 	return carve(r, part, offset, n, SHELL_PART_TILDE);
 }
 
+/* Behind a tilde bash takes a = for the end of the user's name, sometimes. */
+static bool is_doubtful_tilde(const struct shell_part *part, size_t offset)
+{
+	const char *tilde = part->text.bytes + offset;
+
+	return offset < part->text.len && *tilde == '~' && tilde[strcspn(tilde, "/:=")] == '=';
+}
+
 static void find_tildes(struct shell_reader *r, struct shell_word *word, enum word_mode mode)
 {
 	struct shell_part *part = word->parts;
@@ -390,6 +398,9 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 		if (!part)
 			return;
 		colons = true;
+		if (is_doubtful_tilde(part, from))
+			shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+			           "= behind a tilde");
 		if (from < part->text.len && part->text.bytes[from] == '~' &&
 		    (n = tilde_len(part, from))) {
 			part = inner_tilde(r, word, part, from, n);
@@ -405,6 +416,9 @@ static void find_tildes(struct shell_reader *r, struct shell_word *word, enum wo
 		for (; is_unquoted(part) && from + 1 < part->text.len; from++) {
 			if (part->text.bytes[from] != ':' || part->text.bytes[from + 1] != '~')
 				continue;
+			if (is_doubtful_tilde(part, from + 1))
+				shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
+				           "= behind a tilde");
 			n = tilde_len(part, from + 1);
 			if (!n)
 				continue;

@@ -29,7 +29,7 @@
 #include "task/shelf.h"
 
 #define KEY_MAX     8192
-#define KEY_PARTS   5
+#define KEY_PARTS   6
 #define SHELVES_MAX 8
 #define IDLE_MS     300000 /* a shelf that nobody asks for is given up */
 
@@ -53,7 +53,8 @@ static bool read_key(const char *text, size_t n, struct shelf_key *ret_key)
 		parts[i] = text + at;
 		at += len + 1;
 	}
-	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3], parts[4]};
+	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3], parts[4],
+	                              parts[5]};
 	return true;
 }
 
@@ -219,7 +220,7 @@ void launcher_done(struct launcher *l)
 static int put_key(struct buffer *key, const struct keeper_request *rq)
 {
 	const char *const parts[KEY_PARTS] = {rq->profile, rq->agent, rq->policy_file,
-	                                      rq->workspace, rq->state};
+	                                      rq->workspace, rq->state, rq->session};
 
 	for (int i = 0; i < KEY_PARTS; i++) {
 		buffer_puts(key, parts[i] ? parts[i] : "");

@@ -25,7 +25,7 @@
 #define BOX_AGE_MS  600000
 
 struct shelf {
-	char *profile_name, *agent, *policy_file, *workspace, *state;
+	char *profile_name, *agent, *policy_file, *workspace, *state, *session;
 	struct profile *profile;
 	struct sandbox_plan *plan;
 	struct held box;
@@ -49,9 +49,11 @@ struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
 	s->policy_file = strdup(key->policy_file);
 	s->workspace = strdup(key->workspace);
 	s->state = strdup(key->state);
+	s->session = strdup(key->session);
 	s->failed_at = now_ms - FAILED_MS;
 	s->used_at = now_ms;
-	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->state)
+	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->state ||
+	    !s->session)
 		return shelf_free(s);
 	return s;
 }
@@ -79,6 +81,7 @@ struct shelf *shelf_free(struct shelf *s)
 	free(s->policy_file);
 	free(s->workspace);
 	free(s->state);
+	free(s->session);
 	free(s);
 	return NULL;
 }
@@ -87,7 +90,8 @@ bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
 {
 	return strcmp(s->workspace, key->workspace) == 0 &&
 	       strcmp(s->profile_name, key->profile) == 0 && strcmp(s->agent, key->agent) == 0 &&
-	       strcmp(s->policy_file, key->policy_file) == 0 && strcmp(s->state, key->state) == 0;
+	       strcmp(s->policy_file, key->policy_file) == 0 && strcmp(s->state, key->state) == 0 &&
+	       strcmp(s->session, key->session) == 0;
 }
 
 int64_t shelf_used_at(const struct shelf *s)

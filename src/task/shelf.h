@@ -19,6 +19,7 @@ struct shelf_key {
 	const char *profile, *agent, *policy_file; /* each may be "" */
 	const char *workspace;
 	const char *state; /* nacre's own directory, hidden from the box; may be "" */
+	const char *session; /* its calls share /tmp and the network; may be "" */
 };
 
 /* NULL: no memory. */

@@ -10,15 +10,18 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
 
 /* A task's directory holds files only, and these names: anything else is not ours to delete. */
-#define DEPTH_MAX 64 /* of what a command planted */
+#define SWEEP_EVERY_S 10
+#define DEPTH_MAX     64 /* of what a command planted */
 
-static const char *const task_files[] = {"out",  "err",   "spec.json",      "state.json",
-                                         "sock", "index", ".state.json.new"};
+static const char *const task_files[] = {
+	"out",   "err",   "spec.json",  "state.json",      "sock",          "sizes",
+	"index", "quiet", ".quiet.new", ".state.json.new", ".spec.json.new"};
 
 /* mkdir -p with private permissions; only the last one must be ours. */
 static int make_path(char *path)
@@ -142,6 +145,22 @@ void store_open(struct store *s)
 		         wanted, strerrordesc_np(-r), strerrordesc_np(-second));
 }
 
+void store_look(struct store *s)
+{
+	char wanted[PATH_MAX];
+	scoped(fd_closep) int state_fd = -1;
+
+	*s = (struct store){.tasks_fd = -1};
+	if (wanted_path(wanted) < 0)
+		return;
+	state_fd = open_private(AT_FDCWD, wanted);
+	if (state_fd < 0)
+		return;
+	s->tasks_fd = open_private(state_fd, "tasks");
+	if (snprintf(s->path, sizeof(s->path), "%s/tasks", wanted) >= (int)sizeof(s->path))
+		fd_close(take_fd(&s->tasks_fd));
+}
+
 void store_done(struct store *s)
 {
 	if (s->tasks_fd >= 0 && s->temporary && rmdir(s->path) == 0) {
@@ -149,6 +168,16 @@ void store_done(struct store *s)
 		(void)rmdir(s->path);
 	}
 	fd_close(take_fd(&s->tasks_fd));
+}
+
+/* Held by whoever has this descriptor, the keeper to come included: a directory without spec.json
+ * belongs to a task that is being started, as long as its lock is held. */
+static void lock_directory(int fd)
+{
+	struct timespec moment = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < 50 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
+		(void)nanosleep(&moment, NULL); /* somebody who lists tasks has just tried it */
 }
 
 int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, struct error *err)
@@ -162,7 +191,9 @@ int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, 
 		return 0;
 	if (mkdirat(s->tasks_fd, ret_id, 0700) == 0)
 		*ret_dir_fd = openat(s->tasks_fd, ret_id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_dir_fd < 0)
+	if (*ret_dir_fd >= 0)
+		lock_directory(*ret_dir_fd);
+	else
 		snprintf(s->notice, sizeof(s->notice),
 		         "no task directory in %.150s (%s): output is kept in memory only", s->path,
 		         strerrordesc_np(errno));
@@ -233,16 +264,16 @@ static uint64_t disk_bytes(int dir_fd)
 	return total;
 }
 
-/* A task is alive while its keeper holds the lock; without spec.json it is just being made, unless
- * it is old. */
-static bool is_running(int dir_fd, int64_t now)
+bool store_task_is_running(int dir_fd)
 {
-	scoped(fd_closep) int fd = fd_open_regular(dir_fd, "spec.json");
-	struct stat st;
+	scoped(fd_closep) int spec = fd_open_regular(dir_fd, "spec.json");
+	scoped(fd_closep) int dir = -1;
 
-	if (fd < 0)
-		return fstat(dir_fd, &st) == 0 && now - st.st_mtim.tv_sec < 60;
-	return flock(fd, LOCK_SH | LOCK_NB) < 0;
+	if (spec >= 0)
+		return flock(spec, LOCK_SH | LOCK_NB) < 0;
+	/* Its own open file: a lock belongs to one of these. */
+	dir = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 || flock(dir, LOCK_SH | LOCK_NB) < 0;
 }
 
 static int older_first(const void *a, const void *b)
@@ -257,7 +288,6 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 {
 	size_t count = 0, capacity = 0;
 	struct finished *list = NULL;
-	int64_t now = time(NULL);
 	struct dirent *d;
 	struct stat st;
 	DIR *dir;
@@ -279,7 +309,7 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 			continue;
 		bytes = disk_bytes(task);
 		*ret_total += bytes;
-		if (is_running(task, now))
+		if (store_task_is_running(task))
 			continue;
 		if (count == capacity) {
 			struct finished *more =
@@ -300,20 +330,38 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 	return count;
 }
 
-int store_sweep(struct store *s, uint64_t max_bytes)
+bool store_sweep_is_due(struct store *s)
+{
+	scoped(fd_closep) int fd = -1;
+	struct stat st;
+
+	if (s->tasks_fd < 0 || s->temporary)
+		return s->tasks_fd >= 0;
+	fd = openat(s->tasks_fd, "../swept", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || fstat(fd, &st) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return fd < 0;
+	if (st.st_size > 0 && llabs(time(NULL) - st.st_mtim.tv_sec) < SWEEP_EVERY_S)
+		return false;
+	return pwrite(fd, ".", 1, 0) < 0 || futimens(fd, NULL) == 0;
+}
+
+int store_sweep(struct store *s, uint64_t max_bytes, int64_t max_age_ms)
 {
 	scoped(freep) struct finished *list = NULL;
 	uint64_t total = 0;
 	size_t count;
+	int64_t young = INT64_MIN;
 	int removed = 0;
 
 	if (s->tasks_fd < 0)
 		return 0;
 	count = list_finished(s, &list, &total);
-	if (total <= max_bytes || count == 0)
+	if (count == 0)
 		return 0;
+	if (max_age_ms > 0)
+		young = (clock_wall_ms() - max_age_ms) * 1000000;
 	qsort(list, count, sizeof(*list), older_first);
-	for (size_t i = 0; i < count && total > max_bytes; i++) {
+	for (size_t i = 0; i < count && (total > max_bytes || list[i].ended < young); i++) {
 		store_task_remove(s, list[i].id);
 		total -= list[i].bytes;
 		removed++;

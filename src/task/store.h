@@ -26,11 +26,22 @@ struct store {
 
 /* Never fails: see notice. */
 void store_open(struct store *s);
+/* The same for who only looks: makes nothing, and where there is nothing, nothing is found. */
+void store_look(struct store *s);
 void store_done(struct store *s); /* removes a temporary directory that is empty */
 
 /* Makes the directory of a new task and its id. *ret_dir_fd is -1 where nothing can be stored. */
 int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, struct error *err);
 void store_task_remove(struct store *s, const char *id);
 
-/* Deletes finished tasks, the oldest first, until at most MAX_BYTES are used. Returns how many. */
-int store_sweep(struct store *s, uint64_t max_bytes);
+/* Whether the task in this directory has a keeper, or is about to get one: its spec.json is locked,
+ * or while there is none the directory itself. */
+bool store_task_is_running(int dir_fd);
+
+/* Deletes finished tasks: those that ended more than MAX_AGE_MS ago (0: none), and the oldest first
+ * until at most MAX_BYTES are used. Returns how many. */
+int store_sweep(struct store *s, uint64_t max_bytes, int64_t max_age_ms);
+
+/* Whether the last sweep was long enough ago for another one: with thousands of tasks it takes
+ * longer than to run a command. Says so once, to one of many who ask. */
+bool store_sweep_is_due(struct store *s);

@@ -121,6 +121,10 @@ enum task_event task_receive(struct task *t)
 	}
 	if (kind == CONTROL_OUTPUT)
 		return TASK_OUTPUT;
+	if (kind == CONTROL_STARTED)
+		return TASK_STARTED;
+	if (kind == CONTROL_LET_GO)
+		return TASK_LET_GO;
 	if (kind == CONTROL_HELLO) {
 		fd_close(t->keeper_fd);
 		t->keeper_fd = take_fd(&fd);
@@ -130,9 +134,14 @@ enum task_event task_receive(struct task *t)
 	return t->lost ? TASK_LOST : TASK_ENDED;
 }
 
+void task_leave(struct task *t)
+{
+	task_free(t);
+}
+
 void task_stop(struct task *t, bool now)
 {
-	enum control_order order = now ? CONTROL_STOP_NOW : CONTROL_STOP;
+	uint32_t order = now ? CONTROL_STOP_NOW : CONTROL_STOP;
 
 	(void)send(t->control, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -153,7 +162,8 @@ void task_done(struct task *t, struct store *store, bool keep)
 {
 	if (!t)
 		return;
-	/* A keeper that has reported writes no more; what it still clears away goes on meanwhile. */
+	/* A keeper that has reported writes no more; what it still clears away goes on meanwhile.
+	 */
 	if (!keep)
 		store_task_remove(store, t->id);
 	if (t->keeper > 0)

@@ -28,9 +28,11 @@ struct task {
 
 enum task_event {
 	TASK_NOTHING,
-	TASK_OUTPUT, /* the spool files have grown */
-	TASK_ENDED,  /* report and captures are filled */
-	TASK_LOST,   /* the keeper was killed; its init ends the command */
+	TASK_OUTPUT,  /* the spool files have grown */
+	TASK_STARTED, /* a background command runs */
+	TASK_LET_GO,  /* its time is over, and it goes on as a task: do not wait for it */
+	TASK_ENDED,   /* report and captures are filled */
+	TASK_LOST,    /* the keeper was killed; its init ends the command */
 };
 
 /* Gives ORDER a task id and starts its keeper: as a child, or through LAUNCHER if that is not NULL.
@@ -40,6 +42,9 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 
 /* One event, without waiting. */
 enum task_event task_receive(struct task *t);
+
+/* Frees the task and leaves the command alone: it goes on under its keeper. */
+void task_leave(struct task *t);
 
 void task_stop(struct task *t, bool now); /* now: without SIGTERM and grace */
 void task_kill_keeper(struct task *t);    /* for a keeper that does not answer */

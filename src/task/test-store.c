@@ -139,7 +139,7 @@ static void where_nothing_can_be_stored_a_task_has_no_directory(void **state)
 	assert_int_equal(dir_fd, -1);
 	assert_true(strlen(id) > 10);
 	store_task_remove(&s, id);
-	assert_int_equal(store_sweep(&s, 0), 0);
+	assert_int_equal(store_sweep(&s, 0, 0), 0);
 	store_done(&s);
 }
 
@@ -252,13 +252,13 @@ static void a_sweep_deletes_the_oldest_until_the_rest_fits(void **state)
 	store_open(&s);
 	for (int i = 0; i < 4; i++) /* the third is the oldest, then the first */
 		close(make_task(&s, ids[i], BYTES, (const int[]){300, 200, 400, 100}[i]));
-	assert_int_equal(store_sweep(&s, (uint64_t)100 * BYTES), 0);
-	assert_int_equal(store_sweep(&s, BYTES * 5 / 2), 2);
+	assert_int_equal(store_sweep(&s, (uint64_t)100 * BYTES, 0), 0);
+	assert_int_equal(store_sweep(&s, BYTES * 5 / 2, 0), 2);
 	assert_false(exists(&s, ids[2]));
 	assert_false(exists(&s, ids[0]));
 	assert_true(exists(&s, ids[1]));
 	assert_true(exists(&s, ids[3]));
-	assert_int_equal(store_sweep(&s, 0), 2);
+	assert_int_equal(store_sweep(&s, 0, 0), 2);
 	store_done(&s);
 }
 
@@ -272,11 +272,11 @@ static void running_tasks_are_never_swept(void **state)
 	spec = make_task(&s, locked, 8192, 1000);
 	assert_int_equal(flock(spec, LOCK_EX | LOCK_NB), 0);
 	assert_int_equal(store_task_new(&s, young, &dir_fd, NULL), 0); /* no spec.json yet */
-	assert_int_equal(store_sweep(&s, 0), 0);
+	assert_int_equal(store_sweep(&s, 0, 0), 0);
 	assert_true(exists(&s, locked));
 	assert_true(exists(&s, young));
 	close(spec); /* the keeper ends */
-	assert_int_equal(store_sweep(&s, 0), 1);
+	assert_int_equal(store_sweep(&s, 0, 0), 1);
 	assert_false(exists(&s, locked));
 	assert_true(exists(&s, young));
 	close(dir_fd);

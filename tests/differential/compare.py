@@ -25,7 +25,7 @@ RUN_TIME_ERRORS = ("syntax error", "bad substitution", "unexpected EOF", "arithm
                    "unexpected argument", "unexpected token", "conditional binary operator",
                    "invalid variable name",
                    "invalid indirect", "ambiguous redirect", "Bad file descriptor",
-                   "ignored null byte", "warning:")
+                   "ignored null byte", "warning:", "must use subscript")
 
 
 def fits(word, unknown):
@@ -100,7 +100,7 @@ def messages(text):
     found = []
     # The text that is quoted in front of these words may have several lines.
     text = re.sub(r"(?ms)^\S*(bash|sh|environment): "
-                  r"((?!^\S*(bash|sh|environment): |^not found: ).)*?: (?=bad substitution$)", "", text)
+                  r"((?!^\S*(bash|sh|environment): |^not found: ).)*?: (?=(bad substitution|ambiguous redirect)$)", "", text)
     text = re.sub(r"(?ms)bad substitution: no closing .*?(?=^\S*(bash|sh|environment): |\Z)",
                   "bad substitution\n", text)
     for line in text.split("\n"):
@@ -123,6 +123,15 @@ def neutral(text):
     return re.sub(r"\$\{(\w+)\}", r"$\1", text) if "ambiguous" in text else text
 
 
+def is_traced(text):
+    return bool(re.search(r"\bset\b[^;\n]*(-\w*x|xtrace)|\bPS4\b|(bash|sh)\b[^;\n]* -\w*x", text))
+
+
+def unquoted(run):
+    """A trace shows some words as they are written: without quotes they are the same."""
+    return json.loads(re.sub(r"'|(\\\\)+|\\\"", "", json.dumps(run)))
+
+
 def numberless(text):
     """Messages of bash in another place; a number of a line may differ there, too."""
     if text is None or "line" not in text:
@@ -139,6 +148,9 @@ def differences(text, first, second):
     """Between two runs: what is named here, in the order of importance."""
     if "BASH_EXECUTION_STRING" in json.dumps([first, second]):
         return []  # a line that prints all variables prints its own text
+    if is_traced(text):
+        first, second = ({**run, **unquoted({"out": run["out"], "err": run["err"], "files": run["files"]})}
+                         for run in (first, second))
     loose = sorted if is_concurrent(text) else list
     found = []
     if loose(map(spelled, first["execs"])) != loose(map(spelled, second["execs"])):

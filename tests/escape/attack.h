@@ -7,9 +7,10 @@
  * attacker says "GOT" for a success that only it can see, prints what it could read, and ends with
  * "TRIED", so that an attempt that never took place is not taken for one that was stopped.
  *
- * The surroundings (ports, process ids, paths) stand in the file `attack/world` of the workspace, one
- * `key=value` a line. No attempt does lasting harm where it succeeds: signals are SIGWINCH, calls that
- * would change the machine get operands that the kernel refuses after its check of rights.
+ * The surroundings (ports, process ids, paths) stand in the file `attack/world` of the workspace,
+ * one `key=value` a line. No attempt does lasting harm where it succeeds: signals are SIGWINCH,
+ * calls that would change the machine get operands that the kernel refuses after its check of
+ * rights.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,21 +1,22 @@
 """The attempts to get out of the box: what each tries, and what is expected of it in each tier.
 
-This table is the one place where an exception is admitted. In the full tier there is none. An attempt
-that the landlock tier (no namespaces to be had) cannot stop has its reason here, and docs/security.md
-shows the same text: a test compares the two.
+This table is the one place where an exception is admitted, and docs/security.md shows it: a test compares
+the two. `landlock` has the reason why the landlock tier (no namespaces to be had) cannot stop an attempt.
+`ungrouped` has the reason why it is not stopped, in any tier, where the kernel gives nacre no control group,
+as with an ordinary user on most machines. Apart from that the full tier has no exception.
 
 `control` tells for whom the attempt succeeds without any box. An attempt that succeeds nowhere proves
 nothing, so the driver makes it once outside, where that is safe; where it is not, the reason stands here.
 """
 import collections
 
-Attempt = collections.namedtuple("Attempt", "theme name what control landlock profile")
+Attempt = collections.namedtuple("Attempt", "theme name what control landlock profile ungrouped")
 
 BOTH, ROOT, USER = "root user", "root", "user"
 
 
-def _(theme, name, what, control=BOTH, landlock="", profile="bash"):
-    return Attempt(theme, name, what, control, landlock, profile)
+def _(theme, name, what, control=BOTH, landlock="", profile="bash", ungrouped=""):
+    return Attempt(theme, name, what, control, landlock, profile, ungrouped)
 
 
 # Reasons that several attempts share. A control that names none of "root" and "user" is a reason.
@@ -28,6 +29,7 @@ TREES = "Landlock grants whole trees: what exists in the writable workspace cann
 NODEV = "there is no mount of its own: a device node that root has put into the workspace opens"
 WATCHED = "without a control group processes are counted by a watch, which strikes a moment late"
 DISK = "the private temporary directory lies on the host's disk: only the size of one file is bounded"
+UNSEEN = "without a control group nobody counts memory that is in no process"
 LARGE = "not tried outside: without a limit it only takes long"
 
 ATTEMPTS = [
@@ -106,7 +108,7 @@ ATTEMPTS = [
     _("resources", "threads", "300 threads", USER, profile="limits", landlock=WATCHED),
     _("resources", "memory", "1 GiB of memory", USER, profile="limits"),
     _("resources", "memory_of_many", "1 GiB of memory in eight processes", LARGE, profile="limits"),
-    _("resources", "memory_file", "1 GiB in memfds", LARGE, profile="limits"),
+    _("resources", "memory_file", "1 GiB in memfds", LARGE, profile="limits", ungrouped=UNSEEN),
     _("resources", "memory_shared", "1 GiB of System V memory", LARGE, profile="limits"),
     _("resources", "big_file", "a file of 256 MiB in the workspace", LARGE, profile="limits"),
     _("resources", "fill_tmp", "256 MiB in /tmp", LARGE, profile="limits", landlock=DISK),
@@ -188,6 +190,8 @@ ATTEMPTS = [
     _("planting", "config_file", "change .git/config", landlock=TREES),
     _("planting", "config_other", "attributes, worktree configuration, hooks of submodules", landlock=TREES),
     _("planting", "common_dir", "lead git to another configuration by .git/commondir"),
+    _("planting", "parent_link", "let nacre itself move files outside, through a link above a protected path",
+      "not tried outside: there is no nacre"),
     _("planting", "settings_new", "settings of editors, agents, shells that do not exist yet"),
     _("planting", "settings_links", "the same as links, FIFOs"),
     _("planting", "settings_stubborn", "the same as deep or unreadable directories"),
@@ -227,8 +231,15 @@ THEMES = {
 
 
 def reasons():
-    """The exceptions of the landlock tier, numbered in the order of the table."""
-    return list(dict.fromkeys(attempt.landlock for attempt in ATTEMPTS if attempt.landlock))
+    """The exceptions, numbered in the order of the table."""
+    found = (reason for attempt in ATTEMPTS for reason in (attempt.ungrouped, attempt.landlock))
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def outcome(*found):
+    """"stopped", or the numbers of the reasons why it is not."""
+    numbers = [str(reasons().index(reason) + 1) for reason in found if reason]
+    return f"not stopped ({', '.join(numbers)})" if numbers else "stopped"
 
 
 def table():
@@ -239,9 +250,8 @@ def table():
         if attempt.theme != theme:
             theme = attempt.theme
             lines.append(f"| **{THEMES[theme]}** | | |")
-        number = reasons().index(attempt.landlock) + 1 if attempt.landlock else 0
-        outcome = f"not stopped ({number})" if number else "stopped"
-        lines.append(f"| {attempt.what} | stopped | {outcome} |")
+        lines.append(f"| {attempt.what} | {outcome(attempt.ungrouped)} | "
+                     f"{outcome(attempt.ungrouped, attempt.landlock)} |")
     lines.append("")
     lines += [f"{number}. {reason}." for number, reason in enumerate(reasons(), 1)]
     return "\n".join(lines) + "\n"

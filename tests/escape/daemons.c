@@ -1,7 +1,7 @@
 /*
  * Living on after the command has ended. Each attempt leaves processes that have the number of
- * the second argument among their own arguments: the driver looks for it in /proc once the result is
- * there. They also write a line to the workspace later: neither may be found.
+ * the second argument among their own arguments: the driver looks for it in /proc once the result
+ * is there. They also write a line to the workspace later: neither may be found.
  */
 #include "attack.h"
 #include <sched.h>
@@ -13,8 +13,9 @@ __attribute__((noreturn)) static void stay(void)
 {
 	char script[256];
 
-	snprintf(script, sizeof(script), "trap '' TERM HUP INT; sleep 0.7; echo alive >daemon-%s; sleep %s",
-	         marker, marker);
+	snprintf(script, sizeof(script),
+	         "trap '' TERM HUP INT; sleep 0.7; echo alive >daemon-%s; sleep %s", marker,
+	         marker);
 	execl("/bin/bash", "bash", "-c", script, marker, NULL);
 	_exit(1);
 }
@@ -141,14 +142,10 @@ static void forking_on(void)
 }
 
 static const struct attempt all[] = {
-	{"twice", twice},
-	{"holding_the_pipe", holding_the_pipe},
-	{"ignoring", ignoring},
-	{"under_a_subreaper", under_a_subreaper},
-	{"sibling", sibling},
-	{"silent_sibling", silent_sibling},
-	{"stopped", stopped},
-	{"forking_on", forking_on},
+	{"twice", twice},       {"holding_the_pipe", holding_the_pipe},
+	{"ignoring", ignoring}, {"under_a_subreaper", under_a_subreaper},
+	{"sibling", sibling},   {"silent_sibling", silent_sibling},
+	{"stopped", stopped},   {"forking_on", forking_on},
 };
 
 int main(int argc, char **argv)

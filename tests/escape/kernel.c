@@ -1,8 +1,8 @@
 /*
  * Calls into rarely used parts of the kernel, each a door that was found open in its time.
  *
- * Calls that would change the machine get operands that are refused after the check of rights: EINVAL
- * or EFAULT then says that the right was there, which counts as a success.
+ * Calls that would change the machine get operands that are refused after the check of rights:
+ * EINVAL or EFAULT then says that the right was there, which counts as a success.
  */
 #include "attack.h"
 #include <linux/bpf.h>
@@ -30,8 +30,8 @@ static void past_check(const char *what, long result)
 
 static void inject(void)
 {
-	static const char *const terminals[] = {"/dev/tty", "/dev/pts/0", "/dev/console", "/dev/tty0",
-	                                        "/dev/tty1"};
+	static const char *const terminals[] = {"/dev/tty", "/dev/pts/0", "/dev/console",
+	                                        "/dev/tty0", "/dev/tty1"};
 	const char *text = "pwned\n";
 
 	for (int fd = 0; fd < 3; fd++)
@@ -65,7 +65,8 @@ static void inject_wide(void)
 	int zero = 0;
 	unsigned number;
 
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &zero) < 0 || ioctl(master, TIOCGPTN, &number) < 0) {
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &zero) < 0 ||
+	    ioctl(master, TIOCGPTN, &number) < 0) {
 		no("ptmx");
 		return;
 	}
@@ -92,8 +93,8 @@ static void inject_wide(void)
 
 static void bpf(void)
 {
-	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
-	                       .max_entries = 1};
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1};
 
 	past_check("bpf map", syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)));
 	memset(&attr, 0, sizeof(attr));
@@ -121,8 +122,10 @@ static void userfault(void)
 
 static void perf(void)
 {
-	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-	                               .config = PERF_COUNT_SW_TASK_CLOCK, .exclude_kernel = 1,
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+	                               .size = sizeof(attr),
+	                               .config = PERF_COUNT_SW_TASK_CLOCK,
+	                               .exclude_kernel = 1,
 	                               .exclude_hv = 1};
 
 	past_check("perf_event_open", syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
@@ -272,15 +275,19 @@ static void nodes(void)
 		const char *name;
 		mode_t mode;
 		unsigned major, minor;
-	} made[] = {{"null", S_IFCHR, 1, 3}, {"mem", S_IFCHR, 1, 1}, {"disk", S_IFBLK, 254, 0},
-	            {"loop", S_IFBLK, 7, 0}, {"whiteout", S_IFCHR, 0, 0}};
+	} made[] = {{"null", S_IFCHR, 1, 3},
+	            {"mem", S_IFCHR, 1, 1},
+	            {"disk", S_IFBLK, 254, 0},
+	            {"loop", S_IFBLK, 7, 0},
+	            {"whiteout", S_IFCHR, 0, 0}};
 	const char *const dirs[] = {".", "/tmp", "/dev", "/dev/shm"};
 	char path[128];
 
 	for (size_t d = 0; d < count_of(dirs); d++) {
 		for (size_t i = 0; i < count_of(made); i++) {
 			snprintf(path, sizeof(path), "%s/nacre-node-%s", dirs[d], made[i].name);
-			if (mknod(path, made[i].mode | 0666, makedev(made[i].major, made[i].minor)) < 0)
+			if (mknod(path, made[i].mode | 0666,
+			          makedev(made[i].major, made[i].minor)) < 0)
 				continue;
 			if (made[i].major) /* a whiteout is open to everybody, and no device */
 				got("%s", path);
@@ -293,14 +300,14 @@ static void nodes(void)
 
 static void device_files(void)
 {
-	static const char *const names[] = {"/dev/mem", "/dev/kmem", "/dev/port", "/dev/kmsg",
-	                                    "/dev/fuse", "/dev/kvm", "/dev/loop-control", "/dev/loop0",
-	                                    "/dev/net/tun", "/dev/vda", "/dev/sda", "/dev/console",
-	                                    "/dev/tty0", "/dev/vhost-net", "/dev/vsock", "/dev/uinput",
-	                                    "/dev/snapshot", "/dev/autofs", "/dev/btrfs-control",
-	                                    "/dev/mapper/control", "/dev/hwrng", "/dev/cpu/0/msr",
-	                                    "/dev/userfaultfd", "/dev/uhid", "/dev/dri/card0",
-	                                    "/dev/input/event0", "/dev/rtc0", "/dev/watchdog0"};
+	static const char *const names[] = {
+		"/dev/mem",       "/dev/kmem",         "/dev/port",          "/dev/kmsg",
+		"/dev/fuse",      "/dev/kvm",          "/dev/loop-control",  "/dev/loop0",
+		"/dev/net/tun",   "/dev/vda",          "/dev/sda",           "/dev/console",
+		"/dev/tty0",      "/dev/vhost-net",    "/dev/vsock",         "/dev/uinput",
+		"/dev/snapshot",  "/dev/autofs",       "/dev/btrfs-control", "/dev/mapper/control",
+		"/dev/hwrng",     "/dev/cpu/0/msr",    "/dev/userfaultfd",   "/dev/uhid",
+		"/dev/dri/card0", "/dev/input/event0", "/dev/rtc0",          "/dev/watchdog0"};
 
 	for (size_t i = 0; i < count_of(names); i++) {
 		if (strstr(names[i], "watchdog"))
@@ -311,25 +318,45 @@ static void device_files(void)
 	}
 }
 
-/* Settings of the whole machine. Opened for writing only; nothing is written but one harmless number. */
+/* Settings of the whole machine. Opened for writing only; nothing is written but one harmless
+ * number. */
 static void settings(void)
 {
-	static const char *const names[] = {
-		"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
-		"/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory",
-		"/proc/sys/kernel/pid_max", "/proc/sys/fs/binfmt_misc/register",
-		"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv4/ping_group_range",
-		"/proc/sys/kernel/shmmax", "/proc/sys/fs/mqueue/queues_max",
-		"/proc/sys/user/max_user_namespaces", "/proc/sysrq-trigger", "/proc/1/sysrq",
-		"/proc/irq/default_smp_affinity", "/proc/acpi/wakeup", "/proc/bus/pci/00/00.0",
-		"/proc/mtrr", "/proc/scsi/scsi", "/proc/timer_list", "/proc/sched_debug",
-		"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/module/kernel/parameters/panic",
-		"/sys/kernel/profiling", "/sys/fs/cgroup/cgroup.procs",
-		"/sys/fs/cgroup/unified/cgroup.procs", "/sys/fs/cgroup/memory/cgroup.procs",
-		"/sys/fs/cgroup/memory/release_agent", "/sys/fs/cgroup/pids/cgroup.procs",
-		"/sys/fs/cgroup/devices/tasks", "/sys/fs/cgroup/cpu/release_agent",
-		"/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/debug/sched/features",
-		"/sys/kernel/security/smackfs/load", "/sys/class/net/eth0/mtu"};
+	static const char *const names[] = {"/proc/sys/kernel/core_pattern",
+	                                    "/proc/sys/kernel/modprobe",
+	                                    "/proc/sys/kernel/hostname",
+	                                    "/proc/sys/vm/overcommit_memory",
+	                                    "/proc/sys/kernel/pid_max",
+	                                    "/proc/sys/fs/binfmt_misc/register",
+	                                    "/proc/sys/net/ipv4/ip_forward",
+	                                    "/proc/sys/net/ipv4/ping_group_range",
+	                                    "/proc/sys/kernel/shmmax",
+	                                    "/proc/sys/fs/mqueue/queues_max",
+	                                    "/proc/sys/user/max_user_namespaces",
+	                                    "/proc/sysrq-trigger",
+	                                    "/proc/1/sysrq",
+	                                    "/proc/irq/default_smp_affinity",
+	                                    "/proc/acpi/wakeup",
+	                                    "/proc/bus/pci/00/00.0",
+	                                    "/proc/mtrr",
+	                                    "/proc/scsi/scsi",
+	                                    "/proc/timer_list",
+	                                    "/proc/sched_debug",
+	                                    "/sys/kernel/uevent_helper",
+	                                    "/sys/power/state",
+	                                    "/sys/module/kernel/parameters/panic",
+	                                    "/sys/kernel/profiling",
+	                                    "/sys/fs/cgroup/cgroup.procs",
+	                                    "/sys/fs/cgroup/unified/cgroup.procs",
+	                                    "/sys/fs/cgroup/memory/cgroup.procs",
+	                                    "/sys/fs/cgroup/memory/release_agent",
+	                                    "/sys/fs/cgroup/pids/cgroup.procs",
+	                                    "/sys/fs/cgroup/devices/tasks",
+	                                    "/sys/fs/cgroup/cpu/release_agent",
+	                                    "/sys/kernel/mm/transparent_hugepage/enabled",
+	                                    "/sys/kernel/debug/sched/features",
+	                                    "/sys/kernel/security/smackfs/load",
+	                                    "/sys/class/net/eth0/mtu"};
 
 	for (size_t i = 0; i < count_of(names); i++) {
 		int fd = open(names[i], O_WRONLY);
@@ -348,8 +375,9 @@ static void settings(void)
 
 static void sys_tree(void)
 {
-	static const char *const names[] = {"/sys/kernel", "/sys/class/net", "/sys/block",
-	                                    "/sys/firmware", "/sys/fs/cgroup", "/sys/kernel/security",
+	static const char *const names[] = {"/sys/kernel",       "/sys/class/net",
+	                                    "/sys/block",        "/sys/firmware",
+	                                    "/sys/fs/cgroup",    "/sys/kernel/security",
 	                                    "/sys/kernel/debug", "/sys/kernel/tracing"};
 
 	for (size_t i = 0; i < count_of(names); i++)

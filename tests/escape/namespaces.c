@@ -15,8 +15,8 @@ static const struct {
 	const char *name;
 	int flag;
 } kinds[] = {
-	{"user", CLONE_NEWUSER}, {"mnt", CLONE_NEWNS},   {"pid", CLONE_NEWPID},
-	{"net", CLONE_NEWNET},   {"ipc", CLONE_NEWIPC},  {"uts", CLONE_NEWUTS},
+	{"user", CLONE_NEWUSER},     {"mnt", CLONE_NEWNS},  {"pid", CLONE_NEWPID},
+	{"net", CLONE_NEWNET},       {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS},
 	{"cgroup", CLONE_NEWCGROUP}, {"time", 0x80},
 };
 
@@ -47,8 +47,8 @@ static void clone_each(void)
 		if (pid == 0)
 			_exit(0);
 		told("clone", pid);
-		pid = syscall(SYS_clone, (long)kinds[i].flag | CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL,
-		              NULL);
+		pid = syscall(SYS_clone, (long)kinds[i].flag | CLONE_NEWUSER | SIGCHLD, NULL, NULL,
+		              NULL, NULL);
 		if (pid == 0)
 			_exit(0);
 		told("clone with user", pid);
@@ -156,8 +156,9 @@ static void mounts(void)
 
 static void remount(void)
 {
-	static const char *const places[] = {"/", "/usr", "/etc", "/proc", "/proc/sys", "/dev", ".",
-	                                     ".git/hooks", ".git/config", "/tmp", "/opt", "/bin"};
+	static const char *const places[] = {"/",           "/usr", "/etc", "/proc",
+	                                     "/proc/sys",   "/dev", ".",    ".git/hooks",
+	                                     ".git/config", "/tmp", "/opt", "/bin"};
 
 	for (size_t i = 0; i < count_of(places); i++) {
 		struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
@@ -172,8 +173,9 @@ static void remount(void)
 
 static void unmount(void)
 {
-	static const char *const places[] = {".git/hooks", ".git/config", ".git", "/etc/shadow",
-	                                     "/proc/sys", "/proc/kcore", "/usr/bin/dd", ".ssh"};
+	static const char *const places[] = {".git/hooks",  ".git/config", ".git",
+	                                     "/etc/shadow", "/proc/sys",   "/proc/kcore",
+	                                     "/usr/bin/dd", ".ssh"};
 
 	for (size_t i = 0; i < count_of(places); i++) {
 		told(places[i], umount2(places[i], UMOUNT_NOFOLLOW));
@@ -190,8 +192,8 @@ static void new_mount_calls(void)
 		syscall(SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 		mnt = (int)syscall(SYS_fsmount, fd, 0, 0);
 		if (told("fsmount", mnt))
-			told("move_mount",
-			     syscall(SYS_move_mount, mnt, "", AT_FDCWD, ".", MOVE_MOUNT_F_EMPTY_PATH));
+			told("move_mount", syscall(SYS_move_mount, mnt, "", AT_FDCWD, ".",
+			                           MOVE_MOUNT_F_EMPTY_PATH));
 	}
 	told("fspick", syscall(SYS_fspick, AT_FDCWD, "/", 0));
 	fd = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | AT_RECURSIVE);
@@ -234,9 +236,9 @@ static void roots(void)
 /* Names that the kernel resolves itself may lead out where a path does not. */
 static void magic_links(void)
 {
-	static const char *const ways[] = {"/proc/self/root", "/proc/self/cwd", "/proc/1/root",
-	                                   "/proc/1/cwd", "/proc/thread-self/root", "/dev/fd/0",
-	                                   "/proc/self/task/../root"};
+	static const char *const ways[] = {
+		"/proc/self/root",        "/proc/self/cwd", "/proc/1/root",           "/proc/1/cwd",
+		"/proc/thread-self/root", "/dev/fd/0",      "/proc/self/task/../root"};
 	char path[1024];
 
 	for (size_t i = 0; i < count_of(ways); i++) {
@@ -292,7 +294,7 @@ static void capabilities(void)
 static void limits(void)
 {
 	static const int names[] = {RLIMIT_NPROC, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CORE,
-	                            RLIMIT_CPU, RLIMIT_AS, RLIMIT_MEMLOCK};
+	                            RLIMIT_CPU,   RLIMIT_AS,    RLIMIT_MEMLOCK};
 
 	for (size_t i = 0; i < count_of(names); i++) {
 		struct rlimit r;
@@ -307,8 +309,8 @@ static void limits(void)
 
 static void write_maps(void)
 {
-	static const char *const files[] = {"/proc/self/uid_map", "/proc/self/gid_map",
-	                                    "/proc/self/setgroups", "/proc/1/uid_map",
+	static const char *const files[] = {"/proc/self/uid_map",       "/proc/self/gid_map",
+	                                    "/proc/self/setgroups",     "/proc/1/uid_map",
 	                                    "/proc/self/oom_score_adj", "/proc/1/oom_score_adj",
 	                                    "/proc/self/loginuid"};
 
@@ -324,10 +326,18 @@ static void write_maps(void)
 }
 
 static const struct attempt all[] = {
-	{"unshare_each", unshare_each}, {"clone_each", clone_each}, {"join_others", join_others},
-	{"inherited", inherited},       {"mounts", mounts},         {"remount", remount},
-	{"unmount", unmount},           {"new_mount_calls", new_mount_calls}, {"roots", roots},
-	{"magic_links", magic_links},   {"capabilities", capabilities}, {"limits", limits},
+	{"unshare_each", unshare_each},
+	{"clone_each", clone_each},
+	{"join_others", join_others},
+	{"inherited", inherited},
+	{"mounts", mounts},
+	{"remount", remount},
+	{"unmount", unmount},
+	{"new_mount_calls", new_mount_calls},
+	{"roots", roots},
+	{"magic_links", magic_links},
+	{"capabilities", capabilities},
+	{"limits", limits},
 	{"write_maps", write_maps},
 };
 

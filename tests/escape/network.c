@@ -1,6 +1,6 @@
 /*
- * Talking to somebody outside: each attempt sends the word that the driver's listeners wait for, and
- * prints what they answer, which is a secret.
+ * Talking to somebody outside: each attempt sends the word that the driver's listeners wait for,
+ * and prints what they answer, which is a secret.
  */
 #include "attack.h"
 #include <arpa/inet.h>
@@ -34,7 +34,8 @@ static void talk(int fd, const char *what)
 
 static struct sockaddr_in to4(const char *host, const char *port)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)world_number(port))};
+	struct sockaddr_in a = {.sin_family = AF_INET,
+	                        .sin_port = htons((uint16_t)world_number(port))};
 
 	inet_pton(AF_INET, host, &a.sin_addr);
 	return a;
@@ -181,7 +182,8 @@ static void unix_path(void)
 	unlink("s");
 }
 
-/* A socket that somebody outside bound inside the workspace is the workspace's own; not this one. */
+/* A socket that somebody outside bound inside the workspace is the workspace's own; not this one.
+ */
 static void unix_abstract(void)
 {
 	unix_try(world("unix_abstract"), true, SOCK_STREAM);
@@ -285,7 +287,6 @@ static void administer(void)
 		no("flags");
 	else
 		told("set flags", ioctl(fd, SIOCSIFFLAGS, &request));
-	told("bind to device", setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "eth0", 5));
 }
 
 static const struct attempt all[] = {

@@ -1,7 +1,7 @@
 /*
- * Eating the machine. Run under limits of 64 processes, 256 MiB of memory, and 64 MiB for a file and
- * for /tmp; the driver counts processes and memory from outside while the attempt lasts. Every attempt
- * is finite by itself: it stops at four times what it may have.
+ * Eating the machine. Run under limits of 64 processes, 256 MiB of memory, and 64 MiB for a file
+ * and for /tmp; the driver counts processes and memory from outside while the attempt lasts. Every
+ * attempt is finite by itself: it stops at four times what it may have.
  */
 #include "attack.h"
 #include <poll.h>
@@ -46,7 +46,8 @@ static void processes(void)
 
 static void *thread_stack(void)
 {
-	return (char *)mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) +
+	return (char *)mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	                    0) +
 	       16384;
 }
 
@@ -63,7 +64,8 @@ static void threads(void)
 
 	for (int i = 0; i < CHILDREN; i++) {
 		if (clone(thread_main, thread_stack(),
-		          CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD, NULL) < 0) {
+		          CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD,
+		          NULL) < 0) {
 			no("clone");
 			break;
 		}
@@ -77,7 +79,8 @@ static void threads(void)
 static void memory(void)
 {
 	for (long sum = 0; sum < MEMORY; sum += STEP) {
-		char *p = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		               0);
 
 		if (p == MAP_FAILED) {
 			no("mmap");
@@ -118,12 +121,12 @@ static void memory_of_many(void)
 		got("%ld MiB of memory in 8 processes", MEMORY / MIB);
 }
 
-
 static void memory_file(void)
 {
 	static char block[MIB];
 
-	for (long sum = 0; sum < MEMORY; sum += 32 * MIB) { /* many, because of the limit on a file */
+	for (long sum = 0; sum < MEMORY;
+	     sum += 32 * MIB) { /* many, because of the limit on a file */
 		int fd = memfd_create("x", 0);
 
 		for (long at = 0; at < 32 * MIB; at += MIB)
@@ -246,7 +249,8 @@ static void fill_inodes(void)
 	for (; made < 80000; made++) {
 		int fd;
 
-		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp", made);
+		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp",
+		         made);
 		fd = open(path, O_CREAT | O_WRONLY, 0600);
 		if (fd < 0) {
 			no(path);
@@ -258,7 +262,8 @@ static void fill_inodes(void)
 	if (made >= 80000)
 		got("%ld files", made);
 	while (made-- > 0) {
-		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp", made);
+		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp",
+		         made);
 		unlink(path);
 	}
 }
@@ -282,11 +287,13 @@ static void core_dump(void)
 }
 
 static const struct attempt all[] = {
-	{"processes", processes},     {"threads", threads},     {"memory", memory},
-	{"memory_of_many", memory_of_many}, {"memory_file", memory_file},
-	{"memory_shared", memory_shared}, {"big_file", big_file}, {"fill_tmp", fill_tmp},
-	{"fill_shm", fill_shm},       {"fill_home", fill_home}, {"fill_inodes", fill_inodes},
-	{"open_files", open_files},   {"core_dump", core_dump},
+	{"processes", processes},     {"threads", threads},
+	{"memory", memory},           {"memory_of_many", memory_of_many},
+	{"memory_file", memory_file}, {"memory_shared", memory_shared},
+	{"big_file", big_file},       {"fill_tmp", fill_tmp},
+	{"fill_shm", fill_shm},       {"fill_home", fill_home},
+	{"fill_inodes", fill_inodes}, {"open_files", open_files},
+	{"core_dump", core_dump},
 };
 
 int main(int argc, char **argv)

@@ -102,17 +102,15 @@ static void keys(void)
 	key = world_number("key_id");
 	if (syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof(text) - 1) > 0)
 		printf("key by number: %s\n", text);
-	told("add_key", syscall(SYS_add_key, "user", "nacre-escape", "x", 1, KEY_SPEC_USER_KEYRING));
+	told("add_key",
+	     syscall(SYS_add_key, "user", "nacre-escape", "x", 1, KEY_SPEC_USER_KEYRING));
 	told("keyctl", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0));
 }
 
 static const struct attempt all[] = {
-	{"sysv_memory", sysv_memory},
-	{"sysv_messages", sysv_messages},
-	{"sysv_semaphores", sysv_semaphores},
-	{"posix_memory", posix_memory},
-	{"posix_queue", posix_queue},
-	{"keys", keys},
+	{"sysv_memory", sysv_memory},         {"sysv_messages", sysv_messages},
+	{"sysv_semaphores", sysv_semaphores}, {"posix_memory", posix_memory},
+	{"posix_queue", posix_queue},         {"keys", keys},
 };
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 /*
  * Signals, priorities and limits of processes outside, and the death of nacre's own.
  *
- * SIGWINCH is what is sent: it hurts nobody who does not ask for it, and the victim writes down every
- * signal that it gets. Only the processes that the driver names (nacre's own, whom it started for
- * this attempt) are sent SIGKILL and SIGSTOP.
+ * SIGWINCH is what is sent: it hurts nobody who does not ask for it, and the victim writes down
+ * every signal that it gets. Only the processes that the driver names (nacre's own, whom it started
+ * for this attempt) are sent SIGKILL and SIGSTOP.
  */
 #include "attack.h"
 #include <poll.h>

@@ -76,7 +76,8 @@ static void write_memory(void)
 {
 	char text[] = "pwned";
 	struct iovec here = {text, sizeof(text)};
-	struct iovec there = {(void *)(uintptr_t)strtoul(world("victim_secret"), NULL, 0), sizeof(text)};
+	struct iovec there = {(void *)(uintptr_t)strtoul(world("victim_secret"), NULL, 0),
+	                      sizeof(text)};
 
 	if (process_vm_writev((pid_t)world_number("victim"), &here, 1, &there, 1, 0) > 0)
 		got("process_vm_writev");
@@ -101,7 +102,8 @@ static void memory_files(void)
 	}
 	for (size_t i = 0; i < count_of(targets); i++) {
 		for (size_t j = 0; j < 5; j++) {
-			static const char *const names[] = {"maps", "auxv", "syscall", "stack", "environ"};
+			static const char *const names[] = {"maps", "auxv", "syscall", "stack",
+			                                    "environ"};
 
 			snprintf(path, sizeof(path), "/proc/%d/%s", targets[i], names[j]);
 			fd = open(path, O_RDONLY);
@@ -197,9 +199,15 @@ static void write_self(void)
 }
 
 static const struct attempt all[] = {
-	{"attach", attach},           {"trace_child", trace_child},   {"read_memory", read_memory},
-	{"write_memory", write_memory}, {"memory_files", memory_files}, {"pidfd_getfd", pidfd_getfd_},
-	{"descriptors", descriptors}, {"compare", compare},           {"write_self", write_self},
+	{"attach", attach},
+	{"trace_child", trace_child},
+	{"read_memory", read_memory},
+	{"write_memory", write_memory},
+	{"memory_files", memory_files},
+	{"pidfd_getfd", pidfd_getfd_},
+	{"descriptors", descriptors},
+	{"compare", compare},
+	{"write_self", write_self},
 };
 
 int main(int argc, char **argv)

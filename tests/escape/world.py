@@ -243,10 +243,10 @@ def remove(path):
 
 
 class World:
-    """One set of surroundings, for nacre run by UID and a box whose kernel user is BOX_UID."""
+    """One set of surroundings: a workspace of UID's, nacre run by RUNNER, a box whose kernel user is BOX_UID."""
 
-    def __init__(self, base, tools, uid, box_uid):
-        self.base, self.uid, self.box_uid = pathlib.Path(base), uid, box_uid
+    def __init__(self, base, tools, uid, runner, box_uid):
+        self.base, self.uid, self.runner, self.box_uid = pathlib.Path(base), uid, runner, box_uid
         self.number = secrets.randbelow(1 << 30)
         self.secret = f"SECRET-{secrets.token_hex(8)}"
         self.marker = str(3_000_000 + secrets.randbelow(1_000_000))
@@ -267,6 +267,7 @@ class World:
         self.victim = Victim(tools / "victim", self.base / "victim.log", self.secret,
                              self.outside / "secret.txt", box_uid)
         self.sysctl = pathlib.Path(SYSCTL).read_text(encoding="ascii")
+        self.sysctl_value = int(self.sysctl) + 1 + secrets.randbelow(1000)  # nobody else's
         self.plant()
         self.write_world()
         self.template = self.base / "git-template"
@@ -293,6 +294,7 @@ class World:
                 remove(name)
         (self.outside / "secret.txt").write_text(f"{self.secret}-outside\n")
         (self.outside / "victim.txt").write_text("untouched\n")
+        (self.outside / "attributes").write_text("a file that has the name of a protected one\n")
         (self.outside / "empty").mkdir()
         (self.base / "secret.txt").write_text(f"{self.secret}-above\n")
         for path, mode in ((self.outside, 0o777), (self.outside / "secret.txt", 0o666),
@@ -332,7 +334,7 @@ class World:
         (task / "out").write_text(f"{self.secret}-task\n")
         for path, mode in ((self.state, 0o700), (self.state / "tasks", 0o700), (task, 0o700),
                            (task / "out", 0o600)):
-            self.give(path, mode=mode)
+            self.give(path, self.runner, mode)
 
     def plant(self):
         """What the workspace holds from the start: attackers, and traps that only root can make."""
@@ -383,7 +385,7 @@ class World:
             "msg_id": self.shared.msg, "sem_key": self.shared.key, "posix_shm": self.shared.name,
             "posix_queue": self.shared.name, "key_name": self.shared.key_name,
             "key_id": self.shared.key_id, "sysctl": SYSCTL,
-            "sysctl_value": int(self.sysctl) + 1, **self.listeners.ports,
+            "sysctl_value": self.sysctl_value, **self.listeners.ports,
         }
         path = self.work / "attack" / "world"
         path.write_text("".join(f"{key}={value}\n" for key, value in facts.items()))
@@ -429,7 +431,7 @@ class World:
         for directory in ("/tmp", "/var/tmp", "/dev/shm"):
             path = f"{directory}/nacre-escape-secret-{self.number}"
             seen.update(fingerprint(path))
-        seen["sysctl"] = pathlib.Path(SYSCTL).read_text(encoding="ascii")
+        seen["sysctl"] = int(pathlib.Path(SYSCTL).read_text(encoding="ascii")) == self.sysctl_value
         seen["daemons"] = self.daemons()
         seen["set-user-id files"] = self.privileged_files()
         seen["denied program"] = (self.work / "denied-ran").exists()
@@ -478,7 +480,7 @@ class World:
     def restore(self, after):
         for pid in after["daemons"]:
             os.kill(pid, signal.SIGKILL)
-        if after["sysctl"] != self.sysctl:
+        if after["sysctl"]:
             pathlib.Path(SYSCTL).write_text(self.sysctl, encoding="ascii")
         if any(after[key] != self.before[key] for key in self.before if key.startswith("victim")):
             self.victim.close()
@@ -488,6 +490,8 @@ class World:
         for entry in list(self.base.iterdir()):
             if entry.name not in self.before["names beside"]:
                 remove(entry)
+        if not self.outside.exists():  # it was moved away, with the sockets in it
+            (self.work / "taken-dir").rename(self.outside)
         self.shared.refill()
         self.build_outside()
         self.fill_home()

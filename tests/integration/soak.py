@@ -20,11 +20,17 @@ def own_namespaces():
     return {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
 
 
-def control_groups():
-    """The names of groups that nacre has made, wherever they are mounted."""
+def control_groups(pids):
+    """The groups of these processes, and of processes that are gone, wherever they are mounted. Their names
+    begin with "nacre-<pid namespace>-<pid of the owner>-"; others may run nacre at the same time."""
     found = set()
     for where, names, _ in os.walk("/sys/fs/cgroup"):
-        found.update(os.path.join(where, name) for name in names if "nacre" in name)
+        for name in names:
+            words = name.split("-")
+            if words[0] == "nacre" and len(words) == 5:
+                owner = int(words[2])
+                if owner in pids or not os.path.exists(f"/proc/{owner}"):
+                    found.add(os.path.join(where, name))
     return found
 
 
@@ -46,7 +52,7 @@ def count(pid, before):
             pass
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         mounts -= {line.split()[0] for line in file}
-    return Count(len(mounts), len(spaces), len(control_groups() - before), len(pids), descriptors)
+    return Count(len(mounts), len(spaces), len(control_groups(pids) - before), len(pids), descriptors)
 
 
 def soak(command, commands, jobs=4, options=None):
@@ -59,7 +65,7 @@ def soak(command, commands, jobs=4, options=None):
              {"command": "(setsid sleep 1000 &) ; true"}, {"argv": ["sh", "-c", "exit 3"]},
              {"command": "ipcmk -M 64 >/dev/null; mkfifo /tmp/p 2>/dev/null; true"},
              {"command": "kill -9 $$"}, {"argv": ["no-such-program"]})
-    before = control_groups()
+    before = control_groups([])
     popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, **(options or {}))
     counts, asked, answered = [], 0, 0
@@ -92,7 +98,7 @@ def soak(command, commands, jobs=4, options=None):
             popen.wait(DEADLINE)
         popen.stdout.close()
     wait_until("nacre's processes are gone", lambda: not descendants(), 10)
-    counts.append(Count(0, 0, len(control_groups() - before), 0, 0))
+    counts.append(Count(0, 0, len(control_groups([]) - before), 0, 0))
     return counts
 
 

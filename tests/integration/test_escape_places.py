@@ -246,9 +246,6 @@ class HomeAsWorkspace(PlaceTest):
         for path in (*(self.work / name for name in self.KEYS), task / "out"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(SECRET + "\n")
-        self.profile = self.work / ".config" / "nacre" / "bash.yaml"
-        self.profile.parent.mkdir(parents=True)
-        self.profile.write_text("profile: bash\n")
         attack = self.work / "attack"
         attack.mkdir()
         shutil.copy(HERE / "reading.sh", attack)
@@ -278,8 +275,7 @@ class HomeAsWorkspace(PlaceTest):
                 for path in (*(self.work / name for name in self.KEYS),
                              self.state / "tasks" / "bash-old" / "out"):
                     self.assertEqual(path.read_text(), SECRET + "\n")
-                self.assertEqual(self.profile.read_text(), "profile: bash\n")
-                self.assertEqual(os.listdir(self.profile.parent), ["bash.yaml"])
+                self.assertFalse((self.work / ".config" / "nacre").exists())
 
     def test_keys_stay_hidden(self):
         self.attempt("bash attack/reading.sh workspace_is_home")
@@ -291,14 +287,8 @@ class HomeAsWorkspace(PlaceTest):
     def test_the_state_directory_stays_hidden(self):
         self.attempt("bash attack/reading.sh state_in_workspace")
 
-    def test_the_profiles_stay_as_they_are(self):
-        self.attempt("echo 'sandbox: {mode: none}' >>.config/nacre/bash.yaml; "
-                     "printf 'profile: bash\\nsandbox: {mode: none}\\n' >.config/nacre/universal.yaml; "
-                     "mv .config/nacre .config/old; mkdir .config/nacre; rm -rf .config/nacre; echo TRIED")
-
-
-    def test_no_profile_is_made_where_none_was(self):
-        """A home without settings of nacre: a command that writes them would choose its own box."""
+    def test_a_command_cannot_choose_its_own_box(self):
+        """Settings of nacre that a command writes into its home would hold for the next one."""
         plant = ("mv .config c; mkdir -p .config/nacre; for f in bash policy default; do "
                  "printf 'profile: bash\\nsandbox: {mode: none}\\n' >.config/nacre/$f.yaml; done; echo TRIED")
         for user, options in self.users():
@@ -310,7 +300,19 @@ class HomeAsWorkspace(PlaceTest):
                 with self.subTest(who=user, config=there):
                     self.assertIn("TRIED", self.text(self.run_result("-c", plant, **options)))
                     result = self.run_result("-c", "true", **options)
-                    self.assertEqual(result["sandbox"]["tier"], "full", result)
+                    self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "full"), result)
+
+    def test_settings_inside_the_workspace_do_not_count(self):
+        """Whoever wrote them: the agent could have."""
+        self.furnish()
+        path = self.work / ".config" / "nacre" / "bash.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text("profile: bash\nsandbox: {mode: none}\n")
+        done = self.run_nacre("-c", "echo RAN-$((6*7)); grep ^Seccomp: /proc/self/status")
+        if b"RAN-42" in done.out:
+            self.assertIn(b"Seccomp:\t2", done.out)
+        else:
+            self.assertEqual(done.code, 125, done)
 
 
 class Terminal(PlaceTest):
@@ -434,6 +436,19 @@ class Races(PlaceTest):
         finally:
             swapper.close()
         self.assertEqual(sorted(os.listdir(self.outside / "hooks")), ["secret.txt"])
+
+    def test_what_appeared_is_moved_from_the_workspace_only(self):
+        """nacre itself takes away what a command has planted: it must not be led elsewhere meanwhile."""
+        (self.work / ".git" / "info").mkdir(parents=True)
+        (self.outside / "attributes").write_text("stays\n")
+        (self.work / ".git" / "link").symlink_to(self.outside)
+        swapper = Swapper(self.work / ".git" / "info", self.work / ".git" / "link")
+        try:
+            for _ in range(self.ROUNDS):
+                self.run_nacre("--json", "-c", "echo x >.git/info/attributes; echo x >.git/link/attributes; true")
+        finally:
+            swapper.close()
+        self.assertEqual((self.outside / "attributes").read_text(), "stays\n")
 
     def test_the_workspace_itself_is_replaced(self):
         real, link = self.dir / "place", self.dir / "place-link"

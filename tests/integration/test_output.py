@@ -1,6 +1,7 @@
 """Output: bounded in the result, complete in the file, and text in any case."""
 import json
 import os
+import time
 import unittest
 
 from helpers import NacreTest, PYTHON, QUICK, SANITIZED, descendants, status_kb
@@ -162,8 +163,9 @@ class StateCap(Output):
 
     def test_the_oldest_finished_go_first(self):
         old = [self.keep() for _ in range(12)]
+        hour_ago = time.time_ns() - 3600 * 10**9
         for i, task in enumerate(old):  # all in one second of the past
-            os.utime(task, ns=(10**18, 10**18 + i * 10**7))
+            os.utime(task, ns=(hour_ago, hour_ago + i * 10**7))
         newest = self.keep("--state-cap", "2M")
         left = [task for task in old if task.exists()]
         self.assertTrue(newest.exists())

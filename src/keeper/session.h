@@ -1,0 +1,64 @@
+#pragma once
+/*
+ * Session: what persists between the calls of one id: the working directory and the exported
+ * variables that a line of bash has changed.
+ *
+ *	<state>/sessions/<id>.json   workspace, cwd (relative to it), set, unset
+ *
+ * bash writes its directory and its exported variables to a descriptor of its own when it ends, by
+ * a trap around the line; the keeper reads them there. All of it comes from inside the box and is
+ * believed in nothing: it is bounded, names are checked, names that change what a shell or a loader
+ * runs are left out, and the directory is looked for inside the workspace at every start.
+ *
+ * A call changes in the file what it has changed itself. So calls at the same time each start from
+ * the last state that was written, keep what others have changed meanwhile, and of two that change
+ * the same the later to end wins.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include "process/child.h"
+
+struct arena;
+struct buffer;
+struct error;
+
+#define SESSION_ID_MAX        64
+#define SESSION_FD            CHILD_NOTES_FD
+#define SESSION_RECORD_MAX    ((size_t)1 << 20) /* read from one command at most */
+#define SESSION_VARIABLES_MAX 256
+#define SESSION_BYTES_MAX     ((size_t)128 << 10) /* of all names and values together */
+#define SESSION_NOTICE_MAX    240
+
+/* Letters, digits, '.', '_' and '-', not '.' first: an id is a file name and nothing else. */
+bool session_id_is_valid(const char *id);
+
+/* Whether a variable may be kept: its name is one, and not one that is refused or that every start
+ * sets anew. */
+bool session_keeps(const char *name, size_t n);
+
+struct session {
+	const char *workspace;    /* that cwd is relative to; NULL: none yet */
+	const char *cwd;          /* NULL: none yet */
+	const char *const *set;   /* NAME=VALUE */
+	const char *const *unset; /* names */
+};
+
+/* STATE is nacre's state directory. A session that was never used is an empty one. */
+int session_load(const char *state, const char *id, struct arena *arena,
+                 struct session *ret_session, struct error *err);
+
+/* The line with the trap in front, on the same line, so that numbers of lines stay right. */
+void session_wrap(const char *line, struct buffer *into);
+
+/* How a command of a session began. */
+struct session_start {
+	const char *state, *id;
+	const char *workspace;   /* absolute */
+	const char *cwd;         /* absolute */
+	const char *const *envp; /* all of it */
+};
+
+/* Brings into the file what RECORD says to have changed since the start. 0: done, or there was
+ * nothing to do. NOTICE is what the caller should know; empty: nothing. */
+int session_commit(const struct session_start *start, const char *record, size_t n,
+                   char notice[SESSION_NOTICE_MAX]);

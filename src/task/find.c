@@ -1,0 +1,412 @@
+/*
+ * A list of ten thousand tasks has to be quick, so each costs one look at its state.json, and only
+ * those that are shown are read. What is read was written by a keeper in a fixed form: it is
+ * scanned, not parsed, and a file that does not look like that tells nothing.
+ */
+#include "task/find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+
+#define SPEC_BYTES   4096 /* command and description stand at the beginning */
+#define ID_BEGINNING "bash-"
+
+static int64_t stat_ms(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+}
+
+static enum find_state look_at_lock(int dir_fd, int64_t *ret_started)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, "spec.json", &st, AT_SYMLINK_NOFOLLOW) == 0 || fstat(dir_fd, &st) == 0)
+		*ret_started = stat_ms(&st);
+	return store_task_is_running(dir_fd) ? FIND_RUNNING : FIND_LOST;
+}
+
+enum find_state find_state(int dir_fd)
+{
+	int64_t started;
+	struct stat st;
+	enum find_state state;
+
+	if (fstatat(dir_fd, "state.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return FIND_ENDED;
+	state = look_at_lock(dir_fd, &started);
+	/* It may have ended between the two looks. */
+	if (state == FIND_LOST && fstatat(dir_fd, "state.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return FIND_ENDED;
+	return state;
+}
+
+/* Reads the beginning of a file, as a string. */
+static bool read_beginning(int dir_fd, const char *name, char *into, size_t size)
+{
+	scoped(fd_closep) int fd = fd_open_regular(dir_fd, name);
+	ssize_t n = fd < 0 ? -1 : read(fd, into, size - 1);
+
+	into[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static unsigned hex4(const char *p)
+{
+	char digits[5] = {0};
+
+	memcpy(digits, p, strnlen(p, 4));
+	return (unsigned)strtoul(digits, NULL, 16);
+}
+
+/* One character of a JSON string at *p, which is moved on; as it is shown in one line. */
+static void scan_char(const char **p, char *into, size_t size, size_t *len)
+{
+	char c = *(*p)++;
+
+	if (c == '\\' && **p) {
+		c = *(*p)++;
+		if (c == 'u') {
+			unsigned code = hex4(*p);
+
+			*p += strnlen(*p, 4);
+			c = code < 0x80 ? (char)code : '?'; /* others are written as they are */
+		} else if (c == 'n' || c == 't' || c == 'r') {
+			c = ' ';
+		}
+	}
+	if (*len + 1 < size)
+		into[(*len)++] = c;
+}
+
+/* The value of KEY, which is `"key":"` with its quotes; behind TEXT, or NULL: there is none. */
+static const char *scan_string(const char *text, const char *key, char *into, size_t size)
+{
+	const char *p = strstr(text, key);
+	size_t len = 0;
+
+	into[0] = '\0';
+	if (!p)
+		return NULL;
+	for (p += strlen(key); *p && *p != '"';)
+		scan_char(&p, into, size, &len);
+	into[utf8_valid_prefix(into, len)] = '\0';
+	return p;
+}
+
+static void look_at_spec(int dir_fd, struct find_entry *e)
+{
+	char text[SPEC_BYTES];
+	const char *p;
+
+	if (!read_beginning(dir_fd, "spec.json", text, sizeof(text)))
+		return;
+	p = scan_string(text, "\"command\":\"", e->command, sizeof(e->command));
+	if (p && strncmp(p, "\",\"description\":\"", 17) == 0)
+		p = scan_string(p, "\"description\":\"", e->description, sizeof(e->description));
+	if (!p)
+		return;
+	e->background = strstr(p, "\"background\":true") != NULL;
+	e->merged = strstr(p, "\"merged\":true") != NULL;
+	p = strstr(p, "\"timeout_ms\":");
+	e->timeout_ms = p ? strtoull(p + 13, NULL, 10) : 0;
+}
+
+static void look_at_sizes(int dir_fd, struct find_entry *e)
+{
+	static const char *const names[2] = {"out", "err"};
+	struct stat st;
+
+	for (int i = 0; i < 2; i++)
+		if (fstatat(dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0) {
+			e->bytes[i] = (uint64_t)st.st_size;
+			if (e->state == FIND_LOST && stat_ms(&st) > e->ended_ms)
+				e->ended_ms = stat_ms(&st);
+		}
+}
+
+static bool look_at_report(int dir_fd, struct find_entry *e)
+{
+	char text[REPORT_BYTES_MAX];
+
+	if (!read_beginning(dir_fd, "state.json", text, sizeof(text)) ||
+	    keeper_report_read(text, strlen(text), &e->report, NULL) < 0)
+		return false;
+	e->started_ms = e->report.started_ms;
+	e->ended_ms = e->report.started_ms + e->report.duration_ms;
+	for (int i = 0; i < 2; i++)
+		e->bytes[i] = e->report.streams[i].bytes;
+	return true;
+}
+
+void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
+{
+	struct find_entry e = {0};
+
+	snprintf(e.id, sizeof(e.id), "%s", id);
+	e.state = find_state(dir_fd);
+	if (e.state != FIND_ENDED)
+		(void)look_at_lock(dir_fd, &e.started_ms);
+	look_at_spec(dir_fd, &e);
+	if (e.state == FIND_ENDED && !look_at_report(dir_fd, &e)) {
+		(void)look_at_lock(dir_fd, &e.started_ms);
+		e.state = FIND_LOST;
+	}
+	if (e.state == FIND_LOST)
+		e.ended_ms = e.started_ms;
+	if (e.state != FIND_ENDED)
+		look_at_sizes(dir_fd, &e);
+	if (e.state == FIND_RUNNING && read_beginning(dir_fd, "quiet", e.quiet, sizeof(e.quiet)))
+		e.quiet[strcspn(e.quiet, "\n")] = '\0';
+	*ret_entry = e;
+}
+
+/* What is known of each task before it is decided which are shown. */
+struct glance {
+	char id[STORE_ID_MAX];
+	enum find_state state;
+	int64_t at; /* start of a running one, else its end */
+};
+
+struct glances {
+	struct glance *list;
+	size_t count, capacity;
+};
+
+static bool take_glance(int tasks_fd, const char *id, struct glance *ret_glance)
+{
+	char path[STORE_ID_MAX + 16];
+	scoped(fd_closep) int dir_fd = -1;
+	struct stat st;
+
+	*ret_glance = (struct glance){.state = FIND_ENDED};
+	snprintf(ret_glance->id, sizeof(ret_glance->id), "%.*s", STORE_ID_MAX - 1, id);
+	snprintf(path, sizeof(path), "%s/state.json", ret_glance->id);
+	if (fstatat(tasks_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		dir_fd = openat(tasks_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (dir_fd < 0)
+			return false;
+		ret_glance->state = look_at_lock(dir_fd, &ret_glance->at);
+		if (ret_glance->state != FIND_LOST ||
+		    fstatat(dir_fd, "state.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return true;
+		ret_glance->state = FIND_ENDED;
+	}
+	ret_glance->at = stat_ms(&st);
+	return true;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct glance *x = a, *y = b;
+	bool x_runs = x->state == FIND_RUNNING, y_runs = y->state == FIND_RUNNING;
+
+	if (x_runs != y_runs)
+		return y_runs - x_runs;
+	return x->at != y->at ? (x->at < y->at) - (x->at > y->at) : strcmp(x->id, y->id);
+}
+
+static DIR *open_tasks(struct store *s)
+{
+	int fd =
+		s->tasks_fd < 0 ? -1 : openat(s->tasks_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d)
+		fd_close(fd);
+	return d;
+}
+
+static bool is_id(const char *name)
+{
+	return strncmp(name, ID_BEGINNING, strlen(ID_BEGINNING)) == 0 &&
+	       strlen(name) < STORE_ID_MAX;
+}
+
+static struct glance *add(struct glances *g)
+{
+	struct glance *more;
+
+	if (g->count == g->capacity) {
+		size_t capacity = g->capacity ? g->capacity * 2 : 256;
+
+		more = realloc(g->list, capacity * sizeof(*more));
+		if (!more)
+			return NULL;
+		g->list = more;
+		g->capacity = capacity;
+	}
+	return &g->list[g->count++];
+}
+
+void find_list_done(struct find_list *l)
+{
+	free(take_ptr(&l->entries));
+	l->count = 0;
+}
+
+static int glance_at_all(struct store *s, int which, struct glances *g, struct find_list *list)
+{
+	DIR *d = open_tasks(s);
+	struct dirent *file;
+	int r = 0;
+
+	while (d && (file = readdir(d))) {
+		struct glance *e;
+
+		if (!is_id(file->d_name))
+			continue;
+		e = add(g);
+		if (!e) {
+			r = -ENOMEM;
+			break;
+		}
+		if (!take_glance(s->tasks_fd, file->d_name, e)) {
+			g->count--;
+			continue;
+		}
+		list->running += e->state == FIND_RUNNING;
+		list->ended += e->state != FIND_RUNNING;
+		if (which == FIND_ONLY_RUNNING && e->state != FIND_RUNNING)
+			g->count--;
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+int find_tasks(struct store *s, int which, size_t limit, struct find_list *ret_list,
+               struct error *err)
+{
+	struct find_list list = {0};
+	struct glances g = {0};
+	size_t count;
+	int r;
+
+	r = glance_at_all(s, which, &g, &list);
+	count = limit > 0 && g.count > list.running + limit ? list.running + limit : g.count;
+	if (r == 0 && count > 0) {
+		qsort(g.list, g.count, sizeof(*g.list), by_age);
+		list.entries = calloc(count, sizeof(*list.entries));
+		r = list.entries ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		scoped(fd_closep) int dir_fd = find_open(s, g.list[i].id, NULL);
+
+		if (dir_fd >= 0) /* else it was deleted meanwhile */
+			find_look(dir_fd, g.list[i].id, &list.entries[list.count++]);
+	}
+	free(g.list);
+	if (r < 0)
+		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
+	*ret_list = list;
+	return 0;
+}
+
+int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], struct error *err)
+{
+	size_t n = strlen(prefix), skip = is_id(prefix) ? 0 : strlen(ID_BEGINNING);
+	DIR *d = open_tasks(s);
+	struct dirent *file;
+	char id[STORE_ID_MAX];
+	int found = 0;
+
+	while (d && n > 0 && found < 2 && (file = readdir(d)))
+		if (is_id(file->d_name) && strncmp(file->d_name + skip, prefix, n) == 0 && ++found)
+			snprintf(id, sizeof(id), "%.*s", STORE_ID_MAX - 1, file->d_name);
+	if (d)
+		closedir(d);
+	if (found == 0)
+		return error_set(err, ERROR_INPUT, ENOENT, "there is no task '%.60s'", prefix);
+	if (found > 1)
+		return error_set(err, ERROR_INPUT, EINVAL,
+		                 "more than one task begins with '%.60s'; give more of its id",
+		                 prefix);
+	memcpy(ret_id, id, sizeof(id));
+	return 0;
+}
+
+int find_open(struct store *s, const char *id, struct error *err)
+{
+	int fd = -1;
+
+	if (s->tasks_fd >= 0 && is_id(id) && !strchr(id, '/'))
+		fd = openat(s->tasks_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? error_set(err, ERROR_INPUT, ENOENT, "there is no task '%.60s'", id) : fd;
+}
+
+const char *find_state_name(const struct find_entry *e)
+{
+	if (e->state != FIND_ENDED)
+		return e->state == FIND_RUNNING ? "running" : "lost";
+	switch (e->report.end) {
+	case KEEPER_END_EXITED:
+		if (WIFSIGNALED(e->report.status))
+			return "killed";
+		return WEXITSTATUS(e->report.status) == 0 ? "finished" : "failed";
+	case KEEPER_END_TIMEOUT:
+	case KEEPER_END_IDLE:
+		return "timed out";
+	case KEEPER_END_STOPPED:
+		return "stopped";
+	case KEEPER_END_CROWDED:
+		return "killed";
+	case KEEPER_END_FAILED:
+		return "failed";
+	case KEEPER_END_REFUSED:
+		return "refused";
+	case KEEPER_END_LOST:
+	case KEEPER_END_MAX:
+		break;
+	}
+	return "lost";
+}
+
+int find_signal(const struct find_entry *e)
+{
+	if (e->state != FIND_ENDED || e->report.end == KEEPER_END_FAILED ||
+	    e->report.end == KEEPER_END_REFUSED)
+		return 0;
+	if (e->report.end == KEEPER_END_CROWDED)
+		return SIGKILL;
+	return WIFSIGNALED(e->report.status) ? WTERMSIG(e->report.status) : 0;
+}
+
+int find_exit_code(const struct find_entry *e)
+{
+	if (e->state != FIND_ENDED)
+		return -1;
+	switch (e->report.end) {
+	case KEEPER_END_EXITED:
+		return WIFSIGNALED(e->report.status) ? 128 + WTERMSIG(e->report.status)
+		                                     : WEXITSTATUS(e->report.status);
+	case KEEPER_END_TIMEOUT:
+	case KEEPER_END_IDLE:
+		return 124;
+	case KEEPER_END_STOPPED:
+		return 128 + SIGTERM;
+	case KEEPER_END_CROWDED:
+		return 128 + SIGKILL;
+	case KEEPER_END_FAILED:
+		if (e->report.step != CHILD_EXEC || e->report.why[0])
+			return 125;
+		return e->report.sys == ENOENT ? 127 : 126;
+	case KEEPER_END_REFUSED:
+		return 126;
+	case KEEPER_END_LOST:
+	case KEEPER_END_MAX:
+		break;
+	}
+	return -1;
+}

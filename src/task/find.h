@@ -1,0 +1,71 @@
+#pragma once
+/*
+ * Find: the tasks of this user, running and past, as their directories tell.
+ *
+ * No process is asked. A task is running while its keeper holds the lock on spec.json; it has ended
+ * when there is a state.json; with neither it was lost, with the machine or by SIGKILL.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "keeper/report.h"
+#include "task/store.h"
+
+struct error;
+
+enum find_state {
+	FIND_RUNNING,
+	FIND_ENDED, /* report tells how */
+	FIND_LOST,
+};
+
+/* What a list shows of a task. Strings are cut to what fits, never inside of a character. */
+struct find_entry {
+	char id[STORE_ID_MAX];
+	enum find_state state;
+	int64_t started_ms, ended_ms; /* wall clock; ended_ms of a lost one: when it last wrote */
+	/* Filled by find_look(). */
+	char command[256], description[128];
+	bool background, merged;
+	uint64_t bytes[2]; /* written by the command to stdout (or both) and stderr */
+	uint64_t timeout_ms;
+	char quiet[200];             /* why it prints nothing, if it runs and that is known */
+	struct keeper_report report; /* if it has ended */
+};
+
+struct find_list {
+	struct find_entry *entries; /* the running ones first, then by their end, youngest first */
+	size_t count;
+	size_t running, ended; /* of all, shown or not */
+};
+
+enum { FIND_ALL, FIND_ONLY_RUNNING };
+
+/* Up to LIMIT tasks beside the running ones (0: all). The caller releases the list. */
+int find_tasks(struct store *s, int which, size_t limit, struct find_list *ret_list,
+               struct error *err);
+void find_list_done(struct find_list *l);
+static inline void find_list_donep(struct find_list *l)
+{
+	find_list_done(l);
+}
+
+/* The id of the one task whose id, with or without "bash-", begins with PREFIX. */
+int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], struct error *err);
+
+/* The directory of a task, or a negative errno. */
+int find_open(struct store *s, const char *id, struct error *err);
+
+/* All that is to be known about the task in this directory now. */
+void find_look(int dir_fd, const char *id, struct find_entry *ret_entry);
+
+/* The same for its state alone. */
+enum find_state find_state(int dir_fd);
+
+/* "running", "finished", "failed", "killed", "timed out", "stopped", "refused" or "lost". */
+const char *find_state_name(const struct find_entry *e);
+
+/* As nacre run would have ended; -1: it runs, or nobody knows. */
+int find_exit_code(const struct find_entry *e);
+int find_signal(const struct find_entry *e); /* that ended it; 0: none */

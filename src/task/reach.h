@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * Reach: a connection to the keeper of a task that somebody else started.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "keeper/control.h"
+
+struct error;
+
+struct reach {
+	int socket; /* -1: none */
+	int keeper; /* pidfd: readable when the keeper has ended */
+};
+
+/* DIR_FD is the task's directory. -ESRCH: it is not running. */
+int reach_open(int dir_fd, struct reach *ret_reach, struct error *err);
+void reach_done(struct reach *r);
+static inline void reach_donep(struct reach *r)
+{
+	reach_done(r);
+}
+
+/* Waits if the keeper is busy, for as long as packets queue up. 0, or a negative errno. */
+int reach_order(struct reach *r, enum control_order order, const void *bytes, size_t n);
+
+/* Whether the keeper has ended, within this time. */
+bool reach_wait(struct reach *r, int64_t timeout_ms);
+
+/* A keeper that does not answer is killed; its init then ends the command. */
+void reach_kill(struct reach *r);
