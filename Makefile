@@ -22,7 +22,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: all setup run test check-fast asan bench fuzz differential lint coverage fresh install clean help
+.PHONY: all setup run test check-fast asan bench fuzz differential campaign lint coverage fresh install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -74,6 +74,12 @@ differential: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/differential/run --lines $(LINES) --seed $(SEED)
 
+# What the tests of tasks only sample: kill -9 at 200 moments, 100 followers of 100 MB. Minutes.
+campaign: all
+	tools/setup test
+	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_STORM=200 python3 test_tasks.py Storm
+	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_FOLLOW=full python3 test_follow.py Flood
+
 lint:
 	tools/setup test lint
 	tools/lint $(BUILD)
@@ -104,6 +110,7 @@ help:
 	echo "make bench              measure against other ways to run a command"
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
+	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"
 	echo "make fresh              'make run' and 'make test' in a fresh Debian 12 (root)"

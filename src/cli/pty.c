@@ -25,6 +25,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/number.h"
 #include "base/packet.h"
 #include "cli/cli.h"
 #include "cli/run-options.h"
@@ -57,11 +58,17 @@ void pty_own_size(uint16_t *ret_rows, uint16_t *ret_cols)
 
 int pty_read_size(const char *text, uint16_t *ret_rows, uint16_t *ret_cols)
 {
-	unsigned rows, cols;
-	int end = 0;
+	const char *middle = strchr(text, 'x');
+	uint64_t rows, cols;
+	char first[8];
 
-	if (sscanf(text, "%4ux%4u%n", &rows, &cols, &end) != 2 || text[end] ||
-	    !pty_size_is_valid(rows, cols))
+	if (!middle || (size_t)(middle - text) >= sizeof(first))
+		return -EINVAL;
+	memcpy(first, text, (size_t)(middle - text));
+	first[middle - text] = '\0';
+	if (number_parse_u64(first, &rows) < 0 || number_parse_u64(middle + 1, &cols) < 0 ||
+	    rows > PTY_SIDE_MAX || cols > PTY_SIDE_MAX ||
+	    !pty_size_is_valid((int64_t)rows, (int64_t)cols))
 		return -EINVAL;
 	*ret_rows = (uint16_t)rows;
 	*ret_cols = (uint16_t)cols;

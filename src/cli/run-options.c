@@ -238,8 +238,7 @@ static int read_option(struct run_options *o, enum option_id id, const char *val
 		return read_duration("idle-timeout", value, 1, INT64_MAX / 2, &rq->idle_ms);
 	case OPT_SESSION:
 		if (!session_id_is_valid(value))
-			return refuse("session", value,
-			              "1 to 64 letters, digits, '.', '_' or '-'");
+			return refuse("session", value, "1 to 64 letters, digits, '.', '_' or '-'");
 		rq->session = value;
 		return 0;
 	case OPT_GRACE:

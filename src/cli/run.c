@@ -38,7 +38,7 @@ struct run {
 	int stop_signal;
 	struct pty_seat seat;
 	bool interactive; /* somebody wants to sit there */
-	bool background; /* it is not waited for, only for its start */
+	bool background;  /* it is not waited for, only for its start */
 };
 
 static int show_output(struct run *run);
@@ -157,8 +157,7 @@ static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, str
 		r = pty_seat_take(&run->seat, run->loop, task, err);
 	if (r == 0)
 		r = loop_run(run->loop);
-	pty_seat_leave(&run->seat, r == 0 && !task->lost &&
-	                                   task->report.end == KEEPER_END_EXITED &&
+	pty_seat_leave(&run->seat, r == 0 && !task->lost && task->report.end == KEEPER_END_EXITED &&
 	                                   WIFEXITED(task->report.status));
 	loop_remove(&run->control);
 	loop_remove(&run->signals);

@@ -173,7 +173,8 @@ static int clean(struct store *store, const struct tasks_options *o)
 {
 	int64_t age = o->older_given ? o->older_ms : engine_wishes_default.state_age_ms;
 	uint64_t keep = o->keep_given ? o->keep_bytes : engine_wishes_default.state_cap;
-	int removed = store_sweep(store, o->all ? 0 : keep, age);
+	/* By age, too: a start that was cut off has no bytes. */
+	int removed = store_sweep(store, o->all ? 0 : keep, o->all ? 1 : age);
 
 	printf(o->json ? "{\"deleted\":%d}\n" : "%d deleted\n", removed);
 	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;

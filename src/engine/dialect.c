@@ -138,7 +138,10 @@ static void write_shell(struct json_writer *w, const struct result *r)
 static void write_run_shell(struct json_writer *w, const struct result *r)
 {
 	put_bool(w, "success", r->success);
-	put_stream(w, "stdout", &r->views[0]);
+	if (r->background)
+		put(w, "stdout", r->note);
+	else
+		put_stream(w, "stdout", &r->views[0]);
 	if (r->reason[0] && r->views[1].len == 0)
 		put(w, "stderr", r->reason);
 	else
@@ -341,7 +344,7 @@ int dialect_write_result(const struct dialect *d, const struct result *r, struct
 	struct json_writer w = {.out = into};
 
 	json_object_begin(&w);
-	(r->background ? write_task : d->write)(&w, r);
+	(r->background && d->write != write_run_shell ? write_task : d->write)(&w, r);
 	json_object_end(&w);
 	return buffer_error(into);
 }

@@ -225,6 +225,8 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	 * and a person who sits before it ends it by a key. */
 	if ((rq->background || rq->interactive) && rq->timeout_ms == 0)
 		o->timeout_ms = 0;
+	if (rq->background || rq->interactive) /* likewise */
+		o->idle_ms = 0;
 	if (rq->idle_ms > 0 && (o->idle_ms == 0 || rq->idle_ms < o->idle_ms))
 		o->idle_ms = rq->idle_ms;
 	if (o->timeout_ms > p->timeout.max_ms) {

@@ -27,8 +27,8 @@ struct request {
 	bool interactive;    /* a person sits before it: no time limit unless one is asked for, and
 	                        it ends when they go */
 	const char *description;
-	int64_t timeout_ms; /* 0: the default */
-	int64_t idle_ms;    /* may be without output for this long; 0: the profile's */
+	int64_t timeout_ms;  /* 0: the default */
+	int64_t idle_ms;     /* may be without output for this long; 0: the profile's */
 	const char *session; /* its id; NULL: none */
 	enum output_mode output_mode;
 	bool output_mode_given; /* else it is the profile's */

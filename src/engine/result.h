@@ -63,8 +63,8 @@ struct result_facts {
 	const struct error *refusal;          /* or NULL: there was a task */
 	struct task *task;
 	const char *session_notice; /* may be NULL */
-	bool timed_out; /* why it was let go */
-	bool left;      /* the task was let go while it ran */
+	bool timed_out;             /* why it was let go */
+	bool left;                  /* the task was let go while it ran */
 	const struct store *store;
 	const struct view_limits *view;
 };

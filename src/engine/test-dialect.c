@@ -58,7 +58,10 @@ static void each_tool_fills_the_request_in_its_own_words(void **state)
 	read_ok("Bash", "{\"command\": \"ls\", \"timeout\": 50, \"env\": {\"A\": \"b\"}}", arena,
 	        &rq);
 	assert_int_equal(rq.timeout_ms, 50);
+	assert_false(rq.background);
 	assert_string_equal(rq.env[0], "A=b");
+	read_ok("Bash", "{\"command\": \"ls\", \"run_in_background\": true}", arena, &rq);
+	assert_true(rq.background);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -167,6 +170,33 @@ static void a_refusal_has_the_shape_of_a_result(void **state)
 	}
 }
 
+static void a_background_task_tells_where_it_is_found(void **state)
+{
+	struct result r = {.success = true,
+	                   .background = true,
+	                   .ran = true,
+	                   .task_id = "bash-x",
+	                   .note = "running as bash-x",
+	                   .output_files = {"/state/tasks/bash-x/out"}};
+
+	for (size_t i = 0; dialect_at(i); i++) {
+		scoped(buffer_donep) struct buffer text = {0};
+		scoped(json_decrefp) json_t *root = NULL;
+
+		assert_int_equal(dialect_write_result(dialect_at(i), &r, &text), 0);
+		root = parsed(&text);
+		assert_true(json_is_true(json_object_get(root, "success")));
+		assert_string_equal(json_string_value(json_object_get(root, "stdout")), r.note);
+		if (strcmp(dialect_tool(dialect_at(i)), "run_shell") == 0) {
+			assert_int_equal(json_object_size(root), 4);
+			continue;
+		}
+		assert_string_equal(json_string_value(json_object_get(root, "task_id")), r.task_id);
+		assert_string_equal(json_string_value(json_object_get(root, "output_file")),
+		                    r.output_files[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +204,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(every_tool_has_a_schema_that_names_its_parameters),
 		cmocka_unit_test(a_refusal_has_the_shape_of_a_result),
+		cmocka_unit_test(a_background_task_tells_where_it_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,7 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	_exit(0);
 }
 
-static const struct keeper empty = {.fds = {-1, -1, -1, false},
+static const struct keeper empty = {.fds = {.control = -1, .task = -1, .input = -1},
                                     .streams = {{.fd = -1}, {.fd = -1}},
                                     .init_socket = -1,
                                     .init_pidfd = -1,

@@ -99,12 +99,6 @@ void session_wrap(const char *line, struct buffer *into)
 
 /* Reading what bash wrote */
 
-struct record {
-	char *const *set; /* NAME=VALUE */
-	size_t count;
-	const char *cwd; /* "": it is gone */
-};
-
 /* The exports and the directory of the last whole record. */
 static bool find_record(const char *bytes, size_t n, const char **ret_exports, const char **ret_cwd)
 {
@@ -227,7 +221,8 @@ static int read_export(const char **at, struct arena *arena, char **ret_text)
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-static int read_record(const char *bytes, size_t n, struct arena *arena, struct record *ret_record)
+int session_read_record(const char *bytes, size_t n, struct arena *arena,
+                        struct session_record *ret_record)
 {
 	const char *exports, *cwd;
 	size_t count = 0, lines = 1;
@@ -250,7 +245,8 @@ static int read_record(const char *bytes, size_t n, struct arena *arena, struct 
 	}
 	if (*own && own[strlen(own) - 1] == '\n')
 		own[strlen(own) - 1] = '\0';
-	*ret_record = (struct record){.set = set, .count = count, .cwd = own};
+	*ret_record = (struct session_record){
+		.set = (const char *const *)set, .count = count, .cwd = own};
 	return 0;
 }
 
@@ -462,10 +458,10 @@ static int set_one(json_t *set, json_t *unset, const char *entry, size_t n,
 }
 
 static int merge_variables(json_t *root, const struct session_start *start,
-                           const struct record *record, char notice[SESSION_NOTICE_MAX])
+                           const struct session_record *record, char notice[SESSION_NOTICE_MAX])
 {
 	json_t *set = member(root, "set", false), *unset = member(root, "unset", true);
-	const char *const *now = (const char *const *)record->set;
+	const char *const *now = record->set;
 	size_t before = 0;
 	char text[80];
 
@@ -588,8 +584,8 @@ static int lock(int dir_fd)
 	return -EBUSY;
 }
 
-static int change_file(int dir_fd, const struct session_start *start, const struct record *record,
-                       char notice[SESSION_NOTICE_MAX])
+static int change_file(int dir_fd, const struct session_start *start,
+                       const struct session_record *record, char notice[SESSION_NOTICE_MAX])
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	scoped(json_decrefp) json_t *changed = NULL;
@@ -628,13 +624,13 @@ int session_commit(const struct session_start *start, const char *bytes, size_t 
 {
 	scoped(arena_freep) struct arena *arena = arena_new(8 * SESSION_RECORD_MAX);
 	scoped(fd_closep) int dir_fd = -1;
-	struct record record;
+	struct session_record record;
 	int r;
 
 	notice[0] = '\0';
 	if (!arena)
 		return -ENOMEM;
-	r = read_record(bytes, n, arena, &record);
+	r = session_read_record(bytes, n, arena, &record);
 	if (r == -ENODATA) /* killed, or replaced by another program */
 		return 0;
 	if (r == 0)

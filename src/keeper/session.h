@@ -50,6 +50,17 @@ int session_load(const char *state, const char *id, struct arena *arena,
 /* The line with the trap in front, on the same line, so that numbers of lines stay right. */
 void session_wrap(const char *line, struct buffer *into);
 
+/* What bash has told at its end; nothing of it is checked but that names are names. */
+struct session_record {
+	const char *const *set; /* NAME=VALUE */
+	size_t count;
+	const char *cwd; /* "": it is gone */
+};
+
+/* Finds the last whole record. -ENODATA: there is none; -EBADMSG: it is not as bash writes it. */
+int session_read_record(const char *bytes, size_t n, struct arena *arena,
+                        struct session_record *ret_record);
+
 /* How a command of a session began. */
 struct session_start {
 	const char *state, *id;

@@ -65,6 +65,8 @@ static void expect_comes_back(const struct keeper_order *o)
 	assert_string_equal(again.cwd, o->cwd);
 	assert_int_equal(again.merged, o->merged);
 	assert_int_equal(again.follow, o->follow);
+	assert_int_equal(again.background, o->background);
+	assert_int_equal(again.timeout_lets_go, o->timeout_lets_go);
 	assert_int_equal(again.timeout_ms, o->timeout_ms);
 	assert_int_equal(again.idle_ms, o->idle_ms);
 	assert_int_equal(again.grace_ms, o->grace_ms);
@@ -153,7 +155,7 @@ static void an_order_comes_back_as_it_was(void **state)
 	expect_comes_back(&o);
 	o.description = NULL;
 	o.merged = false;
-	o.follow = true;
+	o.follow = o.background = o.timeout_lets_go = true;
 	o.max_processes = 0;
 	o.timeout_ms = INT64_MAX;
 	expect_comes_back(&o);

@@ -215,6 +215,17 @@ bool look_is_opaque(const struct look *l)
 	return l->facts->status == SHELL_FACTS_OPAQUE;
 }
 
+/* A loop that starts something in the background each time it goes round: as many as the box lets.
+ */
+static bool is_in_storm(const struct shell_fact_command *c)
+{
+	const char *loop = strstr(c->via, "while");
+
+	loop = loop ? loop : strstr(c->via, "until");
+	loop = loop ? loop : strstr(c->via, "for");
+	return loop && strstr(loop, "/bg");
+}
+
 /* Whether code runs that nobody has read, or a program that commands could have made. */
 static bool is_left(struct look *l, struct subject *s)
 {
@@ -222,6 +233,11 @@ static bool is_left(struct look *l, struct subject *s)
 
 	if (rule_runs_unread(s) || (l->sets_any && s->command->kind != SHELL_KIND_BUILTIN))
 		return true;
+	if (is_in_storm(s->command))
+		return true;
+	/* What stands behind it in the line would be outside. */
+	if (strcmp(s->name, "cd") == 0 || strcmp(s->name, "pushd") == 0)
+		return s->command->word_count < 2 || paths_words_leave(l, s);
 	if (s->command->kind == SHELL_KIND_BUILTIN)
 		return false;
 	f = subject_file(l, s);

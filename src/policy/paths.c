@@ -264,15 +264,22 @@ static bool leads_out(struct look *l, const struct shell_fact_word *w)
 {
 	scoped(fd_closep) int fd = -1;
 	const char *cwd = l->q->cwd ? l->q->cwd : ".";
+	size_t n = w->text.len;
 	char path[PATH_MAX];
 
-	if (w->kind != SHELL_VALUE_KNOWN || !w->text.len || w->text.bytes[0] == '-' ||
-	    l->q->workspace_fd < 0)
+	if (w->kind == SHELL_VALUE_GLOB) { /* the directories in front of the pattern */
+		const char *slash = memrchr(w->text.bytes, '/', strcspn(w->text.bytes, "*?["));
+
+		n = slash ? (size_t)(slash - w->text.bytes) : 0;
+	} else if (w->kind != SHELL_VALUE_KNOWN) {
 		return false;
-	if (strcmp(cwd, ".") == 0) {
+	}
+	if (!n || w->text.bytes[0] == '-' || l->q->workspace_fd < 0)
+		return false;
+	if (strcmp(cwd, ".") == 0 && n == w->text.len) {
 		fd = open_path(l->q->workspace_fd, w->text.bytes, RESOLVE_BENEATH);
 	} else {
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", cwd, w->text.bytes) >=
+		if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", cwd, (int)n, w->text.bytes) >=
 		    sizeof(path))
 			return true;
 		fd = open_path(l->q->workspace_fd, path, RESOLVE_BENEATH);

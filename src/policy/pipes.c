@@ -479,6 +479,21 @@ static bool reaches(const struct call *calls, size_t count, const char *name, si
 	return false;
 }
 
+static bool is_function(const struct shell_facts *facts, struct shell_text name)
+{
+	for (size_t i = 0; i < facts->effect_count; i++)
+		if (strncmp(facts->effects[i].text, "func:", 5) == 0 &&
+		    strcmp(facts->effects[i].text + 5, name.bytes) == 0)
+			return true;
+	return false;
+}
+
+static bool is_same_call(const struct call *a, const struct call *b)
+{
+	return a->beside == b->beside && a->from_n == b->from_n && a->to_n == b->to_n &&
+	       memcmp(a->from, b->from, a->from_n) == 0 && memcmp(a->to, b->to, a->to_n) == 0;
+}
+
 bool pipe_has_bomb(const struct shell_facts *facts)
 {
 	struct call calls[FUNCTION_MAX];
@@ -487,16 +502,25 @@ bool pipe_has_bomb(const struct shell_facts *facts)
 
 	for (size_t i = 0; i < facts->effect_count && !any; i++)
 		any = strncmp(facts->effects[i].text, "func:", 5) == 0;
-	for (size_t i = 0; any && i < facts->command_count && count < FUNCTION_MAX; i++) {
+	for (size_t i = 0; any && i < facts->command_count; i++) {
 		const struct shell_fact_command *c = &facts->commands[i];
-		struct call *call = &calls[count];
+		struct call call = {0};
+		size_t k = 0;
 
-		if (!c->word_count || c->words[0].kind != SHELL_VALUE_KNOWN)
+		if (!c->word_count || c->words[0].kind != SHELL_VALUE_KNOWN ||
+		    !is_function(facts, c->words[0].text))
 			continue;
-		call->from = function_of(facts, c->via, &call->from_n, &call->beside);
-		call->to = c->words[0].text.bytes;
-		call->to_n = c->words[0].text.len;
-		count += call->from != NULL;
+		call.from = function_of(facts, c->via, &call.from_n, &call.beside);
+		call.to = c->words[0].text.bytes;
+		call.to_n = c->words[0].text.len;
+		if (!call.from)
+			continue;
+		while (k < count && !is_same_call(&calls[k], &call))
+			k++;
+		if (k == FUNCTION_MAX)
+			return true; /* more than can be followed: one may hide among them */
+		calls[k] = call;
+		count = k == count ? count + 1 : count;
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint64_t seen = 0;

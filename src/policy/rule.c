@@ -336,18 +336,24 @@ bool rule_runs_unread(const struct subject *s)
 	                                      "tclsh", "wish",   "expect", "ed",     "ex",    "m4",
 	                                      "cpp",   "ffmpeg", "docker", "podman", "dmesg", NULL};
 	/* The command inside is seen, but not what rights or which process it has. */
-	static const char *const other_rights[] = {"doas",    "pkexec", "runuser", "systemd-run",
-	                                           "nsenter", "chroot", "gdb",     "busybox",
-	                                           NULL};
+	static const char *const other_rights[] = {"doas",        "pkexec",  "runuser",
+	                                           "systemd-run", "nsenter", "chroot",
+	                                           "gdb",         "busybox", NULL};
 
 	if (word_in_list(other_rights, s->name))
 		return true;
 	if (is_seen_through(s))
 		return false;
-	for (size_t i = 0; i < s->command->does_count; i++)
-		if (strcmp(s->command->does[i].effect, "exec") == 0 ||
-		    strcmp(s->command->does[i].effect, "priv") == 0)
+	for (size_t i = 0; i < s->command->does_count; i++) {
+		const struct shell_fact_does *d = &s->command->does[i];
+
+		if (strcmp(d->effect, "exec") == 0 || strcmp(d->effect, "priv") == 0)
 			return true;
+		/* Files that a program of sed or awk names may lie anywhere. */
+		if (strcmp(d->effect, "write") == 0 &&
+		    (strcmp(d->by, "w") == 0 || strcmp(d->by, ">") == 0))
+			return true;
+	}
 	if (strncmp(s->name, "python", 6) == 0 || word_in_list(runners, s->name))
 		return true;
 	/* Nothing is known about it. */

@@ -7,7 +7,7 @@
 
 #define PTY_ROWS_DEFAULT 24
 #define PTY_COLS_DEFAULT 80
-#define PTY_SIDE_MAX 1000 /* rows or columns that anybody may ask for */
+#define PTY_SIDE_MAX     1000 /* rows or columns that anybody may ask for */
 
 struct pty_size {
 	uint16_t rows, cols; /* 0: no terminal */

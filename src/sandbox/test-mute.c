@@ -8,7 +8,12 @@
 
 static int write_a_byte(const void *what)
 {
-	return sandbox_mute() < 0 ? 99 : test_outcome(write(*(const int *)what, "x", 1));
+	int fd = *(const int *)what, r = sandbox_mute() < 0 ? 99 : 0;
+
+	if (r == 0)
+		r = test_outcome(write(fd, "x", 1));
+	/* Not _exit(): a sanitizer does much in there. */
+	return (int)syscall(SYS_exit_group, r);
 }
 
 static int open_a_file(const void *what)

@@ -382,8 +382,8 @@ static enum match awk_matches(const struct reading *r, const char *name)
 	return best;
 }
 
-/* An option word of sed: where the value of -e or --expression begins, at its end if that is the next
- * word; 0: there is none. */
+/* An option word of sed: where the value of -e or --expression begins, at its end if that is the
+ * next word; 0: there is none. */
 static size_t sed_expression(struct shell_text word)
 {
 	const char *s = word.bytes;

@@ -286,8 +286,10 @@ static bool read_prefixes(struct shell_reader *r, struct shell_pipeline *p, bool
 				r->pos = end;
 				shell_skip_blanks(r);
 			}
-			if (shell_at_word(r, "--", &end))
+			if (shell_at_word(r, "--", &end)) {
+				p->time_posix = true; /* bash prints as for -p */
 				r->pos = end;
+			}
 		} else {
 			return shell_ok(r);
 		}
@@ -518,7 +520,7 @@ static bool is_hidden(uint32_t c)
 		uint32_t first, last;
 	} hidden[] = {
 		{0x80, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},   {0x115f, 0x1160},
-		{0x180e, 0x180e}, {0x200b, 0x200f},   {0x202a, 0x202e}, {0x2060, 0x206f},
+		{0x180e, 0x180e}, {0x200b, 0x200f},   {0x2028, 0x202e}, {0x2060, 0x206f},
 		{0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
 		{0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
 	};

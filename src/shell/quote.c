@@ -210,14 +210,16 @@ static bool read_ansi(struct shell_reader *r, struct part_list *list, bool *ret_
 bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
 {
 	uint32_t start = r->pos;
-	bool hard;
+	bool hard, empty;
 
 	if (!read_ansi(r, list, &hard))
 		return false;
 	/* In ${ } in double quotes bash puts the value in its place and then expands the whole,
-	 * also where a $( ) stands between; in an array it puts a '\'' there that it cannot read.
-	 */
-	if (hard && ((r->in_param && r->in_double) || (r->in_array && r->reprinted)))
+	 * also where a $( ) stands between, so that an empty one is gone; in an array it puts a
+	 * '\'' there that it cannot read. */
+	empty = r->pos - start <= strlen("$''");
+	if (((hard || empty) && r->in_param && r->in_double) ||
+	    (hard && r->in_array && r->reprinted))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$' in a quoted expansion");
 	return true;
 }

@@ -120,8 +120,8 @@ static bool sed_substitute(struct reader *r)
 	return true;
 }
 
-/* The text of a, i and c goes on behind a backslash at the end of a line. Whether it does behind two
- * depends on what stands before them, so that is left unread: false. */
+/* The text of a, i and c goes on behind a backslash at the end of a line. Whether it does behind
+ * two depends on what stands before them, so that is left unread: false. */
 static bool sed_text(struct reader *r)
 {
 	for (;;) {
@@ -268,8 +268,8 @@ static bool awk_bracket_is_open(struct shell_text regex, bool escapes)
 	return false;
 }
 
-/* To the slash that ends a regular expression. Not every awk lets a bracket hide that slash, and not
- * every one knows escapes in it, so one that may do so is not read. */
+/* To the slash that ends a regular expression. Not every awk lets a bracket hide that slash, and
+ * not every one knows escapes in it, so one that may do so is not read. */
 static bool awk_regex(struct reader *r)
 {
 	size_t start = r->at + 1;

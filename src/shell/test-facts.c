@@ -198,6 +198,7 @@ static void wrappers_show_the_command_inside(void **state)
 	expect("valgrind --leak-check=full a", "static: valgrind --leak-check=full a; a");
 	expect("runuser -u x -- a -b", "static: runuser -u x -- a -b; a -b");
 	expect("gdb --args a b", "static: gdb --args a b; a b");
+	expect("gdb -batch -ex bt a", "static: gdb -batch -ex bt a");
 }
 
 static void env_splits_a_string_into_words(void **state)
@@ -635,6 +636,8 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("TEXTDOMAIN=x; echo $\"a\"", "translation");
 	expect_opaque("strace -o '|a' b", "wrapper-code");
 	expect_opaque("gdb -ex 'shell a' b", "wrapper-code");
+	expect_opaque("gdb -eval-command='shell a' b", "wrapper-code");
+	expect_opaque("gdb -batch -ex bt -ex 'call system(1)' b", "wrapper-code");
 	expect_opaque("su -s ./x -c a", "wrapper-code");
 	expect_known("su -s /bin/bash -c a");
 	expect_opaque("SHELL=./x flock f -c a", "shell-variable");

@@ -36,6 +36,7 @@ static void expect_print(const char *text, const char *expected)
 
 static void quotes_what_is_known(void **state)
 {
+	expect_print("time -- a", "time -p 'a'");
 	expect_print("ls -la  a\\ b", "'ls' '-la' 'a b'");
 	expect_print("echo it\\'s \"\" $'\\e[0m\\n'", "'echo' 'it'\"'\"'s' '' $'\\033''[0m\n'");
 	expect_print("echo {a,b}c", "'echo' 'ac' 'bc'");

@@ -128,6 +128,9 @@ int shell_word_value(struct arena *arena, const struct shell_word *word, struct 
 	                                  : SHELL_VALUE_KNOWN,
 		.text = {b.text, b.text_len},
 	};
+	/* bash drops slashes of what it finds for such a pattern, so that it does not match it. */
+	if (ret->kind == SHELL_VALUE_GLOB && memmem(b.pattern, b.pattern_len, "//", 2))
+		ret->kind = SHELL_VALUE_MANY;
 	if (ret->kind == SHELL_VALUE_GLOB)
 		ret->pattern = (struct shell_text){b.pattern, b.pattern_len};
 	else

@@ -278,6 +278,49 @@ static void sg(struct shell_pass *p, const struct pass_call *call)
 		pass_interactive(p, call, "sg");
 }
 
+/* An option of gdb, with one dash or two and cut short or not, that gives it commands. */
+static bool gdb_has_commands(const char *option)
+{
+	static const char *const names[] = {"ex",  "ev",   "iex", "x",    "ix",
+	                                    "com", "init", "ei",  "early"};
+	const char *name = option + strspn(option, "-");
+
+	for (size_t i = 0; option[0] == '-' && i < array_size(names); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Commands that only look: -ex bt. Others may start a shell, or call any function. */
+static bool gdb_only_looks(const struct pass_call *call, size_t at)
+{
+	static const char *const looks[] = {"bt",
+	                                    "bt full",
+	                                    "backtrace",
+	                                    "backtrace full",
+	                                    "where",
+	                                    "thread apply all bt",
+	                                    "thread apply all bt full",
+	                                    "info threads",
+	                                    "info registers",
+	                                    "info locals",
+	                                    "info args",
+	                                    "info sharedlibrary",
+	                                    "set pagination off",
+	                                    "set confirm off",
+	                                    "quit"};
+
+	if (!pass_text_is(call->words[at].text, "-ex") &&
+	    !pass_text_is(call->words[at].text, "--ex"))
+		return false;
+	if (at + 1 >= call->word_count || !pass_word_known(&call->words[at + 1]))
+		return false;
+	for (size_t i = 0; i < array_size(looks); i++)
+		if (pass_text_is(call->words[at + 1].text, looks[i]))
+			return true;
+	return false;
+}
+
 static void gdb(struct shell_pass *p, const struct pass_call *call)
 {
 	for (size_t i = 1; i < call->word_count; i++) {
@@ -294,12 +337,7 @@ static void gdb(struct shell_pass *p, const struct pass_call *call)
 				pass_inner(p, call, "gdb", i + 1, PASS_LOOKUP_EXTERNAL);
 			return;
 		}
-		if (strncmp(w->text.bytes, "-ex", 3) == 0 ||
-		    strncmp(w->text.bytes, "-iex", 4) == 0 ||
-		    strncmp(w->text.bytes, "-x", 2) == 0 || strncmp(w->text.bytes, "-ix", 3) == 0 ||
-		    strncmp(w->text.bytes, "--ex", 4) == 0 ||
-		    strncmp(w->text.bytes, "--eval", 6) == 0 ||
-		    strncmp(w->text.bytes, "--command", 9) == 0)
+		if (gdb_has_commands(w->text.bytes) && !gdb_only_looks(call, i))
 			pass_opaque(p, w->range, "its commands may run a shell", "wrapper-code");
 	}
 }

@@ -53,8 +53,7 @@ static bool read_key(const char *text, size_t n, struct shelf_key *ret_key)
 		parts[i] = text + at;
 		at += len + 1;
 	}
-	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3], parts[4],
-	                              parts[5]};
+	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3], parts[4], parts[5]};
 	return true;
 }
 
@@ -219,7 +218,7 @@ void launcher_done(struct launcher *l)
 /* NULL parts are empty ones. */
 static int put_key(struct buffer *key, const struct keeper_request *rq)
 {
-	const char *const parts[KEY_PARTS] = {rq->profile, rq->agent, rq->policy_file,
+	const char *const parts[KEY_PARTS] = {rq->profile,   rq->agent, rq->policy_file,
 	                                      rq->workspace, rq->state, rq->session};
 
 	for (int i = 0; i < KEY_PARTS; i++) {

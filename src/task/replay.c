@@ -8,10 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "process/clone.h"
 #include "sandbox/mute.h"
@@ -61,14 +60,27 @@ static void replay_done(struct replay *r)
 	buffer_done(&r->bytes);
 }
 
+/* Three numbers up to the newline. */
 static bool read_size(const char *line, struct size *ret_size)
 {
-	unsigned rows, cols;
+	uint64_t numbers[3];
+	char word[24];
 
-	if (sscanf(line, "%" SCNu64 " %5u %5u", &ret_size->offset, &rows, &cols) != 3 || rows < 1 ||
-	    rows > SCREEN_SIDE_MAX || cols < 1 || cols > SCREEN_SIDE_MAX)
+	for (int i = 0; i < 3; i++) {
+		size_t n = strcspn(line, " \n");
+
+		if (n >= sizeof(word) || line[n] != (i < 2 ? ' ' : '\n'))
+			return false;
+		memcpy(word, line, n);
+		word[n] = '\0';
+		if (number_parse_u64(word, &numbers[i]) < 0)
+			return false;
+		line += n + 1;
+	}
+	if (numbers[1] < 1 || numbers[1] > SCREEN_SIDE_MAX || numbers[2] < 1 ||
+	    numbers[2] > SCREEN_SIDE_MAX)
 		return false;
-	ret_size->size = (struct screen_size){rows, cols};
+	*ret_size = (struct size){numbers[0], {(unsigned)numbers[1], (unsigned)numbers[2]}};
 	return true;
 }
 

@@ -18,7 +18,7 @@ struct shelf;
 struct shelf_key {
 	const char *profile, *agent, *policy_file; /* each may be "" */
 	const char *workspace;
-	const char *state; /* nacre's own directory, hidden from the box; may be "" */
+	const char *state;   /* nacre's own directory, hidden from the box; may be "" */
 	const char *session; /* its calls share /tmp and the network; may be "" */
 };
 

@@ -40,6 +40,11 @@ static void put(struct place *p, const char *name, const void *bytes, size_t n)
 	assert_int_equal(fd_replace_file(p->fd, name, bytes, n), 0);
 }
 
+static void put_text(struct place *p, const char *name, const char *text)
+{
+	put(p, name, text, strlen(text));
+}
+
 static void expect(struct place *p, const char *wanted)
 {
 	scoped(picture_donep) struct picture picture = {0};
@@ -55,14 +60,14 @@ static void a_task_without_a_record_of_sizes_has_no_terminal(void **state)
 	struct place *p = *state;
 	struct picture picture;
 
-	put(p, "out", "x", 1);
+	put_text(p, "out", "x");
 	assert_int_equal(replay_screen(p->fd, 0, 0, &picture, NULL), -ENOTTY);
 	assert_false(replay_has_terminal(p->fd));
 }
 
 static void without_a_log_the_screen_is_empty(void **state)
 {
-	put(*state, "sizes", "0 24 80\n", 8);
+	put_text(*state, "sizes", "0 24 80\n");
 	assert_true(replay_has_terminal(((struct place *)*state)->fd));
 	expect(*state, "");
 }
@@ -72,18 +77,18 @@ static void sizes_hold_from_their_offset_on(void **state)
 	static const char log[] = "abcdef\033[H\033[2Jabcdef";
 
 	put(*state, "out", log, sizeof(log) - 1);
-	put(*state, "sizes", "0 5 10\n6 5 3\n", 13);
+	put_text(*state, "sizes", "0 5 10\n6 5 3\n");
 	expect(*state, "abc\ndef\n");
-	put(*state, "sizes", "0 5 3\n6 5 10\n19 2 10\n", 21); /* the last one for bytes to come */
+	put_text(*state, "sizes", "0 5 3\n6 5 10\n19 2 10\n"); /* the last one for bytes to come */
 	expect(*state, "abcdef\n");
 }
 
 static void damaged_lines_of_the_record_are_passed_over(void **state)
 {
-	put(*state, "out", "abcdef", 6);
-	put(*state, "sizes", "nonsense\n0 0 9\n0 2 3\n0 5 99999\n3 2", 36);
+	put_text(*state, "out", "abcdef");
+	put_text(*state, "sizes", "nonsense\n0 0 9\n0 2 3\n0 5 99999\n3 2");
 	expect(*state, "abc\ndef\n");
-	put(*state, "sizes", "0 2", 3);
+	put_text(*state, "sizes", "0 2");
 	{
 		struct picture picture;
 
@@ -101,7 +106,7 @@ static void long_log(struct place *p, struct buffer *log, const char *begin, con
 	buffer_puts(log, end);
 	assert_int_equal(buffer_error(log), 0);
 	put(p, "out", log->data, log->len);
-	put(p, "sizes", "0 5 80\n", 7);
+	put_text(p, "sizes", "0 5 80\n");
 }
 
 static void the_screen_of_long_ago_is_found(void **state)
@@ -121,7 +126,7 @@ static void a_cut_sequence_is_not_shown(void **state)
 	while (log.len < 300 << 10)
 		buffer_puts(&log, "\033[38;2;100;100;100mx\033[m");
 	put(*state, "out", log.data, log.len);
-	put(*state, "sizes", "0 2 10\n", 7);
+	put_text(*state, "sizes", "0 2 10\n");
 	assert_int_equal(replay_screen(((struct place *)*state)->fd, 0, 0, &picture, NULL), 0);
 	assert_true(picture.text.len > 10);
 	assert_int_equal(strspn(picture.text.data, "x\n"), picture.text.len);
@@ -132,11 +137,11 @@ static void cursor_keys_are_as_the_program_asked_last(void **state)
 	struct place *p = *state;
 
 	assert_false(replay_wants_application_keys(p->fd));
-	put(p, "out", "\033[?1h\033=text", 11);
+	put_text(p, "out", "\033[?1h\033=text");
 	assert_true(replay_wants_application_keys(p->fd));
-	put(p, "out", "\033[?1htext\033[?1l", 14);
+	put_text(p, "out", "\033[?1htext\033[?1l");
 	assert_false(replay_wants_application_keys(p->fd));
-	put(p, "out", "\033[?1h\033[?1049l", 13);
+	put_text(p, "out", "\033[?1h\033[?1049l");
 	assert_true(replay_wants_application_keys(p->fd));
 }
 

@@ -262,6 +262,50 @@ static void a_sweep_deletes_the_oldest_until_the_rest_fits(void **state)
 	store_done(&s);
 }
 
+static void what_is_too_old_is_swept_however_little_it_is(void **state)
+{
+	char old[STORE_ID_MAX], young[STORE_ID_MAX];
+	struct store s;
+
+	store_open(&s);
+	close(make_task(&s, old, 10, 3600));
+	close(make_task(&s, young, 10, 60));
+	assert_int_equal(store_sweep(&s, UINT64_MAX, 0), 0);
+	assert_int_equal(store_sweep(&s, UINT64_MAX, 1800 * 1000), 1);
+	assert_false(exists(&s, old));
+	assert_true(exists(&s, young));
+	assert_true(store_sweep_is_due(&s));
+	assert_false(store_sweep_is_due(&s)); /* one of many who ask */
+	store_done(&s);
+}
+
+static void a_start_that_was_cut_off_is_not_running(void **state)
+{
+	char id[STORE_ID_MAX];
+	int dir_fd, look;
+	struct store s;
+
+	store_open(&s);
+	assert_int_equal(store_task_new(&s, id, &dir_fd, NULL), 0);
+	look = openat(s.tasks_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(store_task_is_running(look));
+	close(dir_fd); /* nacre dies before there is a keeper */
+	assert_false(store_task_is_running(look));
+	close(look);
+	store_done(&s);
+}
+
+static void looking_makes_nothing(void **state)
+{
+	struct place *p = *state;
+	struct store s;
+
+	store_look(&s);
+	assert_int_equal(s.tasks_fd, -1);
+	assert_int_equal(access(p->state, F_OK), -1);
+	store_done(&s);
+}
+
 static void running_tasks_are_never_swept(void **state)
 {
 	char locked[STORE_ID_MAX], young[STORE_ID_MAX];
@@ -298,6 +342,9 @@ int main(void)
 		TEST(a_planted_link_is_not_followed_by_removal),
 		TEST(a_sweep_deletes_the_oldest_until_the_rest_fits),
 		TEST(running_tasks_are_never_swept),
+		TEST(what_is_too_old_is_swept_however_little_it_is),
+		TEST(a_start_that_was_cut_off_is_not_running),
+		TEST(looking_makes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

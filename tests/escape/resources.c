@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 
 #define MIB      (1L << 20)
 #define STEP     (8 * MIB)
@@ -239,18 +240,26 @@ static void fill_home(void)
 	many_files(home && *home ? home : "/var/tmp");
 }
 
-/* Inodes are memory, too: empty files in a file system of memory. */
+/* Inodes are memory, too: empty files in a file system of memory. Where there is room for all of
+ * them anyhow, a few are enough to show it. */
 static void fill_inodes(void)
 {
 	const char *tmp = getenv("TMPDIR");
+	struct statvfs room;
 	char path[256];
-	long made = 0;
+	long made = 0, wanted = 80000;
 
-	for (; made < 80000; made++) {
+	tmp = tmp && *tmp ? tmp : "/tmp";
+	if (statvfs(tmp, &room) < 0) {
+		no(tmp);
+		return;
+	}
+	if (room.f_favail > (fsfilcnt_t)wanted)
+		wanted = 2000;
+	for (; made < wanted; made++) {
 		int fd;
 
-		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp",
-		         made);
+		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp, made);
 		fd = open(path, O_CREAT | O_WRONLY, 0600);
 		if (fd < 0) {
 			no(path);
@@ -258,12 +267,11 @@ static void fill_inodes(void)
 		}
 		close(fd);
 	}
-	printf("made %ld files\n", made);
-	if (made >= 80000)
+	printf("made %ld files, room for %llu\n", made, (unsigned long long)room.f_favail);
+	if (made >= wanted)
 		got("%ld files", made);
 	while (made-- > 0) {
-		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp && *tmp ? tmp : "/tmp",
-		         made);
+		snprintf(path, sizeof(path), "%s/nacre-escape-%ld", tmp, made);
 		unlink(path);
 	}
 }

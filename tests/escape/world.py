@@ -24,7 +24,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBRT = ctypes.CDLL(ctypes.util.find_library("rt") or None, use_errno=True)
 IPC_CREAT, IPC_RMID = 0o1000, 0
 SYS_ADD_KEY, SYS_KEYCTL = (248, 250) if os.uname().machine == "x86_64" else (217, 219)
-KEYCTL_JOIN_SESSION_KEYRING = 1
+KEYCTL_JOIN_SESSION_KEYRING, KEYCTL_SETPERM = 1, 5
 SYSCTL = "/proc/sys/fs/inotify/max_queued_events"
 SPOTS = ("/etc", "/usr", "/usr/bin", "/usr/lib", "/usr/local/bin", "/opt", "/var", "/var/lib", "/boot",
          "/root", "/home", "/", "/run", "/etc/cron.d", "/var/spool/cron", "/tmp", "/var/tmp", "/dev/shm",
@@ -62,6 +62,7 @@ class Shared:
         self.key_name = f"nacre-escape-{number}"
         LIBC.syscall(SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING, self.key_name.encode())
         self.key_id = LIBC.syscall(SYS_ADD_KEY, b"user", self.key_name.encode(), text, len(text), -3)
+        LIBC.syscall(SYS_KEYCTL, KEYCTL_SETPERM, self.key_id, 0x3f3f3f3f)  # all for everybody
         self.refill()
 
     def refill(self):
@@ -168,8 +169,9 @@ class Victim:
         os.chown(log, uid, uid)
         options = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
         self.popen = subprocess.Popen([program, str(log), str(secret_file)], stdin=subprocess.PIPE,
-                                      stdout=subprocess.PIPE, env={"VICTIM_SECRET": f"{secret}-victim"},
-                                      process_group=0, **options)
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                      env={"VICTIM_SECRET": f"{secret}-victim"}, process_group=0,
+                                      **options)
         self.pid = self.popen.pid
         self.address = int(self.popen.stdout.readline(), 16)
 

@@ -16,6 +16,16 @@ Count = collections.namedtuple("Count", "mounts namespaces groups processes desc
 KINDS = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
+PER_BOX = Count(mounts=60, namespaces=6, groups=2, processes=4, descriptors=40)
+
+
+def grown(counted, jobs):
+    """What is more than boxes for so many jobs, those that stand by among them, can have: a matter of the jobs,
+    not of the number of commands."""
+    return [name for name, most in PER_BOX._asdict().items()
+            if getattr(counted, name) > most * (2 * jobs + 2)]
+
+
 def own_namespaces():
     return {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
 

@@ -33,7 +33,7 @@ class TimeLimit(NacreTest):
             done = self.run_nacre("--timeout", "1s", "-c", line)
             self.assertEqual(sleepers(), [])
             self.assertEqual(done[:2], (124, b""))
-            self.assertIn(b"nacre: timed out after 1s\n", done.err)
+            self.assertIn(b"nacre: timed out after 1s, sleeping: sleep\n", done.err)
             return done.seconds
         self.best_seconds(1 + 2 + SLACK, attempt)
 

@@ -3,21 +3,20 @@ terminal, races with the start of a command, what one command leaves to the next
 
 Like test_escape.py, these look from outside at what came of an attempt.
 """
+import ctypes
+import fcntl
 import json
 import os
-import pathlib
 import pty
 import select
 import shutil
 import subprocess
-import sys
-import tempfile
 import termios
 import threading
 import time
 import unittest
 
-from helpers import DEADLINE, NacreTest, ROOT, is_alive, unused_uid, wait_until
+from helpers import DEADLINE, NacreTest, ROOT
 
 HERE = ROOT / "tests" / "escape"
 SECRET = "SECRET-5a1f0c"
@@ -326,7 +325,7 @@ class Terminal(PlaceTest):
         popen = subprocess.Popen([os.environ.get("NACRE") or ROOT / "build" / "nacre", "run", "--quiet",
                                   *argv], env=self.env, cwd=self.work, stdin=slave, stdout=slave,
                                  stderr=slave, start_new_session=True,
-                                 preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0))
+                                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         self.started.append(popen)
         shown = b""
         end = time.monotonic() + DEADLINE
@@ -366,7 +365,6 @@ class Swapper(threading.Thread):
         self.start()
 
     def run(self):
-        import ctypes
         libc = ctypes.CDLL(None, use_errno=True)
         while not self.ended.is_set():
             if libc.renameat2(-100, self.first, -100, self.second, 2) == 0:

@@ -12,7 +12,7 @@ import termios
 import time
 import unittest
 
-from helpers import DEADLINE, NACRE, NacreTest, is_alive, wait_until
+from helpers import DEADLINE, NACRE, SANITIZED, NacreTest, is_alive, status_kb, wait_until
 
 SIZE = "rows=$(stty size); echo \"<$rows>\""
 
@@ -21,6 +21,14 @@ def program_or_skip(test, name):
     if not shutil.which(name, path=test.env["PATH"]):
         test.skipTest(f"{name}: not installed")
     return name
+
+
+def vim_or_skip(test):
+    """Debian's small one has a name of its own."""
+    names = [name for name in ("vim", "vim.tiny") if shutil.which(name, path=test.env["PATH"])]
+    if not names:
+        test.skipTest("vim: not installed")
+    return names[0]
 
 
 class PtyTest(NacreTest):
@@ -127,9 +135,9 @@ class Programs(PtyTest):
         self.assertEqual(self.screen(task)["lines"], ["your name? Ada", "hello, Ada"])
 
     def test_vim_edits_a_file_and_leaves_the_screen_as_it_was(self):
-        program_or_skip(self, "vim")
+        vim = vim_or_skip(self)
         (self.work / "x.txt").write_text("first\nsecond\n")
-        task = self.open("-c", "echo before; vim -u NONE -i NONE -n x.txt; echo after")
+        task = self.open("-c", f"echo before; {vim} -u NONE -i NONE -n x.txt; echo after")
         screen = self.see(task, lambda s: s["alternate"] and s["lines"][:2] == ["first", "second"]
                           and s["lines"][2:3] == ["~"], "the file in vim")
         self.assertEqual(screen["lines"][22], "~")
@@ -189,7 +197,7 @@ class Programs(PtyTest):
 
     def test_git_rebase_asks_an_editor(self):
         program_or_skip(self, "git")
-        program_or_skip(self, "vim")
+        vim = vim_or_skip(self)
         env = {**self.env, "GIT_CONFIG_GLOBAL": "/dev/null"}
 
         def git(*words):
@@ -204,7 +212,7 @@ class Programs(PtyTest):
             git("add", name)
             git("commit", "-q", "-m", name)
         task = self.open("-c", "git rebase -i HEAD~2",
-                         env=["GIT_EDITOR=vim -u NONE -i NONE -n"])
+                         env=[f"GIT_EDITOR={vim} -u NONE -i NONE -n"])
         self.see(task, lambda s: s["lines"][:1] != [] and s["lines"][0].startswith("pick ")
                  and s["lines"][0].endswith("two"), "the list of commits")
         self.type(task, ":2s/pick/fixup/", "--key", "Enter", ":wq", "--key", "Enter")
@@ -313,7 +321,7 @@ class Screens(PtyTest):
         sizes = [line.split()[1:] for line in
                  (self.tasks / task / "sizes").read_text().splitlines()]
         self.assertEqual(sizes, [["24", "80"], ["30", "90"], ["1", "1"], ["24", "80"]])
-        for wrong in ("0x80", "24x0", "24", "24x1001", "x", "24x80x", "-1x5"):
+        for wrong in ("0x80", "24x0", "24", "24x1001", "x", "24x80x", "-1x5", "+1x5", " 1x5", "24x 5"):
             done = self.nacre("input", task, "--resize", wrong, check=False)
             self.assertEqual(done.returncode, 125, wrong)
             self.assertIn(b"--resize", done.stderr)
@@ -369,6 +377,18 @@ class Orders(PtyTest):
         self.see_text(task, "over")
         self.assertIn(digest, "".join(self.screen(task)["lines"]))
 
+    def test_input_that_nobody_reads_fills_no_memory(self):
+        task = self.open("-c", "stty raw -echo; echo ready; sleep 1000")
+        self.see_text(task, "ready")
+        keeper = self.find("nacre-keeper")
+        before = status_kb(keeper.pid, "VmRSS")
+        for _ in range(12):  # 12 MB, three times what is kept
+            self.type(task, *["x" * 100_000] * 10)
+        if not SANITIZED:
+            self.assertLess(status_kb(keeper.pid, "VmRSS") - before, 16 << 10)
+        self.type(task, "--resize", "9x9")  # it listens
+        self.see(task, lambda s: s["rows"] == 9, "the size")
+
     def test_input_of_the_request_is_typed_and_ends(self):
         result = self.run_json("--pty", "--input", "b\na\n", "--", "sort")
         self.assertEqual(result["exit_code"], 0, result)
@@ -393,6 +413,17 @@ class Result(PtyTest):
         self.assertEqual(answers[3]["stdout"], "not a tty\n")
         for bad in (4, 5):
             self.assertIn("'pty' must be", answers[bad]["error"])
+
+    def test_the_tool_shell_has_it_as_a_parameter(self):
+        for name in ("one", "two"):
+            (self.work / name).touch()
+        seen = {}
+        for wanted in (False, True, {"rows": 20, "cols": 4}):
+            done = self.nacre("call", "shell", json.dumps({"command": ["ls"], "pty": wanted}))
+            seen[str(wanted)] = json.loads(done.stdout)
+        self.assertEqual(seen["False"]["stdout"], "one\ntwo\n", seen)
+        self.assertEqual(seen["True"]["output"], "one  two\n", seen)  # in columns, for a terminal
+        self.assertEqual(list(seen.values())[2]["output"], "one\ntwo\n", seen)
 
     def test_the_end_of_all_writers_is_not_the_end_of_the_command(self):
         result = self.run_json("--pty", "-c", "exec </dev/null >/dev/null 2>&1; sleep 0.3; "
@@ -573,6 +604,9 @@ class Person(PtyTest):
         self.press("\x1a")
         self.read_until("Stopped")
         self.press("fg\r")
+        # Typed, told as stopped, told as continued: bash has read the line, which Ctrl-C would flush.
+        wait_until("fg names the job",
+                   lambda: self.drain() or self.seen.count(b"sleep 1000") == 3)
         # Until it has the terminal again, Ctrl-C is bash's, which only shows it.
         wait_until("sleep is interrupted",
                    lambda: not is_alive(sleep.pid) or self.press("\x03") or self.drain())
@@ -581,9 +615,9 @@ class Person(PtyTest):
         self.expect_restored()
 
     def test_vim(self):
-        program_or_skip(self, "vim")
+        vim = vim_or_skip(self)
         (self.work / "x").write_text("text\n")
-        nacre = self.sit("--", "vim", "-u", "NONE", "-i", "NONE", "-n", "x")
+        nacre = self.sit("--", vim, "-u", "NONE", "-i", "NONE", "-n", "x")
         self.read_until("text")
         self.press("ccnew\x1b:wq\r")
         self.assertEqual(self.end(nacre), 0)

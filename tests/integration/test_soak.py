@@ -3,7 +3,7 @@ import os
 import unittest
 
 from helpers import NACRE, NacreTest, QUICK
-from soak import soak
+from soak import grown, soak
 
 
 class Soak(NacreTest):
@@ -11,13 +11,10 @@ class Soak(NacreTest):
 
     def soak(self, options):
         program = options.pop("program", NACRE)
-        counts = soak([program, "run", "--batch", "--jobs", "4"], 70 if QUICK else 280, 4,
+        counts = soak([program, "run", "--batch", "--jobs", "4"], 140 if QUICK else 700, 4,
                       {"cwd": self.work, "env": self.env, **options})
         warm, end, gone = counts
-        # Boxes that are kept are a matter of the number of jobs, not of the number of commands.
-        for name in ("mounts", "namespaces", "groups", "processes", "descriptors"):
-            most = max(2 * getattr(warm, name), 64)
-            self.assertLessEqual(getattr(end, name), most, f"{name}: {warm} -> {end}")
+        self.assertEqual(grown(end, 4), [], f"{warm} -> {end}")
         self.assertEqual(gone.groups, 0, "control groups are left")
 
     def test_as_root(self):

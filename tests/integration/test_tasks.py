@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from helpers import (DEADLINE, NACRE, QUICK, NacreTest, Done, descendants, is_alive,
+from helpers import (DEADLINE, NACRE, QUICK, SANITIZED, NacreTest, Done, descendants, is_alive,
                      unused_uid, user_namespace_or_skip, wait_until)
 
 # The full campaign is `NACRE_STORM=200 tests/integration/test_tasks.py Storm`.
@@ -383,6 +383,8 @@ class Retention(TaskTest):
 class FullDisk(TaskTest):
     def test_the_command_and_other_tasks_go_on_and_the_loss_is_told(self):
         words = user_namespace_or_skip(self)
+        if os.geteuid() != 0:  # the owner of / is nobody in there, so no file of ours is trusted
+            self.config.joinpath("nacre", "bash.yaml").unlink()
         self.state.mkdir(mode=0o700)
         script = ('mount -t tmpfs -o size=2m,mode=700 none "$1" && shift &&'
                   ' quiet=$("$1" run --background -c "read -r _ <go; echo small; exit 5") &&'
@@ -484,7 +486,7 @@ class Many(TaskTest):
         self.assertEqual(self.list()["running"], self.COUNT)
         own = [p for p in descendants() if p.name in ("nacre-keeper", "nacre-init")]
         self.assertEqual(len(own), 2 * self.COUNT)
-        if os.environ.get("NACRE_SANITIZED") != "1":
+        if not SANITIZED and os.geteuid() == 0:  # keepers do not let others look into them
             kib = sum(self.private_kib(p.pid) for p in own) / self.COUNT
             self.assertLess(kib, 1024)
         done = self.nacre("stop", "--now", *ids)
