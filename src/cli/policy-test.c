@@ -20,7 +20,8 @@
 
 /* The same everywhere, so that a policy is judged alike on every machine. */
 static const char *const environment[] = {
-	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/home/user", NULL};
+	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/home/user",
+	NULL};
 
 struct trial {
 	const struct profile_options *options;

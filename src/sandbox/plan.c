@@ -196,6 +196,24 @@ static int plan_rules(struct sandbox_plan *p, int abi, struct error *err)
 	return box_rules_plan(p, err);
 }
 
+/* When the control group is known: without one the memory of unmapped files would be nobody's. */
+static int plan_filter(struct sandbox_plan *p, struct error *err)
+{
+	bool no_network = p->spec->network == SANDBOX_NETWORK_NONE;
+	struct seccomp_options options = {
+		.sockets = !p->clone_flags && no_network ? SECCOMP_SOCKETS_PAIRS
+	                                                 : SECCOMP_SOCKETS_INET,
+		.no_anonymous_exec = !p->runs_own,
+		.no_anonymous_files =
+			p->spec->limits.memory_bytes > 0 && !cgroup_limits(p->group, CGROUP_MEMORY),
+		.no_namespaces = !p->clone_flags,
+		.no_setgid = p->identity.idmapped || p->identity.uid == 0,
+	};
+	int r = p->filtered ? seccomp_compile(&options, &p->filter, err) : 0;
+
+	return r < 0 ? error_wrap(err, "system call filter") : 0;
+}
+
 static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *err)
 {
 	int r, abi = landlock_abi();
@@ -222,25 +240,12 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	if (abi >= (p->clone_flags ? LANDLOCK_ABI_USEFUL : 1))
 		p->wall = landlock_wall(abi, !p->clone_flags &&
 		                                     p->spec->network == SANDBOX_NETWORK_NONE);
-	if (seccomp_available()) {
-		struct seccomp_options options = {
-			.sockets = !p->clone_flags && p->spec->network == SANDBOX_NETWORK_NONE
-		                           ? SECCOMP_SOCKETS_PAIRS
-		                           : SECCOMP_SOCKETS_INET,
-			.no_anonymous_exec = !p->runs_own,
-			.no_namespaces = !p->clone_flags,
-			.no_setgid = p->identity.idmapped || p->identity.uid == 0,
-		};
-
-		r = seccomp_compile(&options, &p->filter, err);
-		if (r < 0)
-			return error_wrap(err, "system call filter");
-		p->filtered = true;
-	}
+	p->filtered = seccomp_available();
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	return box_standing_settle(p, err);
+	r = box_standing_settle(p, err);
+	return r < 0 ? r : plan_filter(p, err);
 }
 
 /* Back to what was known before build(). */

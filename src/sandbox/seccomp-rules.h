@@ -165,6 +165,11 @@ static const struct seccomp_rule rules_always[] = {
 #endif
 };
 
+/* Programs fall back to a file in /tmp, which is bounded. */
+static const struct seccomp_rule rules_no_anonymous_files[] = {
+	{SYS_memfd_create, ABSENT},
+};
+
 /* A program without a file would be on no list. */
 static const struct seccomp_rule rules_no_anonymous_exec[] = {
 	{SYS_memfd_create, REFUSE},

@@ -28,6 +28,7 @@ enum seccomp_sockets {
 struct seccomp_options {
 	enum seccomp_sockets sockets;
 	bool no_anonymous_exec; /* memfd_create and execveat by descriptor: where not all may run */
+	bool no_anonymous_files; /* memfd_create: where no control group would count their memory */
 	bool no_namespaces; /* the host's System V and POSIX queues, limits of other processes */
 	bool no_setgid;     /* files made in the box are root's on disk: no set-group-id either */
 };

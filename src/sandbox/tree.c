@@ -135,6 +135,11 @@ static int plan_proc(struct sandbox_plan *p)
 	if (r == 0)
 		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
 		                NULL);
+	/* Keys belong to a user, not to a namespace: their names are the host's. */
+	if (r == 0 && access("/proc/keys", F_OK) == 0) {
+		r = box_bind(p, BOX_PRIVATE, "/dev/null", "proc/keys");
+		mark_each(p, 1);
+	}
 	return r;
 }
 

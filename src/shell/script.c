@@ -303,10 +303,19 @@ static bool is_name(char c)
 struct awk_reader {
 	struct reader r;
 	bool operand;         /* what was read last is one */
+	bool unsure;          /* behind it, one awk divides and another reads an expression */
 	bool head;            /* it is if, while or for: what its parentheses hold is none */
 	uint64_t heads;       /* the open parentheses that are such, one bit each */
 	unsigned parentheses; /* how many are open */
 };
+
+/* Whether the name from START to where the reader stands is this. */
+static bool word_is(const struct reader *r, size_t start, const char *word)
+{
+	size_t n = strlen(word);
+
+	return n == r->at + 1 - start && memcmp(word, r->s + start, n) == 0;
+}
 
 static void awk_name(struct awk_reader *a)
 {
@@ -325,13 +334,12 @@ static void awk_name(struct awk_reader *a)
 	while (r->at + 1 < r->n && is_name(r->s[r->at + 1]))
 		r->at++;
 	a->operand = true;
+	a->unsure = word_is(r, start, "length") || word_is(r, start, "getline");
 	for (size_t i = 0; i < array_size(others); i++)
-		if (strlen(others[i]) == r->at + 1 - start &&
-		    memcmp(others[i], r->s + start, strlen(others[i])) == 0)
+		if (word_is(r, start, others[i]))
 			a->operand = false;
 	for (size_t i = 0; i < array_size(heads); i++)
-		a->head |= strlen(heads[i]) == r->at + 1 - start &&
-		           memcmp(heads[i], r->s + start, strlen(heads[i])) == 0;
+		a->head |= word_is(r, start, heads[i]);
 }
 
 /* A name right behind a number is a word of its own, and rare enough not to be read. */
@@ -364,6 +372,9 @@ static bool awk_token(struct awk_reader *a)
 		return next == '\n';
 	}
 	a->head = false;
+	if (c == '/' && a->unsure)
+		return false;
+	a->unsure = false;
 	if (c == '"') {
 		a->operand = true;
 		return awk_string(r);
@@ -384,6 +395,7 @@ static bool awk_token(struct awk_reader *a)
 		return true;
 	if ((c == '+' || c == '-') && next == c) {
 		r->at++; /* behind an operand it belongs to it */
+		a->unsure = true;
 		return true;
 	}
 	a->operand = c == ')' || c == ']';

@@ -99,6 +99,8 @@ static void a_regular_expression_of_awk_hides_nothing(void **state)
 		"{x=1/-/\"/ system(\"id\")}",
 		"/[\\]/{system(\"id\")}/]/",
 		"/[/]\"/{system(\"id\")}",
+		"{length /#/ system(\"id\")}",
+		"{x++ /[\"]/ * system(\"id\")}",
 	};
 	static const char *const plain[] = {
 		"/a|b/",

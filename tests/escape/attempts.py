@@ -30,7 +30,6 @@ TREES = "Landlock grants whole trees: what exists in the writable workspace cann
 NODEV = "there is no mount of its own: a device node that root has put into the workspace opens"
 WATCHED = "without a control group processes are counted by a watch, which strikes a moment late"
 DISK = "the private temporary directory lies on the host's disk: only the size of one file is bounded"
-UNSEEN = "without a control group nobody counts memory that is in no process"
 LARGE = "not tried outside: without a limit it only takes long"
 
 ATTEMPTS = [
@@ -109,7 +108,7 @@ ATTEMPTS = [
     _("resources", "threads", "300 threads", USER, profile="limits", landlock=WATCHED),
     _("resources", "memory", "1 GiB of memory", USER, profile="limits"),
     _("resources", "memory_of_many", "1 GiB of memory in eight processes", LARGE, profile="limits"),
-    _("resources", "memory_file", "1 GiB in memfds", LARGE, profile="limits", ungrouped=UNSEEN),
+    _("resources", "memory_file", "1 GiB in memfds", LARGE, profile="limits"),
     _("resources", "memory_shared", "1 GiB of System V memory", LARGE, profile="limits"),
     _("resources", "big_file", "a file of 256 MiB in the workspace", LARGE, profile="limits"),
     _("resources", "fill_tmp", "256 MiB in /tmp", LARGE, profile="limits", landlock=DISK),

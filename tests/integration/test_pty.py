@@ -506,10 +506,14 @@ class Places(PtyTest):
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
         name = os.ttyname(slave)
-        result = self.run_json("--pty", "-c", f"tty; ls /dev/pts; echo x > {name}")
-        self.assertEqual(result["output"].splitlines()[0], "/dev/pts/0")
-        ready, _, _ = select.select([master], [], [], 0)
-        self.assertEqual(ready, [], "something was written to a terminal of the machine")
+        for mode, number in (("strict", "0"), ("landlock", r"\d+")):
+            with self.subTest(mode=mode):
+                self.write_config("bash.yaml", f"profile: bash\nsandbox: {{mode: {mode}}}\n")
+                result = self.run_json("--pty", "-c", f"tty; ls /dev/pts; echo x > {name}; echo y >/dev/tty")
+                self.assertRegex(result["output"].splitlines()[0], rf"^(/dev/pts/{number}|not a tty)$")
+                self.assertIn("y", result["output"].splitlines())
+                ready, _, _ = select.select([master], [], [], 0)
+                self.assertEqual(ready, [], "something was written to a terminal of the machine")
 
 
 class Person(PtyTest):

@@ -227,9 +227,11 @@ class Stopping(TaskTest):
         script = ("import socket, struct, sys\n"
                   "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
                   "s.connect(sys.argv[1])\n"
-                  "try: s.send(struct.pack('I', 1))\n"
-                  "except OSError: pass\n"
-                  "print(len(s.recv(100)))\n")
+                  "try:\n"
+                  "    s.send(struct.pack('I', 1))\n"
+                  "    print(len(s.recv(100)))\n"
+                  "except OSError:  # closed before it was read\n"
+                  "    print(0)\n")
         done = subprocess.run([python, "-c", script, str(self.tasks_path(result) / "sock")],
                               user=unused_uid(), group=unused_uid(), extra_groups=[],
                               capture_output=True, check=False, timeout=DEADLINE)
