@@ -273,6 +273,12 @@ static struct shell_list *read_process(struct shell_reader *r)
 {
 	uint32_t start = r->pos, close;
 
+	/* As a key of an associative array it is its own text, as it is written. */
+	if (r->in_array) {
+		shell_fail(r, SHELL_UNSUPPORTED, start, start + 1,
+		           "process substitution in an array");
+		return NULL;
+	}
 	if (shell_at(r, shell_after(r, start)) != '(' || (r->remembered && r->remembered[start]))
 		return shell_read_substitution(r);
 	r->pos++;

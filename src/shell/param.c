@@ -337,6 +337,14 @@ static void read_prefix(struct shell_reader *r, struct shell_param *param)
 	r->pos = next;
 }
 
+static bool is_empty_word(const struct shell_word *word)
+{
+	for (const struct shell_part *p = word ? word->parts : NULL; p; p = p->next)
+		if (p->kind != SHELL_PART_LITERAL || p->text.len > 0)
+			return p->kind == SHELL_PART_DOUBLE && !p->parts;
+	return true;
+}
+
 bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_double,
                       uint32_t start)
 {
@@ -371,6 +379,11 @@ bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_do
 			return bad(r, start);
 		if (!read_operator(r, param, in_double, start))
 			return false;
+		/* Without its empty operand ${#-""} would be a length. */
+		if (param->name.len == 1 && param->name.bytes[0] == '#' &&
+		    is_empty_word(param->word))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+			                  "empty operand of $#");
 	}
 	if (!shell_take(r, "}"))
 		return shell_peek(r) ? bad(r, start)

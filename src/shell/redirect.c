@@ -255,6 +255,10 @@ bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)
 		d->op = SHELL_REDIRECT_BOTH;
 		d->fd = -1;
 		d->written_dup = true;
+		/* bash may take the - for the one that closes a descriptor. */
+		if (r->pos > 0 && r->s[r->pos - 1] == '-')
+			return shell_fail(r, SHELL_UNSUPPORTED, d->range.start, r->pos,
+			                  "name in - behind >&");
 	}
 	*ret = d;
 	return shell_ok(r);
