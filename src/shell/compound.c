@@ -339,13 +339,15 @@ static bool is_function_name(const char *name)
 bool shell_read_function_body(struct shell_reader *r, struct shell_command *function)
 {
 	struct shell_command *body = NULL;
-	uint32_t start;
+	uint32_t start, heredocs = r->heredoc_count;
 
 	if (!shell_skip_newlines(r))
 		return false;
 	start = r->pos;
 	if (!shell_enter(r) || !shell_read_compound(r, &body))
 		return false;
+	if (r->reprinted && r->heredoc_count > heredocs)
+		return shell_heredoc_misplaced(r);
 	if (!body || body->kind == SHELL_FUNCTION || body->kind == SHELL_COPROC) {
 		r->pos = start;
 		return shell_unexpected(r);

@@ -269,6 +269,7 @@ static void says_what_it_does_not_support(void **state)
 		"echo `a|<<E||b\nE\n`",
 		"echo \"${#-\"\"}\"",
 		"a >&o-",
+		"a `f() ( b <<E || c\nE\n)`",
 		"a=(<(b))",
 		"echo \"$(${r[@]-$''})\"",
 		"echo x=~=~",
