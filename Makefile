@@ -22,7 +22,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: all setup run test check-fast asan bench fuzz differential campaign lint coverage fresh install clean help
+.PHONY: all setup run test check-fast asan bench fuzz differential campaign soak lint coverage fresh install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -74,6 +74,11 @@ differential: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/differential/run --lines $(LINES) --seed $(SEED)
 
+# 10,000 commands through warm boxes: nothing may be left, no count may grow.
+soak: all
+	tools/setup test
+	NACRE=$(BUILD)/nacre tests/soak/run
+
 # What the tests of tasks only sample: kill -9 at 200 moments, 100 followers of 100 MB. Minutes.
 campaign: all
 	tools/setup test
@@ -110,6 +115,7 @@ help:
 	echo "make bench              measure against other ways to run a command"
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
+	echo "make soak               10,000 commands through warm boxes leave nothing behind"
 	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"

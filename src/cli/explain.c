@@ -138,7 +138,7 @@ static int decide(struct explain *x, const struct check_request *wanted, const c
 		r = get_profile(x, profile, agent, place.workspace_fd, &rq.profile, err);
 	if (r == 0)
 		r = place_open_cwd(&place, rq.cwd, err);
-	if (r < 0)
+	if (r < 0 || !rq.profile)
 		return r;
 	wish = (struct environment_wish){.base = (const char *const *)environ,
 	                                 .pass = rq.profile->environment_pass,

@@ -166,7 +166,7 @@ static int read_word(const char **at, struct buffer *into)
 		if (c == '\\' && quote != '\'') {
 			if (!*++p)
 				return -EBADMSG;
-			c = quote == 'a' ? ansi_escape(&p) : *p;
+			c = (char)(quote == 'a' ? ansi_escape(&p) : *p);
 			if (!c) /* no variable holds it */
 				return -EBADMSG;
 		}
@@ -397,7 +397,7 @@ static const char *shown(const char *text, char into[80])
 	size_t n = 0;
 
 	for (; text[n] && n < 76; n++)
-		into[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+		into[n] = (char)(text[n] >= ' ' && text[n] <= '~' ? text[n] : '?');
 	into[n] = '\0';
 	if (text[n])
 		strcpy(into + n, "...");

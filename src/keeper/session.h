@@ -69,7 +69,7 @@ struct session_start {
 	const char *const *envp; /* all of it */
 };
 
-/* Brings into the file what RECORD says to have changed since the start. 0: done, or there was
- * nothing to do. NOTICE is what the caller should know; empty: nothing. */
-int session_commit(const struct session_start *start, const char *record, size_t n,
+/* Brings into the file what the record in BYTES says to have changed since the start. 0: done, or
+ * there was nothing to do. NOTICE is what the caller should know; empty: nothing. */
+int session_commit(const struct session_start *start, const char *bytes, size_t n,
                    char notice[SESSION_NOTICE_MAX]);

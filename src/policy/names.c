@@ -73,7 +73,7 @@ static void add_variants(const struct look *l, struct fitting *f, const char *na
 		{"batcat", "bat"},
 		{"fdfind", "fd"},
 	};
-	char cut[64];
+	char cut[64], *dot;
 	size_t n = strlen(name);
 
 	for (size_t i = 0; i < array_size(others); i++)
@@ -87,12 +87,13 @@ static void add_variants(const struct look *l, struct fitting *f, const char *na
 		cut[--n] = '\0';
 		fitting_add_name(l, f, cut, false);
 	}
-	if (n > 1 && strchr(cut, '.')) {
+	dot = n > 1 ? strchr(cut, '.') : NULL;
+	if (dot) {
 		static const char *const kinds[] = {".basic",   ".tiny",        ".nox",     ".gtk3",
 		                                    ".openbsd", ".traditional", ".distrib", NULL};
 
-		if (word_in_list(kinds, strchr(cut, '.'))) {
-			*strchr(cut, '.') = '\0';
+		if (word_in_list(kinds, dot)) {
+			*dot = '\0';
 			fitting_add_name(l, f, cut, false);
 		}
 	}

@@ -1,3 +1,3 @@
 /* The same, done by an ordinary user. */
 #define TEST_AS_USER 1
-#include "process/test-box.c"
+#include "process/test-box.c" /* NOLINT(bugprone-suspicious-include) */

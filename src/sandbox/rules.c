@@ -37,19 +37,19 @@ struct rules {
 	struct exceptions out;
 };
 
-int box_except(struct rules *g, const char *path)
+int box_except(struct rules *rules, const char *path)
 {
-	struct exceptions *out = &g->out;
+	struct exceptions *out = &rules->out;
 	struct exception *larger;
 	struct stat st;
-	const char *real = box_real(g->plan, path, &st);
+	const char *real = box_real(rules->plan, path, &st);
 
 	if (!real)
 		return 0;
 	if (out->count == out->capacity) {
 		size_t capacity = out->capacity ? out->capacity * 2 : 32;
 
-		larger = arena_new_array(g->plan->arena, struct exception, capacity);
+		larger = arena_new_array(rules->plan->arena, struct exception, capacity);
 		if (!larger)
 			return -ENOMEM;
 		if (out->count > 0)

@@ -290,7 +290,7 @@ static int free_a_copy(const void *what)
 {
 	struct cgroup *copy;
 
-	memcpy(&copy, what, sizeof(copy));
+	memcpy(&copy, what, sizeof(struct cgroup *)); /* NOLINT(bugprone-sizeof-expression) */
 	return cgroup_free(copy) == NULL ? 0 : 1;
 }
 

@@ -182,7 +182,7 @@ static int plan_scratch(struct sandbox_plan *p)
 	if (bytes > 0) /* files without content are bounded, too */
 		options = arena_printf(p->arena, "mode=755,size=%llu,nr_inodes=%llu",
 		                       (unsigned long long)bytes,
-		                       (unsigned long long)(bytes / 1024 + 1024));
+		                       (unsigned long long)bytes / 1024 + 1024);
 	if (!options)
 		return -ENOMEM;
 	r = box_directory(p, BOX_SKELETON, "dev/shm", 0755);

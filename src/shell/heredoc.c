@@ -121,7 +121,6 @@ static bool clean_body(struct shell_reader *r, const struct shell_redirect *d, u
 			p++;
 			continue;
 		}
-		at_start = false;
 		if (c == '\\' && d->expand && p + 1 < end) {
 			text[n++] = c;
 			c = r->s[++p];

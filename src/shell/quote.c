@@ -210,7 +210,7 @@ static bool read_ansi(struct shell_reader *r, struct part_list *list, bool *ret_
 bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
 {
 	uint32_t start = r->pos;
-	bool hard, empty;
+	bool hard = false, empty;
 
 	if (!read_ansi(r, list, &hard))
 		return false;

@@ -444,7 +444,7 @@ char shell_awk_option(struct shell_text word, size_t *ret_at)
 	for (size_t i = 0; s[1] == '-' && i < array_size(names); i++)
 		if (n > 2 && strncmp(names[i], s + 2, n - 2) == 0) {
 			*ret_at = s[n] ? n + 1 : n;
-			return names[i][0] == 's' ? 'e' : names[i][0] == 'f' ? 'f' : 'v';
+			return (char)(names[i][0] == 's' ? 'e' : names[i][0] == 'f' ? 'f' : 'v');
 		}
 	for (size_t i = 1; s[1] != '-' && i < word.len; i++) {
 		*ret_at = i + 1;

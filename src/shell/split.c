@@ -22,7 +22,7 @@ static int take_word(const char *text, size_t n, size_t *at, char **into, struct
 		char c = text[i];
 
 		if (quote ? c == quote : c == '\'' || c == '"') {
-			quote = quote ? '\0' : c;
+			quote = (char)(quote ? '\0' : c);
 			opened = i;
 		} else if (c == '\\' && quote != '\'') {
 			if (i + 1 == n)

@@ -81,7 +81,7 @@ static void scan_char(const char **p, char *into, size_t size, size_t *len)
 			unsigned code = hex4(*p);
 
 			*p += strnlen(*p, 4);
-			c = code < 0x80 ? (char)code : '?'; /* others are written as they are */
+			c = (char)(code < 0x80 ? code : '?'); /* others are written as they are */
 		} else if (c == 'n' || c == 't' || c == 'r') {
 			c = ' ';
 		}
