@@ -84,10 +84,11 @@ static int unpack(const struct wire_header *h, const struct buffer *text,
 	ret_plan->paths = take_strings(&at, end, h->paths);
 	ret_plan->argv = take_strings(&at, end, h->words);
 	ret_plan->envp = take_strings(&at, end, h->variables);
-	if (!cwd || !ret_plan->paths || !ret_plan->argv || !ret_plan->envp || h->words == 0)
-		return -EBADMSG;
-	ret_plan->cwd = cwd[0];
+	ret_plan->cwd = cwd ? cwd[0] : NULL;
 	free(cwd);
+	if (!ret_plan->cwd || !ret_plan->paths || !ret_plan->argv || !ret_plan->envp ||
+	    h->words == 0)
+		return -EBADMSG;
 	ret_plan->terminal = h->terminal;
 	ret_plan->limit_count = (int)h->limit_count;
 	memcpy(ret_plan->limits, h->limits, sizeof(h->limits));

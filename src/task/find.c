@@ -296,7 +296,7 @@ int find_tasks(struct store *s, int which, size_t limit, struct find_list *ret_l
 
 	r = glance_at_all(s, which, &g, &list);
 	count = limit > 0 && g.count > list.running + limit ? list.running + limit : g.count;
-	if (r == 0 && count > 0) {
+	if (r == 0 && count > 0 && g.list) {
 		qsort(g.list, g.count, sizeof(*g.list), by_age);
 		list.entries = calloc(count, sizeof(*list.entries));
 		r = list.entries ? 0 : -ENOMEM;

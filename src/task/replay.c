@@ -274,7 +274,7 @@ static _Noreturn void draw(const struct replay *r, int pipe_fd)
 	fd_null_standard();
 	fd_close_except(&pipe_fd, 1);
 	text.max = screen_text_max(r->largest) + 1;
-	if (!buffer_reserve(&text, text.max - 1) ||
+	if (!r->sizes || !buffer_reserve(&text, text.max - 1) ||
 	    screen_new(r->sizes[0].size, r->largest, r->alternate, &s, NULL) < 0 ||
 	    sandbox_mute() < 0)
 		_exit(1);
