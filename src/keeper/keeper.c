@@ -363,11 +363,13 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 {
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper k = empty;
+	int keep_fds[2 + SANDBOX_JUDGE_FDS] = {ready->orders, ready->init};
 	int fds[PACKET_FDS_MAX];
 	size_t count;
 	char byte;
 
-	detach((const int[]){ready->orders, ready->init}, 2);
+	sandbox_plan_judge_fds(ready->plan, keep_fds + 2);
+	detach(keep_fds, array_size(keep_fds));
 	k.init_socket = ready->init;
 	if (packet_receive(ready->orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
 	    count < KEEPER_FD_TASK || count > KEEPER_FD_MAX)
@@ -377,6 +379,7 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	if (init_is_ready(&k)) {
 		k.profile = ready->profile;
 		k.plan = ready->plan;
+		sandbox_plan_judge_from_now(k.plan);
 	} else {
 		fd_close(take_fd(&k.init_socket)); /* the box is gone: one is made as for anybody */
 	}

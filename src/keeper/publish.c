@@ -4,6 +4,7 @@
 #include <string.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,6 +49,11 @@ void keeper_judge_box(struct keeper *k)
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)
 		return;
 	k->report.limit_hit = sandbox_plan_judge(k->plan, &evidence);
+	/* The kernel may take init when memory runs out, and with it goes the command. */
+	if (k->report.end == KEEPER_END_LOST && k->report.limit_hit == LIMIT_HIT_MEMORY) {
+		k->report.end = KEEPER_END_EXITED;
+		k->report.status = SIGKILL;
+	}
 	(void)sandbox_protect_check(k->plan, k->fds.task, k->order.task_id, &planted);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 }

@@ -167,7 +167,8 @@ struct sandbox_plan {
 	struct seccomp_program filter;
 	bool filtered;
 	struct cgroup *group;
-	bool group_later; /* it could not be born there */
+	struct cgroup_events before; /* of the commands of a kept box until now */
+	bool group_later;            /* it could not be born there */
 	int join_fds[CGROUP_CONTROLLERS];
 	size_t join_count;
 	struct limit_value limits[LIMITS_MAX];

@@ -325,6 +325,11 @@ int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err)
 	return 0;
 }
 
+const int *cgroup_dirs(const struct cgroup *g)
+{
+	return g->dirs;
+}
+
 int cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events)
 {
 	bool v2 = g->place.kind == CGROUP_V2;

@@ -71,6 +71,9 @@ int cgroup_join(const int *fds, size_t count);
 /* Moves any process, slowly: where a process could not be born in the group. */
 int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err);
 
+/* The directories of the group, -1 where there is none: for a clone that wants to read its events.
+ */
+const int *cgroup_dirs(const struct cgroup *g);
 int cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
 /* Kills all in it. */
 int cgroup_kill(const struct cgroup *g);

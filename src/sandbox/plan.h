@@ -74,6 +74,11 @@ const char *sandbox_plan_tmp(const struct sandbox_plan *p);
 bool sandbox_plan_is_current(const struct sandbox_plan *p);
 /* Flags for clone: the namespaces of one command in a box that is kept (sandbox_enter_nested). */
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p);
+/* For a keeper that was forked with the plan of a kept box: descriptors that it needs to judge (-1
+ * in the list means nothing), and the moment from which on it judges. */
+#define SANDBOX_JUDGE_FDS 2
+void sandbox_plan_judge_fds(const struct sandbox_plan *p, int into[SANDBOX_JUDGE_FDS]);
+void sandbox_plan_judge_from_now(struct sandbox_plan *p);
 /* What ended the command, if that was a limit of the spec. */
 enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence);
 /* What the box was doing when sandbox_enter() failed there, in words. */

@@ -131,13 +131,26 @@ bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
 	return fd >= 0 && limits_is_full(fd);
 }
 
+void sandbox_plan_judge_fds(const struct sandbox_plan *p, int into[SANDBOX_JUDGE_FDS])
+{
+	_Static_assert(SANDBOX_JUDGE_FDS == CGROUP_CONTROLLERS, "one for each");
+	for (int i = 0; i < SANDBOX_JUDGE_FDS; i++)
+		into[i] = p->group ? cgroup_dirs(p->group)[i] : -1;
+}
+
+void sandbox_plan_judge_from_now(struct sandbox_plan *p)
+{
+	if (p->group)
+		(void)cgroup_read_events(p->group, &p->before);
+}
+
 enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence)
 {
 	struct cgroup_events events;
 
 	if (p->group && cgroup_read_events(p->group, &events) == 0) {
-		evidence->oom_kills += events.oom_kills;
-		evidence->forks_denied += events.forks_denied;
+		evidence->oom_kills += events.oom_kills - p->before.oom_kills;
+		evidence->forks_denied += events.forks_denied - p->before.forks_denied;
 	}
 	return limits_judge(&p->spec->limits, evidence);
 }

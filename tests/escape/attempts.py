@@ -102,8 +102,7 @@ ATTEMPTS = [
     _("daemons", "sibling", "a process born as a sibling (CLONE_PARENT)"),
     _("daemons", "silent_sibling", "a sibling whose end nobody hears"),
     _("daemons", "stopped", "a daemon with a stopped parent"),
-    _("daemons", "forking_on", "a process that changes its id all the time",
-      "it may be on its way still when it is looked for"),
+    _("daemons", "forking_on", "a process that changes its id all the time"),
     # Resources, under limits
     _("resources", "processes", "300 processes", USER, profile="limits", landlock=WATCHED),
     _("resources", "threads", "300 threads", USER, profile="limits", landlock=WATCHED),
