@@ -12,6 +12,20 @@ struct user {
 	int ready[2];
 };
 
+/* A child that dies with its parent, also if that is dead before this is asked for: one that stayed
+ * would hold the output of the test open for ever. */
+static pid_t fork_bound(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (getppid() != parent)
+			_exit(1);
+	}
+	return pid;
+}
+
 /* Calls ACT in a child and returns when it says that it is ready; the child then waits. */
 static struct user begin(void (*act)(void))
 {
@@ -19,7 +33,7 @@ static struct user begin(void (*act)(void))
 	char byte;
 
 	assert_int_equal(pipe(u.ready), 0);
-	u.pid = fork();
+	u.pid = fork_bound();
 	assert_true(u.pid >= 0);
 	if (u.pid == 0) {
 		(void)alarm(TEST_PATIENCE_MS / 1000);
@@ -64,15 +78,13 @@ static void use_shared(void)
 	use(MAP_SHARED, 64 * MIB);
 }
 
-/* Children that die with their parent, and do nothing with what they share with it. */
+/* Children that do nothing with what they share with their parent. */
 static void fork_idle(int count)
 {
 	for (int i = 0; i < count; i++)
-		if (fork() == 0) {
-			(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (fork_bound() == 0)
 			for (;;)
 				pause();
-		}
 }
 
 static void use_private_in_five(void)
@@ -86,13 +98,11 @@ static void use_in_a_grandchild(void)
 	int done[2];
 	char byte;
 
-	if (pipe(done) < 0 || fork() != 0) {
+	if (pipe(done) < 0 || fork_bound() != 0) {
 		(void)!read(done[0], &byte, 1);
 		return;
 	}
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (fork() == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (fork_bound() == 0) {
 		use_private();
 		(void)!write(done[1], "x", 1);
 	}
@@ -165,8 +175,7 @@ static void keep_a_glutton(void)
 	if (pipe(done) < 0)
 		_exit(1);
 	fork_idle(1);
-	if (fork() == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (fork_bound() == 0) {
 		use_private();
 		(void)!write(done[1], "x", 1);
 		for (;;)
