@@ -156,6 +156,11 @@ GROWTH = {
     "nested ( )": (lambda n: nested("( ", " )", n), (6, 12, 24, 48, 96)),
     "nested if": (lambda n: nested("if true; then ", "; fi", n), (6, 12, 24, 48, 96)),
     "eval eval ...": (lambda n: "eval " * n + "true", (16, 32, 64, 128, 256, 13000)),
+    "nice nice ...": (lambda n: "nice " * n + "true", (16, 32, 64, 256, 1024, 4096, 13000)),
+    "xargs xargs ...": (lambda n: "xargs " * n + "true", (16, 32, 64, 256, 1024, 4096)),
+    "braces around $(": (lambda n: nested("echo {1..30}$(", ")", n), (1, 2, 4, 8, 16, 32)),
+    "unmatched {": (lambda n: "echo " + "{" * n, (64, 256, 1024, 4096, 16384, 60000)),
+    "unmatched [": (lambda n: "echo " + "[" * n, (64, 256, 1024, 4096, 16384, 60000)),
     "unclosed $(": (lambda n: "$(" * n, (1024, 4096, 16384, 32768)),
     "unclosed ((": (lambda n: "((" * n, (1024, 4096, 16384, 32768)),
     "backticks": (lambda n: "echo `echo a`\n" * n, (128, 512, 2048, 4096)),
@@ -175,6 +180,9 @@ GROWTH = {
         lambda n: "".join(f"f{i + 1}() {{ f{i}; f{i}; }}\n" for i in range(n)) + f"f{n}",
         (8, 16, 32, 64, 1024)),
     "assignments": (lambda n: "".join(f"v{i}=a{i}\n" for i in range(n)), (512, 1024, 2048, 4000)),
+    "aliases": (lambda n: "".join(f"alias a{i}=b\n" for i in range(n)), (512, 1024, 2048, 4000)),
+    "names of one declare": (lambda n: "declare" + "".join(f" v{i}=a" for i in range(n)),
+                             (128, 256, 512, 1024, 4000)),
     "sh -c in sh -c": (lambda n: quoted_shells(n), (2, 4, 6, 8, 10)),
 }
 

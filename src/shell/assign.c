@@ -41,6 +41,15 @@ static bool take_equals(const struct shell_reader *r, uint32_t *p, bool *ret_app
 	return true;
 }
 
+/* Whether bash may read a process substitution there. */
+static bool has_process(const char *s, uint32_t p, uint32_t end)
+{
+	for (; p + 1 < end; p++)
+		if ((s[p] == '<' || s[p] == '>') && s[p + 1] == '(')
+			return true;
+	return false;
+}
+
 /* At the [ at POS: *ret_close is its partner, or 0 if this is no subscript of an assignment. */
 static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
                            uint32_t *ret_close)
@@ -58,6 +67,9 @@ static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
 		if (!shell_measure(r, '[', ']', &close))
 			return false;
 		r->pos = pos;
+		if (has_process(r->s, open, close))
+			return shell_fail(r, SHELL_UNSUPPORTED, open, close,
+			                  "process substitution in a subscript");
 	}
 	p = shell_past(r, close + 1);
 	if (take_equals(r, &p, &append)) {
@@ -71,6 +83,34 @@ static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
 	} else if (!argument && has_meta(r, open + 1, close))
 		return shell_fail(r, SHELL_UNSUPPORTED, open, close, "blank in brackets");
 	return true;
+}
+
+/* bash expands the braces of [index]=value, so that there are several, unless the array is an
+ * associative one. */
+static bool check_braces(struct shell_reader *r, uint32_t start)
+{
+	bool open = false, several = false;
+
+	for (uint32_t p = start; p < r->pos;) {
+		char c = r->s[p];
+
+		open = open || c == '{';
+		several = several || (open && (c == ',' || c == '.'));
+		if (several && c == '}')
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+			                  "braces behind a subscript");
+		if (!shell_measure_one(r, &p))
+			return false;
+	}
+	return true;
+}
+
+static bool begins_with_bracket(const struct shell_word *word)
+{
+	const struct shell_part *part = word->parts;
+
+	return part && (part->kind == SHELL_PART_LITERAL || part->kind == SHELL_PART_GLOB) &&
+	       part->text.len && part->text.bytes[0] == '[';
 }
 
 /* One element; the results of brace expansion are elements of their own. */
@@ -94,7 +134,7 @@ static bool read_element(struct shell_reader *r, struct shell_array_item ***tail
 		item->range = shell_span(r, start, r->pos);
 		**tail = item;
 		*tail = &item->next;
-		return item->value != NULL;
+		return item->value && check_braces(r, start);
 	}
 	word = shell_read_word(r, WORD_ELEMENT);
 	if (!word)
@@ -109,6 +149,10 @@ static bool read_element(struct shell_reader *r, struct shell_array_item ***tail
 		item = item ? item : shell_alloc(r, sizeof(*item));
 		if (!item)
 			return false;
+		/* bash takes it for a subscript then. */
+		if (first->from_braces && begins_with_bracket(first))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+			                  "bracket out of braces in an array");
 		first->next = NULL;
 		item->value = first;
 		item->range = first->range;

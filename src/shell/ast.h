@@ -67,6 +67,7 @@ struct shell_param {
 	bool colon;               /* of - = ? + */
 	bool twice;               /* ## %% // ^^ ,, ~~ */
 	bool bare;                /* written without braces */
+	bool split_message;       /* of ? in double quotes: variables in the operand are split */
 	char letter;              /* TRANSFORM, NAMES; REPLACE: # or % when anchored, else 0 */
 	struct shell_word *index; /* SHELL_SUBSCRIPT_WORD */
 	struct shell_word *word;  /* operand; NULL if there is none */
@@ -151,6 +152,7 @@ struct shell_word {
 	bool plain; /* wholly unquoted literal, as reserved words and declaration commands are */
 	bool from_braces; /* one of the results of a brace expansion */
 	bool split; /* unquoted expansions are split and matched: arguments, for lists, targets */
+	uint32_t copied; /* as of a list */
 };
 
 /* Redirections */
@@ -325,6 +327,7 @@ struct shell_statement {
 
 struct shell_list {
 	struct shell_range range;
+	uint32_t copied; /* bytes that braces inside have made; those in its source come on top */
 	struct shell_statement *statements; /* NULL: empty, as in an empty text or $( ) */
 };
 

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORK_MAX   (1u << 20) /* steps: unmatched braces are searched again and again */
-#define RESULT_MAX (1u << 18) /* atoms of all results together */
+/* Steps for a word of so many atoms: unmatched braces are searched again and again. */
+#define WORK_MAX(atoms) (16 * (atoms) + 4096)
+#define RESULT_MAX      (1u << 18) /* atoms of all results together */
 
 struct atom {
 	const struct shell_part *part; /* NULL: a character */
@@ -34,7 +35,7 @@ struct rows {
 struct braces {
 	struct shell_reader *r;
 	uint32_t start;
-	uint32_t work, atoms_made;
+	uint32_t work, work_max, atoms_made;
 	bool changed;
 };
 
@@ -69,7 +70,7 @@ static bool gobble(struct braces *b, const struct row *t, uint32_t *i, char sati
 	for (; *i < t->n; (*i)++) {
 		char c = t->atoms[*i].c;
 
-		if (++b->work > WORK_MAX)
+		if (++b->work > b->work_max)
 			return limit(b, "too many braces");
 		if (c == satisfy && level == 0 && commas) {
 			/* {} at the start is not an expansion. */
@@ -341,6 +342,29 @@ static bool expand(struct braces *b, struct row t, struct rows *ret)
 	return true;
 }
 
+/*
+ * What the results will be as text. They share what stands in them, so that they are small here,
+ * but whoever walks through them meets a substitution in each: {1..1000}$(echo {1..1000}$( ...
+ * would be without end.
+ */
+static uint64_t bytes_of(const struct rows *rows, const struct shell_word *word)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < rows->n; i++)
+		for (uint32_t k = 0; k < rows->rows[i].n; k++) {
+			const struct shell_part *part = rows->rows[i].atoms[k].part;
+
+			if (!part)
+				bytes++;
+			else if (part->kind == SHELL_PART_LITERAL)
+				bytes += part->text.len;
+			else
+				bytes += part->range.end - part->range.start + word->copied;
+		}
+	return bytes;
+}
+
 /* bash looks for braces with simpler rules than those that found the parts; where the two could
  * differ it is not guessed. */
 static bool is_opaque(struct shell_reader *r, const struct shell_part *part)
@@ -471,7 +495,10 @@ bool shell_expand_braces(struct shell_reader *r, struct shell_word *word, enum w
 
 	*ret_first = *ret_last = NULL;
 	if (shell_word_has_brace(word)) {
-		if (!make_atoms(&b, word, &row) || !expand(&b, row, &rows))
+		if (!make_atoms(&b, word, &row))
+			return false;
+		b.work_max = WORK_MAX(row.n);
+		if (!expand(&b, row, &rows))
 			return false;
 	}
 	if (!b.changed) {
@@ -479,6 +506,8 @@ bool shell_expand_braces(struct shell_reader *r, struct shell_word *word, enum w
 		*ret_first = *ret_last = word;
 		return shell_ok(r);
 	}
+	if (!shell_count_copies(r, bytes_of(&rows, word), true))
+		return false;
 	for (uint32_t i = 0; i < rows.n; i++) {
 		struct shell_word *result;
 
@@ -489,6 +518,7 @@ bool shell_expand_braces(struct shell_reader *r, struct shell_word *word, enum w
 			return false;
 		result->range = word->range;
 		result->split = word->split;
+		result->copied = word->copied;
 		result->from_braces = true;
 		if (!make_parts(&b, &rows.rows[i], result))
 			return false;

@@ -439,7 +439,10 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 			return false;
 		behind = r->pos;
 		shell_skip_blanks(r);
-		if (is_other_reserved(shell_reserved(r, &end)))
+		/* Behind an assignment bash takes each of them for a word. */
+		if (is_other_reserved(shell_reserved(r, &end)) ||
+		    (shell_reserved(r, &end) != RESERVED_NONE &&
+		     memchr(r->s + start, '=', behind - start)))
 			return shell_fail(r, SHELL_UNSUPPORTED, start, end,
 			                  "reserved word in a coprocess");
 		if (r->pos > start && shell_peek(r) != '(' && !shell_read_compound(r, &body))
@@ -476,7 +479,11 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 					r->tree->status = SHELL_UNSUPPORTED;
 				return false;
 			}
-			/* Behind its first word bash still looks for name[subscript]=. */
+			/* Behind its first word bash still looks for name[subscript]=; and braces
+			 * make more words of the first. */
+			if (body->kind == SHELL_SIMPLE && body->simple.words &&
+			    body->simple.words->from_braces)
+				behind = start;
 			if (memchr(r->s + behind, '[', r->pos - behind))
 				return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
 				                  "bracket in a coprocess");

@@ -10,7 +10,8 @@
  */
 #include "shell/reader.h"
 
-static bool remember(struct shell_reader *r, uint32_t start, struct shell_list *list)
+/* LIST is NULL for $((, of which only the end is known. */
+static bool remember(struct shell_reader *r, uint32_t start, uint32_t end, struct shell_list *list)
 {
 	struct remembered *m;
 
@@ -23,10 +24,18 @@ static bool remember(struct shell_reader *r, uint32_t start, struct shell_list *
 	m = shell_alloc(r, sizeof(*m));
 	if (!m)
 		return false;
-	m->end = r->pos;
+	m->end = end;
 	m->list = list;
 	r->remembered[start] = m;
 	return true;
+}
+
+/* What is remembered of the ( at START; NULL: nothing, or it ends behind the end that holds now. */
+static const struct remembered *recall(const struct shell_reader *r, uint32_t start)
+{
+	const struct remembered *m = r->remembered ? r->remembered[start] : NULL;
+
+	return m && m->end <= r->end ? m : NULL;
 }
 
 /* What a substitution must not see of its surroundings, and must not leave behind. */
@@ -81,14 +90,14 @@ static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t
 
 struct shell_list *shell_read_substitution(struct shell_reader *r)
 {
-	struct remembered *m = r->remembered ? r->remembered[r->pos] : NULL;
+	const struct remembered *m = recall(r, r->pos);
 	uint32_t start = r->pos;
 	struct shell_list *list;
 	struct outside outside;
 
-	if (m) {
+	if (m && m->list) {
 		r->pos = m->end;
-		return m->list;
+		return shell_count_copies(r, m->list->copied, false) ? m->list : NULL;
 	}
 	if (!shell_enter(r))
 		return NULL;
@@ -100,16 +109,17 @@ struct shell_list *shell_read_substitution(struct shell_reader *r)
 	if (!go_outside(r, &outside, start))
 		return NULL;
 	shell_leave(r);
-	if (r->measuring && !remember(r, start, list))
+	if (r->measuring && !remember(r, start, r->pos, list))
 		return NULL;
 	return list;
 }
 
-/* Whether a comment, or also a here-document, may begin in the text. */
+/* Whether a comment, or also a here-document, may begin in the text, or in the canonical one, where
+ * a backtick is a parenthesis. */
 static bool has_comment(const char *s, uint32_t p, uint32_t end, bool heredocs)
 {
 	for (; p < end; p++)
-		if ((s[p] == '#' && shell_is(s[p - 1], CLASS_META)) ||
+		if ((s[p] == '#' && (shell_is(s[p - 1], CLASS_META) || s[p - 1] == '`')) ||
 		    (heredocs && s[p] == '<' && s[p - 1] == '<'))
 			return true;
 	return false;
@@ -143,7 +153,7 @@ static struct shell_list *read_counted(struct shell_reader *r, uint32_t close)
 		return NULL;
 	shell_leave(r);
 	r->pos = close + 1;
-	if (r->measuring && !remember(r, start, list))
+	if (r->measuring && !remember(r, start, r->pos, list))
 		return NULL;
 	return list;
 }
@@ -201,8 +211,13 @@ static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double, boo
 		return true;
 	}
 	if (next == '(' && shell_at(r, shell_after(r, q)) == '(') {
+		const struct remembered *m = recall(r, q);
+
 		(*p)++;
-		return measure(r, p, '(', ')', false);
+		if (!m)
+			return measure(r, p, '(', ')', false) && remember(r, q, *p, NULL);
+		*p = m->end;
+		return true;
 	}
 	if (next == '(') {
 		r->pos = q;
@@ -279,7 +294,8 @@ static struct shell_list *read_process(struct shell_reader *r)
 		           "process substitution in an array");
 		return NULL;
 	}
-	if (shell_at(r, shell_after(r, start)) != '(' || (r->remembered && r->remembered[start]))
+	if (shell_at(r, shell_after(r, start)) != '(' ||
+	    (recall(r, start) && recall(r, start)->list))
 		return shell_read_substitution(r);
 	r->pos++;
 	if (!shell_measure(r, '(', ')', &close))
@@ -298,6 +314,22 @@ struct shell_list *shell_read_process(struct shell_reader *r)
 		return NULL; /* bash makes no word of it */
 	}
 	return list;
+}
+
+/* Whether single quotes, which are text here, could stand around an expansion whose canonical text
+ * has quotes of its own: where bash looks for the end, they would not pair any more. */
+static bool has_quoted_expansion(const struct shell_part *part)
+{
+	bool quote = false, printed = false;
+
+	for (; part; part = part->next) {
+		if (part->kind == SHELL_PART_LITERAL)
+			quote = quote || memchr(part->text.bytes, '\'', part->text.len);
+		else
+			printed = printed || part->kind != SHELL_PART_PARAM || part->param->word ||
+			          part->param->index;
+	}
+	return quote && printed;
 }
 
 struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
@@ -321,6 +353,10 @@ struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
 	shell_leave(r);
 	word->range = shell_span(r, start, end);
 	word->parts = parts.first;
+	if (has_quoted_expansion(parts.first)) {
+		shell_fail(r, SHELL_UNSUPPORTED, start, end, "quotes around an expansion");
+		return NULL;
+	}
 	return word;
 }
 
@@ -409,12 +445,15 @@ static bool add_command(struct shell_reader *r, struct part_list *list, uint32_t
 static bool read_double_paren(struct shell_reader *r, struct part_list *list, uint32_t start)
 {
 	uint32_t first = r->pos, inner = shell_after(r, first) + 1, close, last;
+	const struct remembered *m = recall(r, first);
 	struct shell_part *part;
 
-	if (r->remembered && r->remembered[first])
+	if (m && m->list)
 		return add_command(r, list, start, shell_read_substitution(r));
 	r->pos = first + 1;
-	if (!shell_measure(r, '(', ')', &close))
+	if (m)
+		close = m->end - 1;
+	else if (!shell_measure(r, '(', ')', &close))
 		return false;
 	for (last = close; last >= 2 && r->s[last - 1] == '\n' && r->s[last - 2] == '\\';)
 		last -= 2;

@@ -59,22 +59,26 @@ static void add_effect(struct shell_pass *p, struct shell_range range, const cha
 {
 	struct shell_facts *f = p->facts;
 	struct shell_fact_effect *grown;
+	struct shell_text name;
 	char text[512];
+	size_t number;
 
 	vsnprintf(text, sizeof(text), format, args);
-	for (size_t i = 0; i < f->effect_count; i++) {
-		if (strcmp(f->effects[i].text, text) == 0) {
-			f->effects[i].opaque |= opaque;
-			return;
-		}
+	number = pass_names_find(&p->effect_names, (struct shell_text){text, strlen(text)});
+	if (number != PASS_NAME_NONE) {
+		f->effects[number].opaque |= opaque;
+		return;
 	}
 	grown = pass_grow(p, f->effects, sizeof(*grown), f->effect_count, &p->effect_capacity,
 	                  SHELL_COMMAND_MAX);
 	if (!grown)
 		return;
 	f->effects = grown;
-	f->effects[f->effect_count++] = (struct shell_fact_effect){
-		pass_text(p, text, strlen(text)).bytes, why, opaque, pass_range(p, range)};
+	name = pass_text(p, text, strlen(text));
+	if (!pass_names_add(p, &p->effect_names, name))
+		return;
+	f->effects[f->effect_count++] =
+		(struct shell_fact_effect){name.bytes, why, opaque, pass_range(p, range)};
 }
 
 void pass_opaque(struct shell_pass *p, struct shell_range range, const char *why,
@@ -107,15 +111,50 @@ bool pass_enter(struct shell_pass *p, const char *step)
 	}
 	p->depth++;
 	if (step && *step) {
-		const char *via = *p->via ? arena_printf(p->arena, "%s/%s", p->via, step)
-		                          : arena_strndup(p->arena, step, strlen(step));
+		size_t n = strlen(step);
+		struct pass_step *via = pass_alloc(p, 1, sizeof(*via) + n + 1);
 
-		if (!via) {
-			p->error = -ENOMEM;
+		if (!via)
 			return false;
-		}
+		memcpy(via->name, step, n + 1);
+		via->up = p->via;
+		via->length = n + (p->via ? p->via->length + 1 : 0);
+		via->path = p->via ? NULL : via->name;
 		p->via = via;
 	}
+	return true;
+}
+
+/* The names of the steps down to here, with slashes between them. */
+static const char *path_here(struct shell_pass *p)
+{
+	char *path, *at;
+
+	if (!p->via || p->via->path)
+		return p->via ? p->via->path : "";
+	path = pass_alloc(p, 1, p->via->length + 1);
+	if (!path)
+		return "";
+	at = path + p->via->length;
+	for (const struct pass_step *s = p->via; s; s = s->up) {
+		size_t n = strlen(s->name);
+
+		at -= n;
+		memcpy(at, s->name, n);
+		if (s->up)
+			*--at = '/';
+	}
+	p->via->path = path;
+	return path;
+}
+
+bool pass_spend_words(struct shell_pass *p, size_t n)
+{
+	if (n > p->words_left) {
+		p->full = true;
+		return false;
+	}
+	p->words_left -= n;
 	return true;
 }
 
@@ -163,11 +202,8 @@ struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct 
 
 	if (!pass_ok(p))
 		return NULL;
-	p->words_listed += call->word_count;
-	if (p->words_listed > PASS_WORD_MAX) {
-		p->full = true;
+	if (!pass_spend_words(p, call->word_count))
 		return NULL;
-	}
 	c = pass_grow(p, f->commands, sizeof(*c), f->command_count, &p->command_capacity,
 	              SHELL_COMMAND_MAX);
 	if (!c)
@@ -177,7 +213,7 @@ struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct 
 	*c = (struct shell_fact_command){
 		.words = call->words,
 		.word_count = call->word_count,
-		.via = p->via,
+		.via = path_here(p),
 		.kind = kind,
 		.redirects = call->listed,
 		.redirect_count = call->listed_count,
@@ -300,8 +336,9 @@ int shell_facts_read(struct arena *arena, const char *text, size_t n,
 	p->arena = arena;
 	p->facts = f;
 	p->options = options;
-	p->via = "";
 	p->tree = tree;
+	p->words_left = PASS_WORD_BUDGET(tree->word_count);
+	p->code_left = PASS_CODE_BUDGET(n);
 	f->tree = tree;
 	read_tree(p);
 	if (p->error)

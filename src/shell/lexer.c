@@ -63,6 +63,13 @@ static uint32_t token_end(const struct shell_reader *r, uint32_t p)
 	return p;
 }
 
+/* An extended pattern, which bash takes behind a line that switches them on. */
+static bool at_extended(const struct shell_reader *r)
+{
+	return r->pos > 0 && shell_at(r, r->pos) == '(' && strchr("?*+@!", r->s[r->pos - 1]) &&
+	       memmem(r->s, r->pos, "extglob", 7);
+}
+
 bool shell_unexpected(struct shell_reader *r)
 {
 	struct shell_tree *t = r->tree;
@@ -70,6 +77,8 @@ bool shell_unexpected(struct shell_reader *r)
 
 	if (t->status != SHELL_OK)
 		return false;
+	if (at_extended(r))
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos - 1, r->pos, "extended pattern");
 	if (!shell_peek(r))
 		return shell_fail(r, SHELL_ERROR, r->end, r->end, "unexpected end of text");
 	end = token_end(r, r->pos);
@@ -204,6 +213,13 @@ static const unsigned char reserved_by_start[128][3] = {
 	[']'] = {RESERVED_TEST_END},
 };
 
+/* Whether the word that seems to end at P goes on with a process substitution. */
+static bool goes_on(const struct shell_reader *r, uint32_t p)
+{
+	return (shell_at(r, p) == '<' || shell_at(r, p) == '>') &&
+	       shell_at(r, shell_after(r, p)) == '(';
+}
+
 enum reserved shell_reserved(struct shell_reader *r, uint32_t *ret_end)
 {
 	const unsigned char *words;
@@ -223,7 +239,7 @@ enum reserved shell_reserved(struct shell_reader *r, uint32_t *ret_end)
 	name[n] = '\0';
 	for (size_t i = 0; i < array_size(reserved_by_start[0]) && words[i]; i++)
 		if (name[1] == reserved_words[words[i]][1] &&
-		    !strcmp(name, reserved_words[words[i]])) {
+		    !strcmp(name, reserved_words[words[i]]) && !goes_on(r, p)) {
 			*ret_end = p;
 			return (enum reserved)words[i];
 		}
@@ -251,5 +267,5 @@ bool shell_at_word(struct shell_reader *r, const char *word, uint32_t *ret_end)
 		if (*word++ != c)
 			return false;
 	*ret_end = p;
-	return !*word;
+	return !*word && !goes_on(r, p);
 }

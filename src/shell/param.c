@@ -120,11 +120,28 @@ static void scan_braces(const struct shell_part *part, struct brace_scan *b)
 	}
 }
 
+/* Whether the operand is nothing but text and variables, without any quotes: in the message of
+ * "${x?$y}" the value of y is split, in that of "${x?"$y"}" it is not. */
+static bool is_unquoted(const struct shell_reader *r, uint32_t start, const struct shell_part *part)
+{
+	for (uint32_t p = start; p < r->pos; p++)
+		if (strchr("\\\"'`", r->s[p]))
+			return false;
+	for (; part; part = part->next)
+		if (part->kind == SHELL_PART_LITERAL
+		            ? memchr(part->text.bytes, '$', part->text.len) != NULL
+		            : part->kind != SHELL_PART_PARAM || part->param->op ||
+		                      part->param->index)
+			return false;
+	return true;
+}
+
 /* The operand of - = ? +, which is quoted as its surroundings are. */
 static bool read_default(struct shell_reader *r, struct shell_param *param, bool in_double)
 {
 	struct brace_scan braces = {0};
 	struct part_list parts;
+	uint32_t start = r->pos;
 
 	if (!in_double) {
 		param->word = shell_read_operand(r, WORD_OPERAND, "}", false);
@@ -146,6 +163,8 @@ static bool read_default(struct shell_reader *r, struct shell_param *param, bool
 		                  "braces in a quoted expansion");
 	param->word->range = shell_span(r, param->word->range.start, r->pos);
 	param->word->parts = parts.first;
+	param->split_message =
+		param->op == SHELL_PARAM_ERROR && parts.first && is_unquoted(r, start, parts.first);
 	return true;
 }
 

@@ -339,6 +339,7 @@ static struct shell_pipeline *read_pipeline(struct shell_reader *r)
 	tail = &p->commands;
 	for (;;) {
 		struct shell_command *command = NULL;
+		uint32_t heredocs = r->heredoc_count;
 
 		if (!read_command(r, &command)) {
 			if (first && p->timed && r->tree->status == SHELL_ERROR)
@@ -353,6 +354,7 @@ static struct shell_pipeline *read_pipeline(struct shell_reader *r)
 		*tail = command;
 		tail = &command->next;
 		p->command_count++;
+		r->last_heredocs = heredocs;
 		p->range = shell_span(r, start, r->pos);
 		shell_skip_blanks(r);
 		if (shell_peek(r) != '|' || shell_peek2(r) == '|')
@@ -400,8 +402,11 @@ static struct shell_statement *read_statement(struct shell_reader *r)
 			r->statement_heredocs = outer;
 			return s;
 		}
-		/* Only the first and the last of more than two can have one. */
-		if (r->reprinted && r->heredoc_count > heredocs && p != s->pipelines) {
+		/* Only the first and the last of more than two can have one, and of the first not
+		 * the command behind its last |. */
+		if (r->reprinted && r->heredoc_count > heredocs &&
+		    (p != s->pipelines ||
+		     (p->command_count > 1 && r->heredoc_count > r->last_heredocs))) {
 			shell_heredoc_misplaced(r);
 			return NULL;
 		}
@@ -480,6 +485,7 @@ struct shell_list *shell_read_list(struct shell_reader *r)
 	struct shell_list *list = shell_alloc(r, sizeof(*list));
 	struct shell_statement **tail;
 	bool more = true, newline = false;
+	uint32_t copied = r->tree->copied_inside;
 
 	if (!list || !shell_skip_newlines(r))
 		return NULL;
@@ -508,6 +514,7 @@ struct shell_list *shell_read_list(struct shell_reader *r)
 	}
 	if (!shell_peek(r) && r->heredocs && !r->in_substitution && !shell_heredoc_read(r))
 		return NULL;
+	list->copied = r->tree->copied_inside - copied;
 	return list;
 }
 

@@ -13,7 +13,8 @@ struct arena;
 #define SHELL_COMMAND_MAX 4096  /* commands of all kinds, at all depths */
 #define SHELL_WORD_MAX    65536 /* words after brace expansion */
 #define SHELL_DEPTH_MAX   100
-#define SHELL_BRACE_MAX   1024 /* results of one brace expansion */
+#define SHELL_BRACE_MAX   1024   /* results of one brace expansion */
+#define SHELL_COPIED_MAX  262144 /* bytes of all such results, with what they stand beside */
 
 enum shell_status {
 	SHELL_OK,
@@ -40,6 +41,8 @@ struct shell_tree {
 	struct shell_range hidden_at; /* the first of them */
 	bool unterminated_heredoc;    /* a here-document ended by the end of the text */
 	uint32_t command_count, word_count, depth;
+	uint32_t copied;        /* bytes made by brace expansion */
+	uint32_t copied_inside; /* the same, counted again where a substitution is met again */
 };
 
 /*

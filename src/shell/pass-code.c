@@ -50,11 +50,11 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 	size_t base = p->sure_base, sure = p->sure_count;
 	struct shell_tree *tree;
 
-	p->code_read += code.len;
-	if (p->code_read > PASS_CODE_MAX) {
+	if (code.len > p->code_left) {
 		p->full = true;
 		return;
 	}
+	p->code_left -= code.len;
 	if (shell_parse(p->arena, code.bytes, code.len, p->options, &tree) < 0) {
 		p->error = -ENOMEM;
 		return;

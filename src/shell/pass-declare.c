@@ -148,7 +148,7 @@ bool pass_declare(struct shell_pass *p, const struct pass_call *call)
 		if (f.reference)
 			pass_opaque(p, call->range, "a reference to another variable is evaluated",
 			            "nameref");
-		for (size_t i = at; i < call->word_count && !f.display; i++)
+		for (size_t i = at; i < call->word_count && !f.display && pass_ok(p); i++)
 			operand(p, &call->words[i], &f);
 	}
 	return true;

@@ -34,11 +34,8 @@ static struct shell_fact_word *copy_words(struct shell_pass *p, const struct pas
 {
 	struct shell_fact_word *words;
 
-	p->words_listed += n + more;
-	if (p->words_listed > PASS_WORD_MAX) {
-		p->full = true;
+	if (!pass_spend_words(p, n + more))
 		return NULL;
-	}
 	words = pass_alloc(p, sizeof(*words), n + more);
 	if (words && n)
 		memcpy(words, call->words + from, n * sizeof(*words));

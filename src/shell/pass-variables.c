@@ -31,16 +31,18 @@ static bool is_bash_integer(struct shell_text name)
 
 struct pass_variable *pass_variable(struct shell_pass *p, struct shell_text name)
 {
+	size_t number = pass_names_find(&p->variable_names, name);
 	struct pass_variable *grown;
 
-	for (size_t i = 0; i < p->variable_count; i++)
-		if (pass_text_equal(p->variables[i].name, name))
-			return &p->variables[i];
+	if (number != PASS_NAME_NONE)
+		return &p->variables[number];
 	grown = pass_grow(p, p->variables, sizeof(*grown), p->variable_count, &p->variable_capacity,
 	                  PASS_VARIABLE_MAX);
 	if (!grown)
 		return NULL;
 	p->variables = grown;
+	if (!pass_names_add(p, &p->variable_names, name))
+		return NULL;
 	p->variables[p->variable_count] = (struct pass_variable){.name = name};
 	return &p->variables[p->variable_count++];
 }
@@ -57,10 +59,14 @@ void pass_write(struct shell_pass *p, struct shell_text name, enum pass_worth wo
 
 void pass_sure(struct shell_pass *p, struct shell_text name, enum pass_sure_kind kind)
 {
+	uint32_t hash = pass_hash(name);
 	struct pass_sure *grown;
 
 	if (p->may_fail || p->sure_count >= PASS_FLOW_MAX)
 		return; /* not knowing is always right */
+	if (pass_is_sure(p, name, kind))
+		return;
+	p->sure_seen[hash / 64 % array_size(p->sure_seen)] |= UINT64_C(1) << hash % 64;
 	grown = pass_grow(p, p->sure, sizeof(*grown), p->sure_count, &p->sure_capacity,
 	                  PASS_FLOW_MAX);
 	if (!grown)
@@ -71,8 +77,13 @@ void pass_sure(struct shell_pass *p, struct shell_text name, enum pass_sure_kind
 
 bool pass_is_sure(const struct shell_pass *p, struct shell_text name, enum pass_sure_kind kind)
 {
-	for (size_t i = p->sure_base; i < p->sure_count; i++)
-		if (p->sure[i].kind == kind && pass_text_equal(p->sure[i].name, name))
+	uint32_t hash = pass_hash(name);
+
+	if (p->sure_count == p->sure_base ||
+	    !(p->sure_seen[hash / 64 % array_size(p->sure_seen)] >> hash % 64 & 1))
+		return false;
+	for (size_t i = p->sure_count; i > p->sure_base; i--) /* the last ones are asked for most */
+		if (p->sure[i - 1].kind == kind && pass_text_equal(p->sure[i - 1].name, name))
 			return true;
 	return false;
 }
@@ -111,13 +122,12 @@ bool pass_is_kept(struct shell_pass *p, struct shell_text name, struct shell_ran
 
 static bool holds(const struct shell_pass *p, const struct pass_check *c)
 {
-	const struct pass_variable *v = NULL;
+	size_t number = pass_names_find(&p->variable_names, c->name);
+	const struct pass_variable *v;
 
-	for (size_t i = 0; i < p->variable_count && !v; i++)
-		if (pass_text_equal(p->variables[i].name, c->name))
-			v = &p->variables[i];
-	if (!v)
+	if (number == PASS_NAME_NONE)
 		return true;
+	v = &p->variables[number];
 	switch (c->kind) {
 	case PASS_CHECK_NUMBER:
 		return !v->other && !v->unsetted;
@@ -238,7 +248,7 @@ static bool is_dangerous(const char *name)
 	};
 
 	for (size_t i = 0; i < array_size(names); i++)
-		if (fnmatch(names[i], name, 0) == 0)
+		if (names[i][0] == name[0] && fnmatch(names[i], name, 0) == 0)
 			return true;
 	return false;
 }

@@ -12,6 +12,7 @@
  *	pass-words.c      words and their parts: substitutions, parameters
  *	pass-arith.c      arithmetic: which variables an expression reads
  *	pass-variables.c  what is surely assigned, and with what
+ *	pass-names.c      finding a name among many
  *	pass-call.c       one simple command: kind, then its own meaning
  *	wrappers.c        wrappers: env, timeout, sudo ...
  *	pass-gather.c     wrappers that build words: xargs, find -exec, env -S
@@ -27,8 +28,23 @@
 #define PASS_VARIABLE_MAX 512
 #define PASS_FLOW_MAX     512
 #define PASS_CHECK_MAX    2048
-#define PASS_WORD_MAX     (4 * SHELL_WORD_MAX) /* words of all listed commands together */
-#define PASS_CODE_MAX     (4 * SHELL_TEXT_MAX) /* bytes of nested code */
+
+/*
+ * What nesting may multiply (nice nice nice ..., eval eval eval ...) has budgets that grow with the
+ * text, so that its cost does not grow faster: words of all listed commands together, and bytes of
+ * nested code. Past them the text is opaque.
+ */
+#define PASS_WORD_BUDGET(words) (4 * (size_t)(words) + 4096)
+#define PASS_CODE_BUDGET(bytes) (3 * (size_t)(bytes) + 4096)
+
+/* Names, each with a number in the order in which they were added. */
+struct pass_names {
+	struct shell_text *names;
+	size_t count, capacity;
+	uint32_t *slots; /* 1 + number, by hash; NULL while there are few */
+	size_t slot_count;
+};
+#define PASS_NAME_NONE SIZE_MAX
 
 /* What is known of every value that the text gives to a variable. */
 struct pass_variable {
@@ -64,6 +80,14 @@ struct pass_check {
 	struct shell_range range;
 };
 
+/* A level of nesting; the path to it is written out only where a command is listed. */
+struct pass_step {
+	const struct pass_step *up;
+	const char *path; /* NULL: not written yet */
+	size_t length;    /* of the path */
+	char name[];
+};
+
 enum pass_lookup { /* where bash looks for the name of a command */
 	           PASS_LOOKUP_ALL,
 	           PASS_LOOKUP_NO_FUNCTION, /* command */
@@ -95,9 +119,9 @@ struct shell_pass {
 	const struct shell_tree *tree; /* the text being walked */
 	bool nested;                   /* it is code inside a word of the outermost text ... */
 	struct shell_range nested_at;  /* ... which stands here */
-	const char *via;
+	struct pass_step *via;         /* NULL: at the top */
 	unsigned depth;
-	size_t words_listed, code_read;     /* what nesting may multiply has a budget of its own */
+	size_t words_left, code_left;       /* of the budgets */
 	bool posix;                         /* code for a shell that is perhaps not bash */
 	const struct shell_command *feeder; /* first command of the pipeline one stands in */
 	const struct shell_command *fed;    /* the command of it that is being walked */
@@ -106,7 +130,9 @@ struct shell_pass {
 
 	struct pass_variable *variables;
 	size_t variable_count, variable_capacity;
+	struct pass_names variable_names, effect_names; /* numbered as variables and effects are */
 	struct pass_sure *sure;
+	uint64_t sure_seen[64]; /* a bit by hash for every name that was ever sure */
 	size_t sure_count, sure_capacity,
 		sure_base; /* those from the base on hold in this process */
 	bool may_fail; /* an expansion before may fail; bash then leaves out the rest of its line */
@@ -146,11 +172,12 @@ void *pass_alloc(struct shell_pass *p, size_t size, size_t n); /* NULL: pass_ok(
 void *pass_grow(struct shell_pass *p, void *items, size_t size, size_t count, size_t *capacity,
                 size_t max);
 struct shell_text pass_text(struct shell_pass *p, const char *bytes, size_t n);
+bool pass_spend_words(struct shell_pass *p, size_t n); /* false: the budget is used up */
 struct shell_fact_command *pass_list_command(struct shell_pass *p, const struct pass_call *call,
                                              enum shell_kind kind);
 
 struct pass_place { /* what pass_enter() changes */
-	const char *via;
+	struct pass_step *via;
 	unsigned depth;
 };
 static inline struct pass_place pass_here(const struct shell_pass *p)
@@ -162,6 +189,12 @@ static inline void pass_back(struct shell_pass *p, struct pass_place place)
 	p->via = place.via;
 	p->depth = place.depth;
 }
+
+/* pass-names.c */
+uint32_t pass_hash(struct shell_text name);
+size_t pass_names_find(const struct pass_names *n, struct shell_text name);
+/* A name that is not there yet; false: pass_ok() is false now. */
+bool pass_names_add(struct shell_pass *p, struct pass_names *n, struct shell_text name);
 
 /* pass-walk.c */
 void pass_list(struct shell_pass *p, const struct shell_list *list);

@@ -293,7 +293,10 @@ static void print_param(struct printer *p, const struct shell_param *param, bool
 			printer_word(p, param->word2, PLACE_ARITH);
 		}
 	} else {
-		print_operand(p, param->word, quoted && is_default);
+		if (param->split_message)
+			printer_word(p, param->word, PLACE_DOUBLE);
+		else
+			print_operand(p, param->word, quoted && is_default);
 		if (param->word2) {
 			printer_put(p, "/");
 			print_operand(p, param->word2, false);

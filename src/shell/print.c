@@ -55,9 +55,13 @@ static void print_heredoc(struct printer *p, const struct shell_redirect *d)
 static bool is_descriptor(const struct shell_word *word)
 {
 	const struct shell_part *part = word->parts;
+	size_t n;
 
-	return part && !part->next && part->kind == SHELL_PART_LITERAL && part->text.len &&
-	       strspn(part->text.bytes, "0123456789-") == part->text.len;
+	if (!part || part->next || part->kind != SHELL_PART_LITERAL || !part->text.len)
+		return false;
+	n = strspn(part->text.bytes, "0123456789");
+	n += part->text.bytes[n] == '-';
+	return n == part->text.len;
 }
 
 static void print_redirect(struct printer *p, const struct shell_redirect *d)
@@ -373,6 +377,19 @@ static void print_pipeline(struct printer *p, const struct shell_pipeline *pipel
 	}
 }
 
+/*
+ * Whether the last line of the list is nothing but < FILE. As the last line of a substitution bash
+ * takes it for $(< FILE), whatever lines stand before it; behind a ; it does not.
+ */
+static bool is_last_input(const struct shell_statement *s)
+{
+	const struct shell_command *c = s->pipelines->commands;
+
+	return !s->next && !s->pipelines->next && c && !c->next && c->kind == SHELL_SIMPLE &&
+	       !c->simple.words && !c->simple.assigns && c->redirects &&
+	       c->redirects->op == SHELL_REDIRECT_IN;
+}
+
 void printer_list(struct printer *p, const struct shell_list *list)
 {
 	p->level++;
@@ -381,7 +398,8 @@ void printer_list(struct printer *p, const struct shell_list *list)
 			print_pipeline(p, q);
 		if (s->background)
 			printer_put(p, " &");
-		if (s->next && (p->lines || (s->newline && p->level == 1)))
+		if (s->next &&
+		    (p->lines || (s->newline && (p->level == 1 || is_last_input(s->next)))))
 			printer_flush(p);
 		else if (s->next)
 			printer_put(p, s->background ? " " : "; ");

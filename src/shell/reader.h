@@ -14,10 +14,10 @@
 
 struct heredoc; /* a here-document whose body is still to come */
 
-/* A command substitution that was already read while its surroundings were only being measured. */
+/* A substitution that was already read, or measured, while its surroundings were being measured. */
 struct remembered {
 	uint32_t end;
-	struct shell_list *list;
+	struct shell_list *list; /* NULL: only the end is known */
 };
 
 struct shell_reader {
@@ -51,6 +51,7 @@ struct shell_reader {
 	struct heredoc *heredocs, **heredocs_tail;
 	struct heredoc **statement_heredocs; /* the tail where the statement began */
 	uint32_t heredoc_count;              /* in the same substitution */
+	uint32_t last_heredocs;              /* as it was before the last command of a pipeline */
 	char *scratch;                       /* as large as the text: the literal being collected */
 	uint32_t scratch_len, scratch_start;
 	bool scratch_open; /* there is a literal, though perhaps an empty one */
@@ -252,6 +253,8 @@ struct shell_word *shell_read_operand(struct shell_reader *r, enum word_mode mod
 /* Tildes and globs of a word whose parts are collected. */
 void shell_word_finish(struct shell_reader *r, struct shell_word *word, enum word_mode mode);
 bool shell_count_word(struct shell_reader *r);
+/* Bytes that the expansion of braces has made, or, if not NEW, that are met again. */
+bool shell_count_copies(struct shell_reader *r, uint64_t bytes, bool new);
 bool shell_is_declaration(const struct shell_word *word);
 /* Whether anything in the word just read is an unquoted {. */
 bool shell_word_has_brace(const struct shell_word *word);

@@ -23,10 +23,25 @@ static uint32_t number_prefix(const struct shell_reader *r, uint32_t p, int *ret
 	return p;
 }
 
-/* {name} at P that < or > follows; the end of it, or 0. */
+/* At the [ of {name[subscript]}: bash takes an element of an array there, too. */
+static bool check_element(struct shell_reader *r, uint32_t p)
+{
+	uint32_t start = p;
+
+	while (p < r->end && !shell_is(r->s[p], CLASS_META))
+		if (!shell_measure_one(r, &p))
+			return false;
+	if (p < r->end && (r->s[p] == '<' || r->s[p] == '>') &&
+	    memrchr(r->s + start, '}', p - start))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, p, "subscript in {name}>");
+	return true;
+}
+
+/* {name} at P that < or > follows; the end of it, or 0 (also after a failure). */
 static uint32_t variable_prefix(struct shell_reader *r, uint32_t p, struct shell_text *ret_name)
 {
-	uint32_t start;
+	uint32_t start, op;
+	char *name;
 	char c;
 
 	if (shell_at(r, p) != '{')
@@ -35,13 +50,22 @@ static uint32_t variable_prefix(struct shell_reader *r, uint32_t p, struct shell
 	if (!shell_is_name_start(shell_at(r, p)))
 		return 0;
 	while (shell_is(shell_at(r, p), CLASS_NAME))
-		p++;
+		p = shell_after(r, p);
+	if (shell_at(r, p) == '[' && !check_element(r, p))
+		return 0;
 	if (shell_at(r, p) != '}')
 		return 0;
-	*ret_name = (struct shell_text){r->s + start, p - start};
-	p = shell_after(r, p);
-	c = shell_at(r, p);
-	return (c == '<' || c == '>') && shell_at(r, shell_after(r, p)) != '(' ? p : 0;
+	op = shell_after(r, p);
+	c = shell_at(r, op);
+	if ((c != '<' && c != '>') || shell_at(r, shell_after(r, op)) == '(')
+		return 0;
+	name = shell_alloc(r, p - start + 1);
+	if (!name)
+		return 0;
+	*ret_name = (struct shell_text){name, 0};
+	for (; start < p; start = shell_after(r, start)) /* without continuations */
+		name[ret_name->len++] = r->s[start];
+	return op;
 }
 
 static bool read_operator(struct shell_reader *r, struct shell_redirect *d)
@@ -222,7 +246,7 @@ bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)
 	                          : start;
 	if ((c >= '0' && c <= '9') || c == '{') {
 		if (!op)
-			return true;
+			return shell_ok(r);
 	} else if (c == '&') {
 		if (shell_peek2(r) != '>')
 			return true;
@@ -234,8 +258,7 @@ bool shell_read_redirect(struct shell_reader *r, struct shell_redirect **ret)
 		return false;
 	d->fd = fd;
 	r->pos = op;
-	if (name.bytes)
-		d->fd_variable = shell_copy(r, name.bytes, name.len);
+	d->fd_variable = name;
 	if (!read_operator(r, d) || !read_target(r, d))
 		return false;
 	d->range = shell_span(r, start, r->pos);

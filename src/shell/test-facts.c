@@ -1,114 +1,4 @@
-#include "base/test-support.h"
-
-#include <string.h>
-#include "base/arena.h"
-#include "base/buffer.h"
-#include "base/cleanup.h"
-#include "shell/facts.h"
-
-static const struct shell_parse_options as_bash = {.allow_control = true};
-
-static struct arena *arena;
-
-static struct shell_facts *read_facts(const char *line)
-{
-	struct shell_facts *facts = NULL;
-
-	arena_reset(arena);
-	assert_int_equal(shell_facts_read(arena, line, strlen(line), &as_bash, &facts), 0);
-	return facts;
-}
-
-static void put_word(struct buffer *out, const struct shell_fact_word *w)
-{
-	static const char *const marks[] = {"", "?", "*", "glob:"};
-
-	buffer_puts(out, marks[w->kind]);
-	buffer_puts(out, w->kind == SHELL_VALUE_GLOB ? w->pattern.bytes : w->text.bytes);
-}
-
-/* "status: word word; word": ? is one unknown word, * any number, with what they begin with. */
-static void render(const struct shell_facts *f, struct buffer *out)
-{
-	buffer_puts(out, shell_facts_status_name(f->status));
-	for (size_t i = 0; i < f->command_count; i++) {
-		const struct shell_fact_command *c = &f->commands[i];
-
-		buffer_puts(out, i ? ";" : ":");
-		for (size_t k = 0; k < c->assign_count; k++) {
-			buffer_printf(out, " [%s=", c->assigns[k].name.bytes);
-			put_word(out, &c->assigns[k].value);
-			buffer_putc(out, ']');
-		}
-		for (size_t k = 0; k < c->word_count; k++) {
-			buffer_putc(out, ' ');
-			put_word(out, &c->words[k]);
-		}
-		for (size_t k = 0; k < c->redirect_count; k++)
-			buffer_printf(out, " {%s}", c->redirects[k].op);
-	}
-}
-
-static void expect(const char *line, const char *wanted)
-{
-	scoped(buffer_donep) struct buffer out = {0};
-
-	render(read_facts(line), &out);
-	if (strcmp(buffer_str(&out), wanted) != 0)
-		print_error("line: %s\n", line);
-	assert_string_equal(buffer_str(&out), wanted);
-}
-
-static bool has_effect(const struct shell_facts *f, const char *effect)
-{
-	for (size_t i = 0; i < f->effect_count; i++)
-		if (strcmp(f->effects[i].text, effect) == 0)
-			return true;
-	return false;
-}
-
-static void expect_opaque(const char *line, const char *effect)
-{
-	struct shell_facts *f = read_facts(line);
-
-	if (f->status != SHELL_FACTS_OPAQUE || !has_effect(f, effect))
-		print_error("line: %s (%s)\n", line, shell_facts_status_name(f->status));
-	assert_int_equal(f->status, SHELL_FACTS_OPAQUE);
-	assert_true(has_effect(f, effect));
-}
-
-static void expect_known(const char *line) /* static or dynamic */
-{
-	struct shell_facts *f = read_facts(line);
-
-	if (f->status != SHELL_FACTS_STATIC && f->status != SHELL_FACTS_DYNAMIC)
-		print_error("line: %s (%s)\n", line, shell_facts_status_name(f->status));
-	assert_true(f->status == SHELL_FACTS_STATIC || f->status == SHELL_FACTS_DYNAMIC);
-}
-
-static void expect_all(const char *const *lines, const char *effect)
-{
-	for (; *lines; lines++)
-		if (effect)
-			expect_opaque(*lines, effect);
-		else
-			expect_known(*lines);
-}
-
-static void expect_via(const char *line, const char *name, const char *via)
-{
-	struct shell_facts *f = read_facts(line);
-
-	for (size_t i = 0; i < f->command_count; i++) {
-		const struct shell_fact_command *c = &f->commands[i];
-
-		if (c->word_count ? strcmp(c->words[0].text.bytes, name) == 0 : !*name) {
-			assert_string_equal(c->via, via);
-			return;
-		}
-	}
-	fail_msg("%s: %s is not listed", line, name);
-}
+#include "shell/test-facts.h"
 
 /* What runs */
 
@@ -399,270 +289,6 @@ static void functions_stand_in_for_builtins_only_while_they_surely_exist(void **
 	expect("(eval() { :; }); eval a", "static: :; eval a; a");
 }
 
-/* What executes data */
-
-static void arithmetic_over_unknown_values_is_opaque(void **state)
-{
-	static const char *const lines[] = {
-		"echo $((x))",
-		"((x++))",
-		"let x++",
-		"let \"$x\"",
-		"[[ $x -eq 0 ]]",
-		"[[ 1 -lt x ]]",
-		"echo ${a[x]}",
-		"echo ${a[$x]}",
-		"a[x]=1",
-		"a=([x]=1)",
-		"echo ${y:x}",
-		"echo ${y:0:$x}",
-		"for ((;x<1;)); do :; done",
-		"echo $[x]",
-		"echo $((a[0]))",
-		"echo $(( $(a) ))",
-		"x=$y; echo $((x))",
-		"x=1; x=$y; echo $((x))",
-		"(x=1); ((x))",
-		"false && x=1; ((x))",
-		"a || x=1 && ((x))",
-		"x=1 | :; ((x))",
-		"x=1; unset x; ((x))",
-		"x=1; read x; ((x))",
-		"x=1; sh -c 'echo $((x))'",
-		"for x in a b; do ((x)); done",
-		"for x in; do :; done; ((x))",
-		"declare -i x=$y",
-		"declare -i x; x=$y",
-		"RANDOM=$x",
-		"OPTIND=$x",
-		"id() { :; }; echo $(( $(id -u) ))",
-		"PATH=x; echo $(( $(id -u) ))",
-		"declare -A m; echo ${m[$x]}; unset m",
-		"x=1; x+=$y; ((x))",
-		"f() { x=1; }; ((x))",
-		"case a in b) x=1;; esac; ((x))",
-		"x=1; f() { x=$1; }; ((x))",
-		"((1 || (x=1))); ((x))",
-		"echo $((x$y))",
-		"x=1 y=2; echo $((x$y))",
-		"((x=x))",
-		"((x=y, y=1))",
-		"(( (x=1) + x ))",
-		"declare x=0 y=$((x))",
-		"y=$((x)) eval x=0",
-		"let x=1 y=$x",
-		"let x=1 \"y=$x\"",
-		"eval x=0 $((x))",
-		": ${y:-$((x=0))}; ((x))",
-		"[[ a && $((x=0)) ]]; ((x))",
-		"case a in b) ;; $((x=0))) ;; esac; ((x))",
-		"a <f >$((x=0)); ((x))",
-		"((1/0, x=0)); ((x))",
-		"y=08; ((x=y)); ((x))",
-		"((x=08)); ((x))",
-		"readonly x; x=1; ((x))",
-		"m=(1); declare -A m; echo ${m[$x]}",
-		"mapfile m; declare -A m; echo ${m[$x]}",
-		"y=$((1/0)) x=0\n((x))",
-		"y=$((1/0)); x=0\n((x))",
-		"echo $((1/y)) $((x=0))\n((x))",
-		"local x=0; ((x))",
-		"{ x=0; } >f; ((x))",
-		"for x in 1; do :; done >f; ((x))",
-		"((x=0)) >f; ((x))",
-		"declare x=0 >f; ((x))",
-		"let x=0 >f; ((x))",
-		"declare -A m >f; echo ${m[$x]}",
-		"echo ${q?}; x=0\n((x))",
-		"echo ${q:1:-9}; x=0\n((x))",
-		NULL,
-	};
-
-	expect_all(lines, "eval-arith");
-}
-
-static void arithmetic_over_numbers_is_known(void **state)
-{
-	static const char *const lines[] = {
-		"echo $((1+2*0x1f+16#ff))",
-		"((x=1))",
-		"x=1; echo $((x+1))",
-		"i=0; while ((i<3)); do ((i++)); done",
-		"for ((i=0;i<3;i++)); do echo $i; done",
-		"for i in 1 2 3; do echo $((i*2)); done",
-		"for i in {1..3}; do echo $((i*2)); done",
-		"n=$(ls | wc -l); echo $((n+1))",
-		"echo $(( $# + $? + ${#x} ))",
-		"[[ $(id -u) -eq 0 ]]",
-		"a=(1 2); echo ${a[0]} ${a[@]} ${a[-1]}",
-		"i=1; a=(1 2); echo ${a[i]} ${a[$i]}",
-		"declare -A m=([k]=v); echo ${m[k]} ${m[$x]}",
-		"declare -i n=3; echo $((n))",
-		"let x=1+2",
-		"echo ${x:1:2} ${x: -1}",
-		"echo $((RANDOM % 6))",
-		"f() { local i=0; ((i++)); }",
-		"x=$((1+2)); echo $((x))",
-		"i=0; f() { ((i++)); }; f",
-		"for i in 1 2; do :; done; ((i++))",
-		"for i in $(seq 3); do ((i++)); done",
-		"if x=1; then :; fi; ((x))",
-		"((x=1, x++))",
-		"((x=1, x++, y=x)); echo $((y))",
-		"x=3; y=$((x*2/3 % 5)); echo $((y))",
-		"f() { local -A m; echo ${m[$x]}; }",
-		"((x=1, y=20)); echo $((x+y))",
-		"let x=1 x++",
-		NULL,
-	};
-
-	expect_all(lines, NULL);
-}
-
-static void names_that_are_not_written_out_are_opaque(void **state)
-{
-	static const char *const lines[] = {
-		"read \"$x\"",
-		"read 'a[$(id)]'",
-		"unset \"$x\"",
-		"unset 'a[$(id)]'",
-		"printf -v \"$x\" a",
-		"printf \"$x\"",
-		"printf $x",
-		"printf '-va[$(id)]'",
-		"test -v \"$x\"",
-		"[ -v 'a[$(id)]' ]",
-		"[ $x ]",
-		"[ $x = y ]",
-		"[ \"$x\" \"$y\" ]",
-		"[ * ]",
-		"[[ -v $x ]]",
-		"mapfile \"$x\"",
-		"getopts a \"$x\"",
-		"wait -p \"$x\"",
-		"wait $x",
-		"declare 'a[$(id)]=1'",
-		"declare -a 'q=($(id))'",
-		"declare -a q=\"$x\"",
-		"q=(1); declare q=\"$x\"",
-		"read -a 'x[$(id)]'",
-		NULL,
-	};
-
-	expect_all(lines, "eval-subscript");
-}
-
-static void names_that_are_written_out_are_known(void **state)
-{
-	static const char *const lines[] = {
-		"read -r a b",
-		"read -p \"$x\" a",
-		"read 'a[0]'",
-		"unset a",
-		"unset -f \"$x\"",
-		"printf -v a %s \"$x\"",
-		"printf '%s' \"$x\"",
-		"printf -- \"$x\"",
-		"printf \"a$x\"",
-		"test -v a",
-		"[ -n \"$x\" ]",
-		"[ \"$x\" = \"$y\" ]",
-		"[ -f *.c ]",
-		"[[ -v a ]]",
-		"[ $? -eq 0 ]",
-		"[ $# -gt 1 ]",
-		"x=a; [ $x = b ]",
-		"for i in 1 2; do [ $i = 2 ]; done",
-		"[ $(id -u) -eq 0 ]",
-		"mapfile -t a < f",
-		"getopts ab: o",
-		"sleep 1 & wait $!",
-		"sleep 1 & p=$!; wait $p",
-		"declare a=\"$x\"",
-		"local a=$1",
-		"export A=$x",
-		"[ \"$a\" = x -o \"$b\" = y ]",
-		NULL,
-	};
-
-	expect_all(lines, NULL);
-}
-
-static void other_ways_to_run_data_are_opaque(void **state)
-{
-	expect_opaque("echo ${x@P}", "prompt-expansion");
-	expect_opaque("cat <<E\n${x@P}\nE\n", "prompt-expansion");
-	expect_opaque("PS4='$(a)'; set -x; b", "prompt-expansion");
-	expect_known("PS4='+ '; set -x; b; bash -c a");
-	expect_opaque("PS4='$(a)' bash -xc b", "prompt-expansion");
-	expect_known("set -x; b");
-	expect_opaque("echo ${!x}", "indirect");
-	expect_known("echo ${!x*} ${!x[@]}");
-	expect_opaque("mapfile -C a -c 1 x", "eval-callback");
-	expect_opaque("compgen -C a", "eval-callback");
-	expect_opaque("compgen -W '$(a)'", "eval-wordlist");
-	expect_known("compgen -W 'a b'");
-	expect_opaque("declare -n r=x", "nameref");
-	expect_opaque("hash -p /x a", "hash");
-	expect_opaque("BASH_CMDS[a]=/x", "hash");
-	expect_opaque("enable -f ./x y", "enable-file");
-	expect_opaque("shopt -s expand_aliases; alias a=b\na", "alias-expansion");
-	expect_opaque("set -o posix; alias a=b\na", "alias-expansion");
-	expect_opaque("sh -c 'alias a=b\na'", "alias-expansion");
-	expect_known("alias a=b; a");
-	expect_opaque("fc -s", "history");
-	expect_opaque("set -k", "set:keyword");
-	expect_opaque("set +B", "set:braceexpand");
-	expect_opaque("set $x", "set-dynamic");
-	expect_known("set -- $x");
-	expect_opaque("export \"$x\"", "set-dynamic");
-	expect_opaque("a >&$x", "redirect-expansion");
-	expect_opaque("a >&'$(b)'", "redirect-expansion");
-	expect_known("a <<E\"\"\n${!x}\nE\n");
-	expect_opaque("a <<-E\n\\\n\tE\n${!x}\n\tE\n", "indirect");
-	expect_opaque("a <<-E\n\\\n\tE\n$y\n\tE\n", "dynamic-command");
-	expect_opaque("a <<E\n${!x}\nE\n", "indirect");
-	expect_opaque("a >&c'<(b)'", "redirect-expansion");
-	expect_opaque("shopt -s nocaseglob; a B*", "set:nocaseglob");
-	expect_opaque("set +B; a {b,c}", "set:braceexpand");
-	expect_opaque("a 1>&'$(b)'", "redirect-expansion");
-	expect_opaque("exec {f}>o; a >&$f",
-	              "redirect-expansion"); /* it may fail, and bash goes on */
-	expect_known("f=3; a >&$f");
-	expect_opaque("BASH_ENV=x bash -c a", "startup-code");
-	expect_known("ENV=x sh -c a");
-	expect_opaque("ENV=x sh -ic a", "interactive-shell");
-	expect_opaque("env 'BASH_FUNC_a%%=() { b; }' bash -c a", "env-function:a");
-	expect_opaque("TEXTDOMAIN=x; echo $\"a\"", "translation");
-	expect_opaque("strace -o '|a' b", "wrapper-code");
-	expect_opaque("gdb -ex 'shell a' b", "wrapper-code");
-	expect_opaque("gdb -eval-command='shell a' b", "wrapper-code");
-	expect_opaque("gdb -batch -ex bt -ex 'call system(1)' b", "wrapper-code");
-	expect_opaque("su -s ./x -c a", "wrapper-code");
-	expect_known("su -s /bin/bash -c a");
-	expect_opaque("SHELL=./x flock f -c a", "shell-variable");
-	expect_opaque("export SHELL=./x; script -c a f", "shell-variable");
-	expect_opaque("dbus-run-session --dbus-daemon=a b", "wrapper-option:dbus-run-session");
-	assert_int_equal(read_facts("exec {a['$(id)0']}<f")->status, SHELL_FACTS_OPAQUE);
-}
-
-static void dangerous_names_are_effects(void **state)
-{
-	static const char *const lines[] = {
-		"PATH=x a",  "export PATH=x",    "env PATH=x a", "for PATH in x; do :; done",
-		"read PATH", "printf -v PATH x", ": ${PATH:=x}", NULL};
-
-	for (size_t i = 0; lines[i]; i++)
-		assert_true(has_effect(read_facts(lines[i]), "set:PATH"));
-	assert_true(has_effect(read_facts("LD_PRELOAD=x a"), "set:LD_PRELOAD"));
-	assert_true(has_effect(read_facts("IFS=, read a"), "set:IFS"));
-	assert_true(has_effect(read_facts("f() { :; }"), "func:f"));
-	assert_true(has_effect(read_facts("trap a INT EXIT"), "trap:INT,EXIT"));
-	assert_true(has_effect(read_facts("enable -n echo"), "enable:echo"));
-	assert_true(has_effect(read_facts("ls\r"), "control:U+000D"));
-	assert_false(has_effect(read_facts("FOO=x a"), "set:FOO"));
-}
-
 /* Limits */
 
 static struct shell_facts *repeated(const char *before, const char *what, const char *after,
@@ -693,6 +319,55 @@ static void beyond_the_limits_the_answer_is_opaque(void **state)
 	assert_int_equal(repeated("xargs ", "xargs ", "ls", 3000)->status, SHELL_FACTS_OPAQUE);
 }
 
+/* What nesting multiplies has a budget that grows with the text, so that its cost does not. */
+static void nesting_within_the_budget_is_read(void **state)
+{
+	assert_int_equal(repeated("", "eval ", "ls", 30)->status, SHELL_FACTS_STATIC);
+	assert_int_equal(repeated("", "eval ", "ls", 100)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("", "nice ", "ls", 60)->status, SHELL_FACTS_STATIC);
+	assert_int_equal(repeated("", "nice ", "ls", 300)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("ls ", "{", "", 40)->status, SHELL_FACTS_STATIC);
+	assert_int_equal(repeated("ls ", "{", "", 4000)->status, SHELL_FACTS_OPAQUE);
+	assert_int_equal(repeated("", "eval ls;", "", 1000)->status, SHELL_FACTS_STATIC);
+}
+
+/* Each result of braces has the substitutions of its word, whose braces do the same. */
+static void braces_around_substitutions_have_an_end(void **state)
+{
+	assert_int_equal(read_facts("ls {1..20}$(ls {1..20})")->status, SHELL_FACTS_DYNAMIC);
+	for (size_t n = 2; n < 6; n++) {
+		scoped(buffer_donep) struct buffer line = {0};
+
+		for (size_t i = 0; i < n; i++)
+			buffer_puts(&line, i ? "$(ls {1..1000}" : "ls {1..1000}");
+		for (size_t i = 1; i < n; i++)
+			buffer_putc(&line, ')');
+		assert_int_equal(read_facts(buffer_str(&line))->status, SHELL_FACTS_OPAQUE);
+	}
+	assert_int_equal(repeated("ls {1..1000}'", "a", "'", 60000)->status, SHELL_FACTS_OPAQUE);
+}
+
+static void many_names_are_kept_apart(void **state)
+{
+	scoped(buffer_donep) struct buffer line = {0};
+	struct shell_facts *f;
+	char effect[32];
+
+	for (int i = 0; i < 400; i++)
+		buffer_printf(&line, "export v%d=%d; ", i, i);
+	for (int i = 0; i < 400; i++)
+		buffer_printf(&line, "((v%d)); ", i);
+	f = read_facts(buffer_str(&line));
+	assert_int_equal(f->status, SHELL_FACTS_STATIC);
+	assert_int_equal(f->effect_count, 400);
+	for (int i = 0; i < 400; i++) {
+		snprintf(effect, sizeof(effect), "set:v%d", i);
+		assert_string_equal(f->effects[i].text, effect);
+	}
+	buffer_puts(&line, "v399=$x");
+	assert_int_equal(read_facts(buffer_str(&line))->status, SHELL_FACTS_OPAQUE);
+}
+
 static void a_small_arena_is_an_error_and_not_a_wrong_answer(void **state)
 {
 	struct shell_facts *facts = NULL;
@@ -708,16 +383,19 @@ static void a_small_arena_is_an_error_and_not_a_wrong_answer(void **state)
 
 /* What a command does */
 
-static bool does(const char *line, const char *effect, const char *by)
+static bool is_done(const struct shell_facts *f, const char *effect, const char *by)
 {
-	struct shell_facts *f = read_facts(line);
-
 	assert_true(f->command_count > 0);
 	for (size_t i = 0; i < f->commands[0].does_count; i++)
 		if (strcmp(f->commands[0].does[i].effect, effect) == 0 &&
 		    strcmp(f->commands[0].does[i].by, by) == 0)
 			return true;
 	return false;
+}
+
+static bool does(const char *line, const char *effect, const char *by)
+{
+	return is_done(read_facts(line), effect, by);
 }
 
 static void options_are_compared_with_what_is_known_of_them(void **state)
@@ -769,6 +447,18 @@ static void options_are_compared_with_what_is_known_of_them(void **state)
 	assert_true(does("/usr/bin/find . -fprint f", "write", "-fprint"));
 }
 
+/* Behind more options than are kept, one that matters may stand. */
+static void no_number_of_options_hides_another(void **state)
+{
+	assert_true(is_done(repeated("sort ", "-T a ", "-o x", 300), "write", "-o"));
+	assert_false(is_done(repeated("sort ", "-T a ", "b", 20), "write", "-o"));
+	assert_true(is_done(repeated("git ", "-c a.b=c ", "-c core.pager=x log", 300), "exec",
+	                    "core.pager"));
+	assert_true(is_done(repeated("git -c filter.", "a", ".clean=x log", 300), "exec",
+	                    "filter.*.clean"));
+	assert_true(is_done(repeated("find ", "a ", "-delete", 300), "write", "-delete"));
+}
+
 static void an_unknown_word_leaves_a_command_open(void **state)
 {
 	assert_true(read_facts("sort \"$x\"")->commands[0].open);
@@ -777,18 +467,6 @@ static void an_unknown_word_leaves_a_command_open(void **state)
 	assert_false(read_facts("sort a")->commands[0].open);
 	assert_true(read_facts("no-such-command a$x")->commands[0].open);
 	assert_true(read_facts("rm *")->commands[0].open);
-}
-
-static int make_arena(void **state)
-{
-	arena = arena_new(SHELL_FACTS_ARENA_MAX);
-	return arena ? 0 : -1;
-}
-
-static int free_arena(void **state)
-{
-	arena = arena_free(arena);
-	return 0;
 }
 
 int main(void)
@@ -811,15 +489,13 @@ int main(void)
 		cmocka_unit_test(an_unknown_name_is_opaque),
 		cmocka_unit_test(kinds_follow_the_order_of_lookup),
 		cmocka_unit_test(functions_stand_in_for_builtins_only_while_they_surely_exist),
-		cmocka_unit_test(arithmetic_over_unknown_values_is_opaque),
-		cmocka_unit_test(arithmetic_over_numbers_is_known),
-		cmocka_unit_test(names_that_are_not_written_out_are_opaque),
-		cmocka_unit_test(names_that_are_written_out_are_known),
-		cmocka_unit_test(other_ways_to_run_data_are_opaque),
-		cmocka_unit_test(dangerous_names_are_effects),
 		cmocka_unit_test(beyond_the_limits_the_answer_is_opaque),
+		cmocka_unit_test(nesting_within_the_budget_is_read),
+		cmocka_unit_test(braces_around_substitutions_have_an_end),
+		cmocka_unit_test(many_names_are_kept_apart),
 		cmocka_unit_test(a_small_arena_is_an_error_and_not_a_wrong_answer),
 		cmocka_unit_test(options_are_compared_with_what_is_known_of_them),
+		cmocka_unit_test(no_number_of_options_hides_another),
 		cmocka_unit_test(an_unknown_word_leaves_a_command_open),
 	};
 

@@ -14,6 +14,7 @@ struct build {
 	size_t text_len, pattern_len;
 	bool unknown; /* the beginning has ended */
 	bool one, many, glob;
+	bool bracket; /* a [ has begun a set: ] means more than itself */
 	bool split;
 };
 
@@ -53,8 +54,10 @@ static void add_literal(struct build *b, const struct shell_part *part)
 
 		if (!b->unknown)
 			b->text[b->text_len++] = c;
-		if (part->kind == SHELL_PART_LITERAL && strchr("*?[]\\", c) &&
-		    (part->quote != SHELL_QUOTE_NONE || c == '['))
+		if (part->kind == SHELL_PART_GLOB && c == '[')
+			b->bracket = true;
+		else if (part->kind == SHELL_PART_LITERAL && strchr("*?[]\\", c) &&
+		         (part->quote != SHELL_QUOTE_NONE || c == '[') && (c != ']' || b->bracket))
 			b->pattern[b->pattern_len++] = '\\';
 		b->pattern[b->pattern_len++] = c;
 	}

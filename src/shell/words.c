@@ -176,12 +176,25 @@ bool shell_count_word(struct shell_reader *r)
 	return true;
 }
 
+bool shell_count_copies(struct shell_reader *r, uint64_t bytes, bool new)
+{
+	struct shell_tree *t = r->tree;
+
+	if (bytes > SHELL_COPIED_MAX || t->copied_inside + bytes > UINT32_MAX / 2 ||
+	    (new && t->copied + bytes > SHELL_COPIED_MAX))
+		return shell_fail(r, SHELL_LIMIT, r->pos, r->pos, "too much text from braces");
+	t->copied_inside += (uint32_t)bytes;
+	if (new)
+		t->copied += (uint32_t)bytes;
+	return true;
+}
+
 /* The word at pos; empty if none stands there. Its braces are not expanded. */
 struct shell_word *shell_read_word(struct shell_reader *r, enum word_mode mode)
 {
 	struct shell_word *word = shell_alloc(r, sizeof(*word));
 	struct part_list parts;
-	uint32_t start;
+	uint32_t start, copied = r->tree->copied_inside;
 
 	if (!word || !shell_count_word(r))
 		return NULL;
@@ -191,6 +204,7 @@ struct shell_word *shell_read_word(struct shell_reader *r, enum word_mode mode)
 	if (!read_parts(r, &parts, mode, NULL))
 		return NULL;
 	word->range = shell_span(r, start, r->pos);
+	word->copied = r->tree->copied_inside - copied;
 	word->parts = parts.first;
 	word->split = mode == WORD_ARGUMENT || mode == WORD_TARGET || mode == WORD_ELEMENT;
 	if (word->split)

@@ -138,7 +138,8 @@ class Generator:
         return self.pick("$A", "$B", "$x", "$y", "${A}", "${B}", "$Z", "${u}", "$1", "$#", "$?", "$@", "$*",
                          "${x}", "$-",
                          "${#A}", "$A$B", "${arr[0]}", "${arr[@]}", "${#arr[@]}", "$9", "${10}", "$0",
-                         "$_v1", "${!x}", "$$", "$!")
+                         "$_v1", "${!x}", "$$", "$!", "${arr[$x]}", "${arr[-1]}", "${arr[@]:1}", "${!arr[*]}",
+                         "${arr[x]}", "${#arr[1]}")
 
     def parameter(self, quoted=False):
         name = self.pick("A", "B", "x", "u", "y", "1", "@", "*", "arr[@]", "arr[1]", "arr[*]", "#", "?",
@@ -147,9 +148,9 @@ class Generator:
                 self.pick("", "a b", "'q'", "$A", "$(c1 p)", "\\}", '"in"', "~", "*", "${B}"))
         op = self.pick(":-", "-", ":+", "+", ":-", ":=", "=", "#", "##", "%", "%%", "/", "//", "/#", "/%",
                        "^", "^^", ",", ",,",
-                       "@Q", "@U", "@a", ":", ":", "!", ":?")
+                       "@Q", "@U", "@a", "@E", "@P", "@A", "@K", "~", "~~", ":", ":", "!", ":?")
         if op == ":?":
-            return "${A:?" + word + "}"
+            return "${" + self.pick("A", "A", "A", "u") + self.pick(":?", "?") + word + "}"
         if op == ":":
             return "${" + name + self.pick(":1", ":0:1", ": -1", ":1:1", ":x", ":(1)", ":0:$x",
                                            ":$((1))") + "}"
@@ -179,7 +180,7 @@ class Generator:
     def substitution(self):
         text = self.inner_list()
         lead = " " if text.startswith("(") else self.pick("", "", "", " ", "\n")
-        tail = self.pick("", "", "", " ", ";", " # c )\n", "\n") if not text.endswith("\n") else ""
+        tail = self.pick("", "", "", " ", ";", " # c )\n", "\n", "\n<in") if not text.endswith("\n") else ""
         if self.chance(0.05):
             return self.pick("$(<a.txt)", "$(< in)", "$(<nofile)", "$()", "$( )", "$(# c\n)", "$(w1)",
                              "$(w2)", "$(w4)")
@@ -240,7 +241,9 @@ class Generator:
             words = " ".join(self.nested(self.word) for _ in range(self.random.randint(0, 3)))
             return self.pick(f"arr=({words})",
                              f"arr[{self.nested(self.expression)}]={value}", "arr+=(" + value + ")",
-                             f"arr=([1]={value} [0]=z)",
+                             f"arr=([1]={value} [0]=z)", f"arr=([{self.pick('1', '$x', 'x', '$(w4)1', '')}]={self.brace()})",
+                             f"arr=({self.brace()} {self.brace()})", f"arr+=([{self.brace()}]+={value})",
+                             f"arr[{self.pick('$x', '$(c9)', '0 ', '`w4`0', '-1', '<(c9)')}]={value}",
                              "arr=(a\nb # c\n)", f"arr[1]+={value}")
         if name == "PATH":
             return self.pick("PATH=/mnt", "PATH=/none", "PATH=$PATH:/x", "PATH=")
@@ -256,6 +259,8 @@ class Generator:
         if kind < 0.22 and len(self.pending) < 3:
             return self.heredoc()
         fd = self.pick("", "", "", "1", "2", "3", "0", "{fd}", "10")
+        if self.chance(0.03):
+            fd = self.pick("{f\\\nd}", "{arr[1]}", "{arr[$(c9)]}", "{_}", "{1}", "{a,b}", "\\\n2", "{fd\\\n}")
         gap = self.pick("", "", " ", "\\\n", "\t")
         if kind < 0.62:
             return fd + self.pick(">", ">", ">>", ">|", "<>") + gap + self.target()

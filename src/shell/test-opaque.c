@@ -1,0 +1,280 @@
+/* What executes data: values, names and code that are not known make a line opaque, known ones do
+ * not. */
+#include "shell/test-facts.h"
+
+static void arithmetic_over_unknown_values_is_opaque(void **state)
+{
+	static const char *const lines[] = {
+		"echo $((x))",
+		"((x++))",
+		"let x++",
+		"let \"$x\"",
+		"[[ $x -eq 0 ]]",
+		"[[ 1 -lt x ]]",
+		"echo ${a[x]}",
+		"echo ${a[$x]}",
+		"a[x]=1",
+		"a=([x]=1)",
+		"echo ${y:x}",
+		"echo ${y:0:$x}",
+		"for ((;x<1;)); do :; done",
+		"echo $[x]",
+		"echo $((a[0]))",
+		"echo $(( $(a) ))",
+		"x=$y; echo $((x))",
+		"x=1; x=$y; echo $((x))",
+		"(x=1); ((x))",
+		"false && x=1; ((x))",
+		"a || x=1 && ((x))",
+		"x=1 | :; ((x))",
+		"x=1; unset x; ((x))",
+		"x=1; read x; ((x))",
+		"x=1; sh -c 'echo $((x))'",
+		"for x in a b; do ((x)); done",
+		"for x in; do :; done; ((x))",
+		"declare -i x=$y",
+		"declare -i x; x=$y",
+		"RANDOM=$x",
+		"OPTIND=$x",
+		"id() { :; }; echo $(( $(id -u) ))",
+		"PATH=x; echo $(( $(id -u) ))",
+		"declare -A m; echo ${m[$x]}; unset m",
+		"x=1; x+=$y; ((x))",
+		"f() { x=1; }; ((x))",
+		"case a in b) x=1;; esac; ((x))",
+		"x=1; f() { x=$1; }; ((x))",
+		"((1 || (x=1))); ((x))",
+		"echo $((x$y))",
+		"x=1 y=2; echo $((x$y))",
+		"((x=x))",
+		"((x=y, y=1))",
+		"(( (x=1) + x ))",
+		"declare x=0 y=$((x))",
+		"y=$((x)) eval x=0",
+		"let x=1 y=$x",
+		"let x=1 \"y=$x\"",
+		"eval x=0 $((x))",
+		": ${y:-$((x=0))}; ((x))",
+		"[[ a && $((x=0)) ]]; ((x))",
+		"case a in b) ;; $((x=0))) ;; esac; ((x))",
+		"a <f >$((x=0)); ((x))",
+		"((1/0, x=0)); ((x))",
+		"y=08; ((x=y)); ((x))",
+		"((x=08)); ((x))",
+		"readonly x; x=1; ((x))",
+		"m=(1); declare -A m; echo ${m[$x]}",
+		"mapfile m; declare -A m; echo ${m[$x]}",
+		"y=$((1/0)) x=0\n((x))",
+		"y=$((1/0)); x=0\n((x))",
+		"echo $((1/y)) $((x=0))\n((x))",
+		"local x=0; ((x))",
+		"{ x=0; } >f; ((x))",
+		"for x in 1; do :; done >f; ((x))",
+		"((x=0)) >f; ((x))",
+		"declare x=0 >f; ((x))",
+		"let x=0 >f; ((x))",
+		"declare -A m >f; echo ${m[$x]}",
+		"echo ${q?}; x=0\n((x))",
+		"echo ${q:1:-9}; x=0\n((x))",
+		NULL,
+	};
+
+	expect_all(lines, "eval-arith");
+}
+
+static void arithmetic_over_numbers_is_known(void **state)
+{
+	static const char *const lines[] = {
+		"echo $((1+2*0x1f+16#ff))",
+		"((x=1))",
+		"x=1; echo $((x+1))",
+		"i=0; while ((i<3)); do ((i++)); done",
+		"for ((i=0;i<3;i++)); do echo $i; done",
+		"for i in 1 2 3; do echo $((i*2)); done",
+		"for i in {1..3}; do echo $((i*2)); done",
+		"n=$(ls | wc -l); echo $((n+1))",
+		"echo $(( $# + $? + ${#x} ))",
+		"[[ $(id -u) -eq 0 ]]",
+		"a=(1 2); echo ${a[0]} ${a[@]} ${a[-1]}",
+		"i=1; a=(1 2); echo ${a[i]} ${a[$i]}",
+		"declare -A m=([k]=v); echo ${m[k]} ${m[$x]}",
+		"declare -i n=3; echo $((n))",
+		"let x=1+2",
+		"echo ${x:1:2} ${x: -1}",
+		"echo $((RANDOM % 6))",
+		"f() { local i=0; ((i++)); }",
+		"x=$((1+2)); echo $((x))",
+		"i=0; f() { ((i++)); }; f",
+		"for i in 1 2; do :; done; ((i++))",
+		"for i in $(seq 3); do ((i++)); done",
+		"if x=1; then :; fi; ((x))",
+		"((x=1, x++))",
+		"((x=1, x++, y=x)); echo $((y))",
+		"x=3; y=$((x*2/3 % 5)); echo $((y))",
+		"f() { local -A m; echo ${m[$x]}; }",
+		"((x=1, y=20)); echo $((x+y))",
+		"let x=1 x++",
+		NULL,
+	};
+
+	expect_all(lines, NULL);
+}
+
+static void names_that_are_not_written_out_are_opaque(void **state)
+{
+	static const char *const lines[] = {
+		"read \"$x\"",
+		"read 'a[$(id)]'",
+		"unset \"$x\"",
+		"unset 'a[$(id)]'",
+		"printf -v \"$x\" a",
+		"printf \"$x\"",
+		"printf $x",
+		"printf '-va[$(id)]'",
+		"test -v \"$x\"",
+		"[ -v 'a[$(id)]' ]",
+		"[ $x ]",
+		"[ $x = y ]",
+		"[ \"$x\" \"$y\" ]",
+		"[ * ]",
+		"[[ -v $x ]]",
+		"mapfile \"$x\"",
+		"getopts a \"$x\"",
+		"wait -p \"$x\"",
+		"wait $x",
+		"declare 'a[$(id)]=1'",
+		"declare -a 'q=($(id))'",
+		"declare -a q=\"$x\"",
+		"q=(1); declare q=\"$x\"",
+		"read -a 'x[$(id)]'",
+		NULL,
+	};
+
+	expect_all(lines, "eval-subscript");
+}
+
+static void names_that_are_written_out_are_known(void **state)
+{
+	static const char *const lines[] = {
+		"read -r a b",
+		"read -p \"$x\" a",
+		"read 'a[0]'",
+		"unset a",
+		"unset -f \"$x\"",
+		"printf -v a %s \"$x\"",
+		"printf '%s' \"$x\"",
+		"printf -- \"$x\"",
+		"printf \"a$x\"",
+		"test -v a",
+		"[ -n \"$x\" ]",
+		"[ \"$x\" = \"$y\" ]",
+		"[ -f *.c ]",
+		"[[ -v a ]]",
+		"[ $? -eq 0 ]",
+		"[ $# -gt 1 ]",
+		"x=a; [ $x = b ]",
+		"for i in 1 2; do [ $i = 2 ]; done",
+		"[ $(id -u) -eq 0 ]",
+		"mapfile -t a < f",
+		"getopts ab: o",
+		"sleep 1 & wait $!",
+		"sleep 1 & p=$!; wait $p",
+		"declare a=\"$x\"",
+		"local a=$1",
+		"export A=$x",
+		"[ \"$a\" = x -o \"$b\" = y ]",
+		NULL,
+	};
+
+	expect_all(lines, NULL);
+}
+
+static void other_ways_to_run_data_are_opaque(void **state)
+{
+	expect_opaque("echo ${x@P}", "prompt-expansion");
+	expect_opaque("cat <<E\n${x@P}\nE\n", "prompt-expansion");
+	expect_opaque("PS4='$(a)'; set -x; b", "prompt-expansion");
+	expect_known("PS4='+ '; set -x; b; bash -c a");
+	expect_opaque("PS4='$(a)' bash -xc b", "prompt-expansion");
+	expect_known("set -x; b");
+	expect_opaque("echo ${!x}", "indirect");
+	expect_known("echo ${!x*} ${!x[@]}");
+	expect_opaque("mapfile -C a -c 1 x", "eval-callback");
+	expect_opaque("compgen -C a", "eval-callback");
+	expect_opaque("compgen -W '$(a)'", "eval-wordlist");
+	expect_known("compgen -W 'a b'");
+	expect_opaque("declare -n r=x", "nameref");
+	expect_opaque("hash -p /x a", "hash");
+	expect_opaque("BASH_CMDS[a]=/x", "hash");
+	expect_opaque("enable -f ./x y", "enable-file");
+	expect_opaque("shopt -s expand_aliases; alias a=b\na", "alias-expansion");
+	expect_opaque("set -o posix; alias a=b\na", "alias-expansion");
+	expect_opaque("sh -c 'alias a=b\na'", "alias-expansion");
+	expect_known("alias a=b; a");
+	expect_opaque("fc -s", "history");
+	expect_opaque("set -k", "set:keyword");
+	expect_opaque("set +B", "set:braceexpand");
+	expect_opaque("set $x", "set-dynamic");
+	expect_known("set -- $x");
+	expect_opaque("export \"$x\"", "set-dynamic");
+	expect_opaque("a >&$x", "redirect-expansion");
+	expect_opaque("a >&'$(b)'", "redirect-expansion");
+	expect_known("a <<E\"\"\n${!x}\nE\n");
+	expect_opaque("a <<-E\n\\\n\tE\n${!x}\n\tE\n", "indirect");
+	expect_opaque("a <<-E\n\\\n\tE\n$y\n\tE\n", "dynamic-command");
+	expect_opaque("a <<E\n${!x}\nE\n", "indirect");
+	expect_opaque("a >&c'<(b)'", "redirect-expansion");
+	expect_opaque("shopt -s nocaseglob; a B*", "set:nocaseglob");
+	expect_opaque("set +B; a {b,c}", "set:braceexpand");
+	expect_opaque("a 1>&'$(b)'", "redirect-expansion");
+	expect_opaque("exec {f}>o; a >&$f",
+	              "redirect-expansion"); /* it may fail, and bash goes on */
+	expect_known("f=3; a >&$f");
+	expect_opaque("BASH_ENV=x bash -c a", "startup-code");
+	expect_known("ENV=x sh -c a");
+	expect_opaque("ENV=x sh -ic a", "interactive-shell");
+	expect_opaque("env 'BASH_FUNC_a%%=() { b; }' bash -c a", "env-function:a");
+	expect_opaque("TEXTDOMAIN=x; echo $\"a\"", "translation");
+	expect_opaque("strace -o '|a' b", "wrapper-code");
+	expect_opaque("gdb -ex 'shell a' b", "wrapper-code");
+	expect_opaque("gdb -eval-command='shell a' b", "wrapper-code");
+	expect_opaque("gdb -batch -ex bt -ex 'call system(1)' b", "wrapper-code");
+	expect_opaque("su -s ./x -c a", "wrapper-code");
+	expect_known("su -s /bin/bash -c a");
+	expect_opaque("SHELL=./x flock f -c a", "shell-variable");
+	expect_opaque("export SHELL=./x; script -c a f", "shell-variable");
+	expect_opaque("dbus-run-session --dbus-daemon=a b", "wrapper-option:dbus-run-session");
+	assert_int_equal(read_facts("exec {a['$(id)0']}<f")->status, SHELL_FACTS_UNSUPPORTED);
+	assert_int_equal(read_facts("{a[1]}>f rm x")->status, SHELL_FACTS_UNSUPPORTED);
+}
+
+static void dangerous_names_are_effects(void **state)
+{
+	static const char *const lines[] = {
+		"PATH=x a",  "export PATH=x",    "env PATH=x a", "for PATH in x; do :; done",
+		"read PATH", "printf -v PATH x", ": ${PATH:=x}", NULL};
+
+	for (size_t i = 0; lines[i]; i++)
+		assert_true(has_effect(read_facts(lines[i]), "set:PATH"));
+	assert_true(has_effect(read_facts("LD_PRELOAD=x a"), "set:LD_PRELOAD"));
+	assert_true(has_effect(read_facts("IFS=, read a"), "set:IFS"));
+	assert_true(has_effect(read_facts("f() { :; }"), "func:f"));
+	assert_true(has_effect(read_facts("trap a INT EXIT"), "trap:INT,EXIT"));
+	assert_true(has_effect(read_facts("enable -n echo"), "enable:echo"));
+	assert_true(has_effect(read_facts("ls\r"), "control:U+000D"));
+	assert_false(has_effect(read_facts("FOO=x a"), "set:FOO"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arithmetic_over_unknown_values_is_opaque),
+		cmocka_unit_test(arithmetic_over_numbers_is_known),
+		cmocka_unit_test(names_that_are_not_written_out_are_opaque),
+		cmocka_unit_test(names_that_are_written_out_are_known),
+		cmocka_unit_test(other_ways_to_run_data_are_opaque),
+		cmocka_unit_test(dangerous_names_are_effects),
+	};
+
+	return cmocka_run_group_tests(tests, make_arena, free_arena);
+}
