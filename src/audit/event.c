@@ -1,0 +1,235 @@
+#include "audit/event.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "audit/mask.h"
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "json/write.h"
+
+const char *audit_kind_name(enum audit_kind kind)
+{
+	static const char *const names[AUDIT_KIND_MAX] = {
+		[AUDIT_REQUESTED] = "requested",   [AUDIT_DECIDED] = "decided",
+		[AUDIT_ASKED] = "asked",           [AUDIT_APPROVED] = "approved",
+		[AUDIT_REFUSED] = "refused",       [AUDIT_STARTED] = "started",
+		[AUDIT_ENDED] = "ended",           [AUDIT_OPENED] = "opened",
+		[AUDIT_CHECKPOINT] = "checkpoint", [AUDIT_BREAK] = "break",
+	};
+
+	return names[kind];
+}
+
+void audit_time_print(int64_t wall_ms, char into[32])
+{
+	time_t seconds = (time_t)(wall_ms / 1000);
+	struct tm t = {0};
+	char date[24];
+
+	if (wall_ms < 0 || !gmtime_r(&seconds, &t) || t.tm_year > 9999 - 1900)
+		t = (struct tm){.tm_year = 70, .tm_mday = 1};
+	(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &t);
+	snprintf(into, 32, "%s.%03dZ", date, (int)(wall_ms % 1000 + 1000) % 1000);
+}
+
+int audit_time_parse(const char *text, int64_t *ret_wall_ms)
+{
+	struct tm t = {.tm_isdst = 0};
+	unsigned ms = 0;
+	char z = 0;
+	int used = 0;
+
+	if (sscanf(text, "%4d-%2d-%2d%n", &t.tm_year, &t.tm_mon, &t.tm_mday, &used) != 3 ||
+	    used != 10)
+		return -EINVAL;
+	text += used;
+	if (*text == 'T' || *text == ' ') {
+		if (sscanf(text + 1, "%2d:%2d:%2d%n", &t.tm_hour, &t.tm_min, &t.tm_sec, &used) != 3)
+			return -EINVAL;
+		text += 1 + used;
+		if (*text == '.') {
+			if (sscanf(text + 1, "%3u%n", &ms, &used) != 1 || used != 3)
+				return -EINVAL;
+			text += 1 + used;
+		}
+	}
+	z = *text;
+	if ((z && z != 'Z') || (z && text[1]) || t.tm_year < 1970 || t.tm_mon < 1 ||
+	    t.tm_mon > 12 || t.tm_mday < 1 || t.tm_mday > 31 || t.tm_hour < 0 || t.tm_hour > 23 ||
+	    t.tm_min < 0 || t.tm_min > 59 || t.tm_sec < 0 || t.tm_sec > 60)
+		return -EINVAL;
+	t.tm_year -= 1900;
+	t.tm_mon--;
+	*ret_wall_ms = (int64_t)timegm(&t) * 1000 + ms;
+	return 0;
+}
+
+/* What is too long keeps its beginning and its end: neither hides the other. */
+static void put_cut(struct json_writer *w, const char *key, const char *text, size_t n, size_t max)
+{
+	scoped(buffer_donep) struct buffer cut = {0};
+	size_t head = max / 4 * 3, tail = max / 4;
+
+	json_put_key(w, key);
+	if (n <= max) {
+		json_put_bytes(w, text, n);
+		return;
+	}
+	buffer_append(&cut, text, head);
+	buffer_printf(&cut, "[%zu bytes left out]", n - head - tail);
+	buffer_append(&cut, text + n - tail, tail);
+	if (buffer_error(&cut) < 0)
+		w->out->failed = buffer_error(&cut);
+	json_put_bytes(w, buffer_str(&cut), cut.len);
+}
+
+static void put_field(struct json_writer *w, const char *key, const char *text)
+{
+	if (text)
+		put_cut(w, key, text, strlen(text), AUDIT_FIELD_MAX);
+}
+
+static void put_masked(struct json_writer *w, const char *key, const char *text,
+                       const struct mask *mask)
+{
+	scoped(buffer_donep) struct buffer masked = {0};
+
+	if (!text)
+		return;
+	mask_text(mask, text, strlen(text), &masked);
+	if (buffer_error(&masked) < 0)
+		w->out->failed = buffer_error(&masked);
+	put_cut(w, key, buffer_str(&masked), masked.len, AUDIT_TEXT_MAX);
+}
+
+/* Words up to the limit of all together; then the number of those that follow is said. */
+static void put_words(struct json_writer *w, const char *key, const char *const *words,
+                      const struct mask *mask)
+{
+	scoped(buffer_donep) struct buffer masked = {0};
+	size_t used = 0, left = 0, i;
+
+	if (!words)
+		return;
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (i = 0; words[i]; i++) {
+		if (used >= AUDIT_TEXT_MAX) {
+			left++;
+			continue;
+		}
+		buffer_clear(&masked);
+		mask_word(mask, words, i, &masked);
+		if (buffer_error(&masked) < 0)
+			w->out->failed = buffer_error(&masked);
+		if (used + masked.len <= AUDIT_TEXT_MAX) {
+			json_put_bytes(w, buffer_str(&masked), masked.len);
+		} else {
+			json_put_bytes(w, buffer_str(&masked), AUDIT_TEXT_MAX - used);
+			left++;
+		}
+		used += masked.len + 8; /* empty words take room, too */
+	}
+	json_array_end(w);
+	if (left > 0) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.40s_left_out", key);
+		json_put_key(w, name);
+		json_put_uint(w, left);
+	}
+}
+
+/* "a, b" becomes a list. */
+static void put_names(struct json_writer *w, const char *key, const char *names)
+{
+	if (!names)
+		return;
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (const char *end; *names; names = end + strspn(end, ", ")) {
+		end = names + strcspn(names, ",");
+		json_put_bytes(w, names, (size_t)(end - names));
+	}
+	json_array_end(w);
+}
+
+static void put_rule(struct json_writer *w, const struct audit_event *e)
+{
+	if (!e->rule)
+		return;
+	json_put_key(w, "rule");
+	json_object_begin(w);
+	put_field(w, "id", e->rule);
+	put_field(w, "file", e->rule_file);
+	if (e->rule_file) {
+		json_put_key(w, "line");
+		json_put_uint(w, e->rule_line);
+	}
+	json_object_end(w);
+}
+
+static void put_end(struct json_writer *w, const struct audit_event *e)
+{
+	if (!e->ended)
+		return;
+	json_put_key(w, "exit_code");
+	if (e->exit_code >= 0)
+		json_put_int(w, e->exit_code);
+	else
+		json_put_null(w);
+	json_put_key(w, "signal");
+	if (e->signal)
+		json_put_int(w, e->signal);
+	else
+		json_put_null(w);
+	json_put_key(w, "stdout_bytes");
+	json_put_uint(w, e->bytes[0]);
+	json_put_key(w, "stderr_bytes");
+	json_put_uint(w, e->bytes[1]);
+	json_put_key(w, "duration_ms");
+	json_put_int(w, e->duration_ms);
+}
+
+int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct mask *mask,
+                      struct buffer *into)
+{
+	struct json_writer w = {.out = into};
+	char time[32];
+
+	audit_time_print(wall_ms, time);
+	json_put_key(&w, "time");
+	json_put_string(&w, time);
+	json_put_key(&w, "event");
+	json_put_string(&w, audit_kind_name(e->kind));
+	put_field(&w, "task", e->task);
+	put_field(&w, "principal", e->principal);
+	put_field(&w, "door", e->door);
+	json_put_key(&w, "uid");
+	json_put_uint(&w, geteuid());
+	put_field(&w, "profile", e->profile);
+	put_field(&w, "agent", e->agent);
+	put_field(&w, "session", e->session);
+	put_field(&w, "workspace", e->workspace);
+	put_field(&w, "cwd", e->cwd);
+	put_masked(&w, "description", e->description, mask);
+	put_masked(&w, "command", e->command, mask);
+	put_words(&w, "argv", e->argv, mask);
+	put_words(&w, "env", e->env, mask);
+	put_words(&w, "executed", e->executed, mask);
+	put_field(&w, "verdict", e->verdict);
+	put_rule(&w, e);
+	put_masked(&w, "reason", e->reason, mask);
+	put_field(&w, "approval", e->approval);
+	put_field(&w, "answer", e->answer);
+	put_field(&w, "by", e->by);
+	put_field(&w, "tier", e->tier);
+	put_names(&w, "layers", e->layers);
+	put_names(&w, "missing", e->missing);
+	put_field(&w, "end", e->end);
+	put_end(&w, e);
+	return buffer_error(into);
+}

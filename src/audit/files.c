@@ -1,0 +1,170 @@
+#include "audit/inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+
+#define PREFIX "log."
+
+void files_name(uint64_t number, char into[FILES_NAME_MAX])
+{
+	snprintf(into, FILES_NAME_MAX, PREFIX "%06" PRIu64, number);
+}
+
+uint64_t files_number(const char *name)
+{
+	uint64_t number = 0;
+	size_t n = strlen(PREFIX);
+
+	if (strncmp(name, PREFIX, n) != 0 || strlen(name) < n + 6 || strlen(name) > n + 18)
+		return 0;
+	for (name += n; *name >= '0' && *name <= '9'; name++)
+		number = number * 10 + (uint64_t)(*name - '0');
+	return *name ? 0 : number;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int files_list(int dir_fd, uint64_t **ret_numbers, size_t *ret_count, struct error *err)
+{
+	scoped(freep) uint64_t *numbers = NULL;
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	size_t count = 0, capacity = 0;
+	struct dirent *d;
+	int r = 0;
+
+	if (!dir) {
+		r = error_sys(err, errno, "directory of the audit log");
+		fd_close(fd);
+		return r;
+	}
+	while (r == 0 && (d = readdir(dir))) {
+		uint64_t *more, number = files_number(d->d_name);
+
+		if (number == 0)
+			continue;
+		if (count == capacity) {
+			capacity = capacity ? 2 * capacity : 64;
+			more = realloc(numbers, capacity * sizeof(*numbers));
+			if (!more) {
+				r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+				break;
+			}
+			numbers = more;
+		}
+		numbers[count++] = number;
+	}
+	closedir(dir);
+	if (r < 0)
+		return r;
+	if (count > 0)
+		qsort(numbers, count, sizeof(*numbers), by_number);
+	*ret_numbers = take_ptr(&numbers);
+	*ret_count = count;
+	return 0;
+}
+
+static int open_number(struct audit *a, uint64_t number, int flags)
+{
+	scoped(fd_closep) int fd = -1;
+	char name[FILES_NAME_MAX];
+	struct stat st;
+
+	files_name(number, name);
+	fd = openat(a->dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	fd_close(a->log_fd);
+	a->log_fd = take_fd(&fd);
+	a->log_file = number;
+	return 0;
+}
+
+int files_open(struct audit *a, uint64_t number, struct stat *ret_stat, struct error *err)
+{
+	int r;
+
+	if (a->log_fd >= 0 && a->log_file == number && fstat(a->log_fd, ret_stat) == 0 &&
+	    ret_stat->st_nlink > 0)
+		return 0;
+	r = open_number(a, number, 0);
+	if (r == 0 && fstat(a->log_fd, ret_stat) < 0)
+		r = -errno;
+	return r < 0 ? error_sys(err, -r, "file %" PRIu64 " of the audit log", number) : 0;
+}
+
+static void remove_old(struct audit *a, uint64_t oldest)
+{
+	scoped(freep) uint64_t *numbers = NULL;
+	char name[FILES_NAME_MAX];
+	size_t count = 0;
+
+	if (files_list(a->dir_fd, &numbers, &count, NULL) < 0)
+		return;
+	for (size_t i = 0; i < count && numbers[i] < oldest; i++) {
+		files_name(numbers[i], name);
+		(void)unlinkat(a->dir_fd, name, 0);
+	}
+}
+
+/* The first file that stays when NUMBER is the current one. */
+static uint64_t oldest_kept(struct audit *a, uint64_t number)
+{
+	scoped(freep) uint64_t *numbers = NULL;
+	uint64_t oldest = number;
+	size_t count = 0;
+
+	if (files_list(a->dir_fd, &numbers, &count, NULL) == 0 && count > 0 && numbers[0] < number)
+		oldest = numbers[0];
+	if (a->settings.keep > 0 && number > a->settings.keep && oldest < number - a->settings.keep)
+		oldest = number - a->settings.keep;
+	return oldest;
+}
+
+int files_next(struct audit *a, struct head_place *place, struct error *err)
+{
+	struct head_place next = {.file = place->file + 1, .link = place->link};
+	uint64_t oldest = oldest_kept(a, next.file);
+	char more[96];
+	int r;
+
+	if (a->log_fd >= 0 && a->log_file == place->file && fdatasync(a->log_fd) < 0)
+		return error_sys(err, errno, "audit log");
+	/* What was kept ready behind its end is not needed any more. */
+	if (a->log_fd >= 0 && a->log_file == place->file && place->size > 0 &&
+	    ftruncate(a->log_fd, (off_t)place->size) < 0)
+		return error_sys(err, errno, "audit log");
+	/* A file of this number is one that was begun and never used. */
+	r = open_number(a, next.file, O_CREAT | O_TRUNC);
+	if (r < 0 || fsync(a->dir_fd) < 0)
+		return error_sys(err, r < 0 ? -r : errno, "next file of the audit log");
+	next.opened_ms = clock_wall_ms();
+	snprintf(more, sizeof(more), ",\"file\":%" PRIu64 ",\"oldest\":%" PRIu64, next.file,
+	         oldest);
+	buffer_clear(&a->lines);
+	r = log_put_own(a, &next.link, AUDIT_OPENED, more, err);
+	if (r == 0)
+		r = log_write(a, &next, err);
+	if (r < 0)
+		return r;
+	*place = next;
+	remove_old(a, oldest);
+	return 0;
+}

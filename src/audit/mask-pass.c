@@ -1,0 +1,343 @@
+/*
+ * One pass from left to right for the built-in shapes, written out by hand: a keeper makes a mask
+ * for one command, and twenty patterns would take longer to compile than the command to start. The
+ * profile's own patterns follow, on what the pass has left.
+ *
+ * The pass follows quotes far enough to know where a value ends: inside of "..." the quote ends it,
+ * outside of them 'a b'c is one word. Where that is not clear more is masked rather than less, but
+ * never past the end of a quoted text or of a word: a record must still show what was run.
+ */
+#include "audit/mask-pass.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/mask.h"
+#include "base/buffer.h"
+
+#define NAME_MAX_LEN 128
+#define USERINFO_MIN 20 /* a name of a user without a password is shorter than a token */
+
+/* The text under the pass: what has been looked at is in the buffer. */
+struct pass {
+	const char *at, *end, *begin;
+	struct buffer *out;
+	char quote;          /* the one that we are in, or NUL */
+	bool mysql, sshpass; /* -p means something else to everybody else */
+};
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool starts(const struct pass *p, const char *at, const char *text)
+{
+	size_t n = strlen(text);
+
+	return (size_t)(p->end - at) >= n && strncasecmp(at, text, n) == 0;
+}
+
+/* Moves on to TO, copying. */
+static void keep(struct pass *p, const char *to)
+{
+	for (const char *c = p->at; c < to; c++) {
+		if (*c == '\\' && p->quote != '\'')
+			c++;
+		else if (*c == p->quote)
+			p->quote = '\0';
+		else if (!p->quote && (*c == '"' || *c == '\''))
+			p->quote = *c;
+	}
+	buffer_append(p->out, p->at, (size_t)(to - p->at));
+	p->at = to;
+}
+
+static void hide(struct pass *p, const char *to)
+{
+	if (to > p->at)
+		buffer_puts(p->out, MASK_STARS);
+	p->at = to;
+}
+
+/* Behind a quoted text that begins at AT, or the end of all. */
+static const char *quoted_end(const struct pass *p, const char *at)
+{
+	char quote = *at++;
+
+	for (; at < p->end && *at != quote; at++)
+		if (*at == '\\' && quote == '"' && at + 1 < p->end)
+			at++;
+	return at < p->end ? at + 1 : at;
+}
+
+/* Where the value that begins here ends. */
+static const char *value_end(const struct pass *p, const char *at)
+{
+	while (at < p->end && *at != p->quote) {
+		if (*at == '\\' && at + 1 < p->end) {
+			at += 2;
+		} else if (*at == '"' || *at == '\'') {
+			at = quoted_end(p, at);
+			if (at < p->end && strchr(",:}]", *at))
+				return at; /* "key":"value", in JSON */
+		} else if (isspace((unsigned char)*at) || strchr(";&|<>()`", *at)) {
+			return at;
+		} else {
+			at++;
+		}
+	}
+	return at;
+}
+
+/* Up to the end of the line or of the quoted text: a header has blanks in its value. */
+static const char *header_end(const struct pass *p, const char *at)
+{
+	while (at < p->end && *at != '\n' &&
+	       (p->quote ? *at != p->quote : *at != '"' && *at != '\''))
+		at++;
+	return at;
+}
+
+/* curl -u name:password; user and group of a process are numbers. */
+static bool pass_user(struct pass *p, const char *value)
+{
+	const char *end = value_end(p, value), *colon = memchr(value, ':', (size_t)(end - value));
+
+	if (!colon || starts(p, colon, "://") || colon + 1 == end ||
+	    (isdigit((unsigned char)*value) && isdigit((unsigned char)colon[1])))
+		return false;
+	keep(p, colon + 1);
+	hide(p, end > colon + 1 && (end[-1] == '"' || end[-1] == '\'') && *value == end[-1]
+	                ? end - 1
+	                : end);
+	return true;
+}
+
+/* -pSECRET of mysql, -p SECRET of sshpass, -u NAME:SECRET. */
+static bool pass_short_option(struct pass *p, const char *end)
+{
+	const char *value = end;
+	bool user = strncmp(p->at, "-u", 2) == 0 || starts(p, p->at, "--user") ||
+	            starts(p, p->at, "--proxy-user");
+
+	while (value < p->end && (*value == ' ' || *value == '\t' || *value == '='))
+		value++;
+	if (user && value > end && value < p->end)
+		return pass_user(p, value);
+	if (strncmp(p->at, "-p", 2) != 0 || p->at[2] == '-')
+		return false;
+	if (p->mysql && end - p->at > 2) {
+		keep(p, p->at + 2);
+		hide(p, value_end(p, p->at));
+		return true;
+	}
+	if (p->sshpass && value < p->end) {
+		keep(p, end - p->at > 2 ? p->at + 2 : value);
+		hide(p, value_end(p, p->at));
+		return true;
+	}
+	return false;
+}
+
+/* NAME=VALUE, "name": "value", Name: value, --name VALUE. */
+static bool pass_name(struct pass *p)
+{
+	const char *end = p->at, *after, *value;
+	char lower[NAME_MAX_LEN + 1];
+	bool option = *p->at == '-', header;
+	size_t n = 0;
+
+	while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
+		end++;
+	for (const char *c = p->at; c < end && n < NAME_MAX_LEN; c++)
+		if (n > 0 || *c != '-')
+			lower[n++] = (char)tolower((unsigned char)*c);
+	lower[n] = '\0';
+	header = mask_is_header_name(lower);
+	if (option && pass_short_option(p, end))
+		return true;
+	if (!header && !mask_is_secret_name(lower)) {
+		keep(p, end > p->at ? end : p->at + 1);
+		return true;
+	}
+	after = end;
+	if (after < p->end && after + 1 < p->end && (*after == '"' || *after == '\'') &&
+	    strchr(":= ", after[1]))
+		after++;                      /* "name": */
+	value = after + strspn(after, " \t"); /* the text ends with a NUL */
+	if (value < p->end && (*value == '=' || *value == ':') && value[1] != '/') {
+		value++;
+		value += strspn(value, " \t");
+	} else if (!option || value == after) {
+		keep(p, end);
+		return true;
+	}
+	keep(p, value < p->end ? value : p->end);
+	hide(p, header ? header_end(p, p->at) : value_end(p, p->at));
+	return true;
+}
+
+/* scheme://user:password@host */
+static bool pass_url(struct pass *p)
+{
+	const char *user = p->at + 3, *at = NULL, *colon = NULL, *c;
+
+	for (c = user; c < p->end && !isspace((unsigned char)*c) && !strchr("/?#\"'`<>|;", *c);
+	     c++) {
+		if (*c == '@')
+			at = c;
+		if (*c == ':' && !colon)
+			colon = c;
+	}
+	if (!at || (!colon && at - user < USERINFO_MIN) || (colon && colon > at))
+		return false;
+	keep(p, colon ? colon + 1 : user);
+	hide(p, at);
+	return true;
+}
+
+/* Keys and tokens that can be told by their shape. */
+static bool pass_token(struct pass *p)
+{
+	static const struct {
+		const char *prefix;
+		size_t min; /* characters behind it */
+	} shapes[] = {
+		{"ghp_", 20},     {"gho_", 20},        {"ghu_", 20},     {"ghs_", 20},
+		{"ghr_", 20},     {"github_pat_", 20}, {"glpat-", 16},   {"sk-", 20},
+		{"sk_live_", 10}, {"sk_test_", 10},    {"rk_live_", 10}, {"xoxa-", 10},
+		{"xoxb-", 10},    {"xoxp-", 10},       {"xoxr-", 10},    {"xoxs-", 10},
+		{"AKIA", 16},     {"ASIA", 16},        {"AIza", 30},     {"npm_", 30},
+		{"hf_", 30},      {"dop_v1_", 30},     {"SG.", 30},      {"eyJ", 20},
+		{"pypi-", 30},
+	};
+
+	for (size_t i = 0; i < array_size(shapes); i++) {
+		size_t n = strlen(shapes[i].prefix);
+		const char *end = p->at + n;
+
+		if ((size_t)(p->end - p->at) < n || memcmp(p->at, shapes[i].prefix, n) != 0)
+			continue;
+		while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
+			end++;
+		if ((size_t)(end - p->at) < n + shapes[i].min)
+			continue;
+		keep(p, p->at + n);
+		hide(p, end);
+		return true;
+	}
+	return false;
+}
+
+static bool pass_private_key(struct pass *p)
+{
+	static const char last[] = "PRIVATE KEY-----";
+	const char *line = p->at, *body, *end;
+
+	for (body = line + 11; body < p->end && body - line < 60; body++)
+		if (starts(p, body, last))
+			break;
+	if (body >= p->end || body - line >= 60)
+		return false;
+	body += sizeof(last) - 1;
+	end = memmem(body, (size_t)(p->end - body), "-----END", 8);
+	keep(p, body);
+	hide(p, end ? end : p->end);
+	return true;
+}
+
+static void pass_all(struct pass *p)
+{
+	while (p->at < p->end) {
+		bool fresh = p->at == p->begin || !is_name_char(p->at[-1]);
+
+		if (fresh && starts(p, p->at, "-----BEGIN ") && pass_private_key(p))
+			continue;
+		if (fresh && is_name_char(*p->at) && pass_token(p))
+			continue;
+		if (fresh && (is_name_char(*p->at) || *p->at == '-') && pass_name(p))
+			continue;
+		if (starts(p, p->at, "://") && pass_url(p))
+			continue;
+		keep(p, p->at + 1);
+	}
+}
+
+void mask_pass_text(const char *text, size_t n, struct buffer *out)
+{
+	struct pass p = {.at = text, .begin = text, .end = text + n, .out = out};
+
+	p.mysql = memmem(text, n, "mysql", 5) || memmem(text, n, "mariadb", 7);
+	p.sshpass = memmem(text, n, "sshpass", 7) != NULL;
+	pass_all(&p);
+}
+
+/* Whether all of the word behind this one is a value. */
+static bool wants_secret(const char *word)
+{
+	char lower[NAME_MAX_LEN + 1];
+	size_t n = 0;
+
+	if (*word != '-' || strchr(word, '='))
+		return false;
+	for (const char *c = word + strspn(word, "-"); *c && n < NAME_MAX_LEN; c++)
+		lower[n++] = (char)tolower((unsigned char)*c);
+	lower[n] = '\0';
+	return mask_is_secret_name(lower);
+}
+
+/* sh -c, bash -ec */
+static bool wants_script(const char *word)
+{
+	size_t n = strlen(word);
+
+	return n >= 2 && word[0] == '-' && word[1] != '-' && word[n - 1] == 'c';
+}
+
+/* NAME=VALUE or --name=VALUE: all of the rest is the value, blanks included. */
+static bool assigns_secret(const char *word)
+{
+	char lower[NAME_MAX_LEN + 1];
+	size_t n = 0;
+
+	word += strspn(word, "-");
+	while ((is_name_char(word[n]) || word[n] == '-' || word[n] == '.') && n < NAME_MAX_LEN) {
+		lower[n] = (char)tolower((unsigned char)word[n]);
+		n++;
+	}
+	lower[n] = '\0';
+	return word[n] == '=' && mask_is_secret_name(lower);
+}
+
+static bool names(const char *const *words, size_t count, const char *part)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(words[i], part))
+			return true;
+	return false;
+}
+
+void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
+{
+	const char *word = words[i], *before = i > 0 ? words[i - 1] : "",
+		   *colon = strchr(word, ':');
+	struct pass p = {.at = word, .begin = word, .end = word + strlen(word), .out = out};
+
+	p.mysql = names(words, i, "mysql") || names(words, i, "mariadb");
+	p.sshpass = names(words, i, "sshpass");
+	if (wants_script(before)) {
+		/* A line with commands behind the value, which must be seen. */
+	} else if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {
+		keep(&p, assigns_secret(word) ? strchr(word, '=') + 1 : word);
+		hide(&p, p.end);
+	} else if (p.sshpass && strcmp(before, "-p") == 0) {
+		hide(&p, p.end);
+	} else if (colon && (strcmp(before, "-u") == 0 || strcmp(before, "--user") == 0 ||
+	                     strcmp(before, "--proxy-user") == 0)) {
+		keep(&p, isdigit((unsigned char)*word) ? p.end : colon + 1);
+		hide(&p, p.end);
+	}
+	pass_all(&p);
+}

@@ -1,0 +1,145 @@
+#include "base/test-support.h"
+
+#include <errno.h>
+#include <string.h>
+#include "audit/mask.h"
+#include "base/buffer.h"
+#include "base/error.h"
+
+static void expect(const char *text, const char *wanted)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+
+	mask_text(NULL, text, strlen(text), &out);
+	assert_string_equal(buffer_str(&out), wanted);
+}
+
+static void values_of_secret_names_are_masked(void **state)
+{
+	expect("TOKEN=abc make", "TOKEN=*** make");
+	expect("export GITHUB_TOKEN='a b' X=1", "export GITHUB_TOKEN=*** X=1");
+	expect("DB_PASSWORD=\"x y\"z ls", "DB_PASSWORD=*** ls");
+	expect("API_KEY=1 STRIPE_KEY=2 MYSQL_PWD=3 PWD=/x",
+	       "API_KEY=*** STRIPE_KEY=*** MYSQL_PWD=*** PWD=/x");
+	expect("aws_secret_access_key = abc", "aws_secret_access_key = ***");
+	expect("{\"password\": \"p\", \"user\": \"u\"}", "{\"password\": ***, \"user\": \"u\"}");
+	expect("curl 'https://x/?api_key=abc&q=1'", "curl 'https://x/?api_key=***&q=1'");
+}
+
+static void values_of_secret_options_are_masked(void **state)
+{
+	expect("x --password=abc --user u", "x --password=*** --user u");
+	expect("x --password abc -v", "x --password *** -v");
+	expect("x --api-key 'a b' y", "x --api-key *** y");
+	expect("x --token-file /a/b", "x --token-file /a/b");
+	expect("x --max-tokens 100", "x --max-tokens 100");
+	expect("curl -u joe:secret http://h/", "curl -u joe:*** http://h/");
+	expect("curl --user 'joe:s e' h", "curl --user 'joe:***' h");
+	expect("docker run -u 1000:1000 x", "docker run -u 1000:1000 x");
+	expect("mysql -psecret db", "mysql -p*** db");
+	expect("sshpass -p secret ssh h", "sshpass -p *** ssh h");
+	expect("mkdir -p a/b", "mkdir -p a/b");
+	expect("git commit --author='A B'", "git commit --author='A B'");
+}
+
+static void headers_and_urls_are_masked(void **state)
+{
+	expect("curl -H 'Authorization: Bearer a.b c' u", "curl -H 'Authorization: ***' u");
+	expect("curl -H \"Cookie: a=b; c=d\" u", "curl -H \"Cookie: ***\" u");
+	expect("git clone https://joe:pw@host/x.git", "git clone https://joe:***@host/x.git");
+	expect("git clone https://0123456789abcdef0123@host/x", "git clone https://***@host/x");
+	expect("git clone https://joe@host/x", "git clone https://joe@host/x");
+	expect("psql postgres://u:p@ss@h:5432/db", "psql postgres://u:***@h:5432/db");
+	expect("curl http://h:80/a@b", "curl http://h:80/a@b");
+}
+
+static void tokens_are_known_by_their_shape(void **state)
+{
+	expect("echo ghp_0123456789abcdefghij0123456789abcdef", "echo ghp_***");
+	expect("echo AKIAIOSFODNN7EXAMPLE.", "echo AKIA***");
+	expect("echo sk-proj-abcdefghijklmnopqrstuvwxyz0123", "echo sk-***");
+	expect("x eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "x eyJ***");
+	expect("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nx",
+	       "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nx");
+	expect("task-runner sk-short npm_x", "task-runner sk-short npm_x");
+}
+
+/* What stands behind a value is shown: a record must tell what was run. */
+static void nothing_but_the_value_is_masked(void **state)
+{
+	expect("TOKEN=a; rm -rf x", "TOKEN=***; rm -rf x");
+	expect("TOKEN=a&&rm x", "TOKEN=***&&rm x");
+	expect("bash -c \"x --password=a\" && rm \"b c\"",
+	       "bash -c \"x --password=***\" && rm \"b c\"");
+	expect("TOKEN=$(cat f) x", "TOKEN=***(cat f) x");
+	expect("ls -la", "ls -la");
+	expect("", "");
+	expect("--password", "--password");
+	expect("TOKEN=", "TOKEN=");
+	expect("password", "password");
+	expect("'", "'");
+	expect("TOKEN='", "TOKEN=***");
+	expect("TOKEN=\\", "TOKEN=***");
+}
+
+static void expect_word(const char *const *words, size_t i, const char *wanted)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+
+	mask_word(NULL, words, i, &out);
+	assert_string_equal(buffer_str(&out), wanted);
+}
+
+static void words_know_the_one_in_front(void **state)
+{
+	expect_word((const char *const[]){"x", "--password", "a b", NULL}, 2, "***");
+	expect_word((const char *const[]){"x", "--password", "--next", NULL}, 2, "--next");
+	expect_word((const char *const[]){"API_KEY=a b; c", NULL}, 0, "API_KEY=***");
+	expect_word((const char *const[]){"x", "--token=a b", NULL}, 1, "--token=***");
+	expect_word((const char *const[]){"curl", "-u", "joe:x y", NULL}, 2, "joe:***");
+	expect_word((const char *const[]){"sshpass", "-p", "a", NULL}, 2, "***");
+	expect_word((const char *const[]){"mkdir", "-p", "a", NULL}, 2, "a");
+	expect_word((const char *const[]){"bash", "-c", "TOKEN=a x", NULL}, 2, "TOKEN=*** x");
+}
+
+static void patterns_of_the_profile_follow(void **state)
+{
+	static const char *const patterns[] = {"corp-[0-9]+", "pin=(\\d+)", NULL};
+	static const char *const slow[] = {"^(a+)+$", NULL};
+	static const char *const wrong[] = {"(", NULL};
+	scoped(mask_freep) struct mask *m = NULL;
+	scoped(buffer_donep) struct buffer out = {0};
+	struct error err = {0};
+	char why[100], text[64];
+
+	assert_int_equal(mask_new(patterns, &m, &err), 0);
+	mask_text(m, "x corp-12 corp-3 pin=77 TOKEN=a", 31, &out);
+	assert_string_equal(buffer_str(&out), "x *** *** pin=*** TOKEN=***");
+	m = mask_free(m);
+	buffer_clear(&out);
+	/* A pattern that does not come to an end masks all. */
+	assert_int_equal(mask_new(slow, &m, &err), 0);
+	memset(text, 'a', 40);
+	memcpy(text + 40, "!", 2);
+	mask_text(m, text, 41, &out);
+	assert_string_equal(buffer_str(&out), "***");
+	m = mask_free(m);
+	assert_int_equal(mask_new(wrong, &m, &err), -EINVAL);
+	assert_int_equal(mask_check("(", why, sizeof(why)), -EINVAL);
+	assert_int_equal(mask_check("a+", why, sizeof(why)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_of_secret_names_are_masked),
+		cmocka_unit_test(values_of_secret_options_are_masked),
+		cmocka_unit_test(headers_and_urls_are_masked),
+		cmocka_unit_test(tokens_are_known_by_their_shape),
+		cmocka_unit_test(nothing_but_the_value_is_masked),
+		cmocka_unit_test(words_know_the_one_in_front),
+		cmocka_unit_test(patterns_of_the_profile_follow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
