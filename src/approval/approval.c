@@ -1,0 +1,385 @@
+/*
+ * The file is written by nacre and read by nacre, and yet believed in nothing: it is bounded, its
+ * types are checked, and what is shown of it is escaped once more where it is shown.
+ */
+#include "approval/inside.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "json/read.h"
+#include "json/write.h"
+
+static const char prefix[] = "ap-";
+static const char letters[] = "0123456789abcdefghjkmnpqrstvwxyz";
+
+static const char *const answer_names[APPROVAL_ANSWER_MAX] = {
+	[APPROVAL_DENY] = "deny",
+	[APPROVAL_ONCE] = "once",
+	[APPROVAL_SESSION] = "session",
+	[APPROVAL_SUB] = "sub",
+};
+
+static const char *const state_names[APPROVAL_STATE_MAX] = {
+	[APPROVAL_OPEN] = "open",       [APPROVAL_GIVEN] = "given",     [APPROVAL_USED] = "used",
+	[APPROVAL_REFUSED] = "refused", [APPROVAL_EXPIRED] = "expired",
+};
+
+int approval_id_read(const char *text, char ret_id[APPROVAL_ID_MAX])
+{
+	char id[APPROVAL_ID_MAX] = "ap-";
+
+	if (strncasecmp(text, prefix, sizeof(prefix) - 1) == 0)
+		text += sizeof(prefix) - 1;
+	if (strlen(text) != APPROVAL_ID_CHARS)
+		return -EINVAL;
+	for (int i = 0; i < APPROVAL_ID_CHARS; i++) {
+		char c = (char)tolower((unsigned char)text[i]);
+
+		if (!strchr(letters, c))
+			return -EINVAL;
+		id[sizeof(prefix) - 1 + (size_t)i] = c;
+	}
+	memcpy(ret_id, id, sizeof(id));
+	return 0;
+}
+
+const char *approval_answer_name(enum approval_answer answer)
+{
+	return answer_names[answer];
+}
+
+int approval_answer_read(const char *name, enum approval_answer *ret_answer)
+{
+	for (int i = 0; i < APPROVAL_ANSWER_MAX; i++)
+		if (strcmp(name, answer_names[i]) == 0) {
+			*ret_answer = (enum approval_answer)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const char *approval_state_name(enum approval_state state)
+{
+	return state_names[state];
+}
+
+/* Writing */
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void put_number(struct json_writer *w, const char *key, int64_t number)
+{
+	json_put_key(w, key);
+	json_put_int(w, number);
+}
+
+void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
+{
+	char hex[2 * POLICY_DIGEST_BYTES + 1];
+
+	for (size_t i = 0; i < POLICY_DIGEST_BYTES; i++) {
+		hex[2 * i] = "0123456789abcdef"[d->bytes[i] >> 4];
+		hex[2 * i + 1] = "0123456789abcdef"[d->bytes[i] & 15];
+	}
+	hex[sizeof(hex) - 1] = '\0';
+	json_put_string(w, hex);
+}
+
+static void put_digests(struct json_writer *w, const char *key, const struct policy_digest *list,
+                        size_t count)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (size_t i = 0; list && i < count; i++)
+		approval_put_digest(w, &list[i]);
+	json_array_end(w);
+}
+
+/* Numbers of 64 bits are more than JSON readers agree on; jansson's are signed. */
+void approval_put_file(struct json_writer *w, const struct object_file *f)
+{
+	json_array_begin(w);
+	json_put_string(w, f->path);
+	json_put_int(w, (int64_t)f->device);
+	json_put_int(w, (int64_t)f->inode);
+	json_put_int(w, (int64_t)f->size);
+	json_put_int(w, f->born_ns);
+	json_put_int(w, f->modified_ns);
+	json_put_int(w, f->changed_ns);
+	json_array_end(w);
+}
+
+static void put_asked(struct json_writer *w, const struct approval *a)
+{
+	put_text(w, "principal", a->principal);
+	put_text(w, "door", a->door);
+	put_text(w, "session", a->session);
+	put_text(w, "profile", a->profile);
+	put_number(w, "created_ms", a->created_ms);
+	put_number(w, "expires_ms", a->expires_ms);
+	put_text(w, "command", a->command);
+	put_text(w, "description", a->description);
+	put_text(w, "workspace", a->workspace);
+	put_text(w, "cwd", a->cwd);
+	put_text(w, "input", a->input);
+	put_text(w, "rule_id", a->rule_id);
+	put_text(w, "rule_file", a->rule_file);
+	put_number(w, "rule_line", a->rule_line);
+	put_text(w, "reason", a->reason);
+	json_put_key(w, "env");
+	json_array_begin(w);
+	for (const char *const *e = a->env; e && *e; e++)
+		json_put_string(w, *e);
+	json_array_end(w);
+}
+
+int approval_write(const struct approval *a, struct buffer *into)
+{
+	struct json_writer w = {.out = into};
+
+	json_object_begin(&w);
+	put_text(&w, "id", a->id);
+	put_asked(&w, a);
+	put_digests(&w, "object", a->object.parts, OBJECT_PART_MAX);
+	put_number(&w, "programs", (int64_t)a->object.program_count);
+	json_put_key(&w, "files");
+	json_array_begin(&w);
+	for (size_t i = 0; i < a->object.file_count; i++)
+		approval_put_file(&w, &a->object.files[i]);
+	json_array_end(&w);
+	json_put_key(&w, "audited");
+	json_put_bool(&w, a->audited);
+	json_put_key(&w, "terms");
+	approval_put_digest(&w, &a->terms);
+	put_digests(&w, "exact", a->exact.digests, a->exact.count);
+	put_digests(&w, "sub", a->sub.digests, a->sub.count);
+	json_object_end(&w);
+	buffer_putc(into, '\n');
+	return buffer_error(into);
+}
+
+/* Reading */
+
+static const char *copy(struct arena *arena, const char *text)
+{
+	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int approval_read_digest(const json_t *value, struct policy_digest *ret)
+{
+	const char *hex = json_string_value(value);
+
+	if (!hex || json_string_length(value) != 2 * sizeof(ret->bytes))
+		return -EINVAL;
+	for (size_t i = 0; i < POLICY_DIGEST_BYTES; i++) {
+		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return -EINVAL;
+		ret->bytes[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}
+
+static int read_grants(const json_t *list, struct arena *arena, struct approval_grants *ret)
+{
+	struct policy_digest *digests;
+	size_t n = json_array_size(list);
+
+	if (!json_is_array(list) || n > APPROVAL_GRANTS_MAX)
+		return -EINVAL;
+	digests = arena_new_array(arena, struct policy_digest, n + 1);
+	if (!digests)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (approval_read_digest(json_array_get(list, i), &digests[i]) < 0)
+			return -EINVAL;
+	*ret = (struct approval_grants){.digests = digests, .count = n};
+	return 0;
+}
+
+int approval_read_file(json_t *value, struct arena *arena, struct object_file *ret)
+{
+	json_int_t device, inode, size, born, modified, changed;
+	const char *path;
+
+	if (json_unpack(value, "[sIIIIII!]", &path, &device, &inode, &size, &born, &modified,
+	                &changed) < 0)
+		return -EINVAL;
+	*ret = (struct object_file){.path = copy(arena, path),
+	                            .device = (uint64_t)device,
+	                            .inode = (uint64_t)inode,
+	                            .size = (uint64_t)size,
+	                            .born_ns = born,
+	                            .modified_ns = modified,
+	                            .changed_ns = changed};
+	return ret->path ? 0 : -ENOMEM;
+}
+
+static int read_object(json_t *parts, json_t *list, json_int_t programs, struct arena *arena,
+                       struct approval_object *ret)
+{
+	size_t n = json_array_size(list);
+	struct object_file *files;
+	int r;
+
+	if (!json_is_array(parts) || json_array_size(parts) != OBJECT_PART_MAX ||
+	    !json_is_array(list) || n > OBJECT_FILES_MAX || programs < 0 || (size_t)programs > n)
+		return -EINVAL;
+	for (size_t i = 0; i < OBJECT_PART_MAX; i++)
+		if (approval_read_digest(json_array_get(parts, i), &ret->parts[i]) < 0)
+			return -EINVAL;
+	files = arena_new_array(arena, struct object_file, n + 1);
+	if (!files)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		r = approval_read_file(json_array_get(list, i), arena, &files[i]);
+		if (r < 0)
+			return r;
+	}
+	ret->programs = ret->files = files;
+	ret->file_count = n;
+	ret->program_count = (size_t)programs;
+	return 0;
+}
+
+static int read_strings(json_t *list, struct arena *arena, const char *const **ret)
+{
+	size_t n = json_array_size(list);
+	const char **strings = arena_new_array(arena, const char *, n + 1);
+
+	if (!json_is_array(list))
+		return -EINVAL;
+	if (!strings)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (!json_is_string(json_array_get(list, i)))
+			return -EINVAL;
+		strings[i] = copy(arena, json_string_value(json_array_get(list, i)));
+		if (!strings[i])
+			return -ENOMEM;
+	}
+	*ret = strings;
+	return 0;
+}
+
+/* The members that are texts; those of the first group must be there. */
+static int read_texts(const json_t *root, struct arena *arena, struct approval *a)
+{
+	const struct {
+		const char *key;
+		const char **text;
+		bool wanted;
+	} texts[] = {
+		{"principal", &a->principal, true},
+		{"profile", &a->profile, true},
+		{"command", &a->command, true},
+		{"workspace", &a->workspace, true},
+		{"cwd", &a->cwd, true},
+		{"reason", &a->reason, true},
+		{"door", &a->door, false},
+		{"session", &a->session, false},
+		{"description", &a->description, false},
+		{"input", &a->input, false},
+		{"rule_id", &a->rule_id, false},
+		{"rule_file", &a->rule_file, false},
+	};
+
+	for (size_t i = 0; i < array_size(texts); i++) {
+		const json_t *value = json_object_get(root, texts[i].key);
+
+		if (value ? !json_is_string(value) : texts[i].wanted)
+			return -EINVAL;
+		if (!value)
+			continue;
+		*texts[i].text = copy(arena, json_string_value(value));
+		if (!*texts[i].text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int approval_read(const char *bytes, size_t n, struct arena *arena, struct approval *ret_approval,
+                  struct error *err)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	struct approval a = {.by = ""};
+	json_t *env, *object, *files, *exact, *sub;
+	json_int_t created, expires, line, programs;
+	const char *id;
+	int r, audited;
+
+	r = json_read(bytes, n, APPROVAL_BYTES_MAX, "approval", &root, err);
+	if (r < 0)
+		return r;
+	r = json_unpack(root, "{s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "id", &id,
+	                "created_ms", &created, "expires_ms", &expires, "rule_line", &line,
+	                "programs", &programs, "audited", &audited, "env", &env, "object", &object,
+	                "files", &files, "exact", &exact, "sub", &sub);
+	if (r < 0 || created < 0 || expires < created || line < 0 || line > UINT32_MAX ||
+	    approval_id_read(id, a.id) < 0)
+		return error_set(err, ERROR_INPUT, EINVAL, "approval: its file is damaged");
+	a.created_ms = created;
+	a.expires_ms = expires;
+	a.rule_line = (uint32_t)line;
+	a.audited = audited;
+	r = read_texts(root, arena, &a);
+	if (r == 0)
+		r = read_strings(env, arena, &a.env);
+	if (r == 0)
+		r = read_object(object, files, programs, arena, &a.object);
+	if (r == 0)
+		r = read_grants(exact, arena, &a.exact);
+	if (r == 0)
+		r = read_grants(sub, arena, &a.sub);
+	if (r == 0)
+		r = approval_read_digest(json_object_get(root, "terms"), &a.terms);
+	if (r < 0)
+		return r == -ENOMEM ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory")
+		                    : error_set(err, ERROR_INPUT, EINVAL,
+		                                "approval: its file is damaged");
+	*ret_approval = a;
+	return 0;
+}
+
+void approval_put_json(struct json_writer *w, const struct approval *a)
+{
+	put_text(w, "id", a->id);
+	put_text(w, "state", approval_state_name(a->state));
+	put_asked(w, a);
+	json_put_key(w, "files");
+	json_array_begin(w);
+	for (size_t i = 0; i < a->object.file_count; i++)
+		json_put_string(w, a->object.files[i].path);
+	json_array_end(w);
+	json_put_key(w, "answers");
+	json_array_begin(w);
+	json_put_string(w, approval_answer_name(APPROVAL_DENY));
+	json_put_string(w, approval_answer_name(APPROVAL_ONCE));
+	if (a->session && a->exact.count)
+		json_put_string(w, approval_answer_name(APPROVAL_SESSION));
+	if (a->session && a->sub.count)
+		json_put_string(w, approval_answer_name(APPROVAL_SUB));
+	json_array_end(w);
+	if (!*a->by)
+		return;
+	put_text(w, "answer", approval_answer_name(a->answer));
+	put_text(w, "answered_by", a->by);
+	put_text(w, "answer_reason", a->why);
+	put_number(w, "answered_ms", a->answered_ms);
+}

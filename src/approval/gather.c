@@ -1,0 +1,223 @@
+/*
+ * Which files belong to the object: the program that is executed, the program behind every command
+ * of the line, and every word that is the name of a regular file, alone or behind an option's "=":
+ * scripts, Dockerfiles, patches. Words are looked for in the working directory and in directories
+ * that the line changes to; of a script the program that runs it belongs to it. Files that are only
+ * written to by a redirection do not belong to it, nor do those that a program finds by itself
+ * (make its Makefile).
+ */
+#include "approval/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/fd.h"
+#include "policy/policy.h"
+#include "shell/facts.h"
+
+#define BASES_MAX       16
+#define TRIES_MAX       16384 /* a line may have many words, and many directories */
+#define SCRIPT_LINE_MAX 256   /* as the kernel reads it */
+
+struct gathering {
+	struct arena *arena;
+	struct object_file *files;
+	size_t count, capacity;
+	int bases[BASES_MAX]; /* of relative words; the first is borrowed */
+	const char *base_names[BASES_MAX];
+	size_t base_count;
+	size_t tries; /* what was looked for, found or not */
+	int failed;
+};
+
+static void add_file(struct gathering *g, const char *path, const struct statx *st)
+{
+	struct object_file *f;
+
+	if (g->failed)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		if (strcmp(g->files[i].path, path) == 0)
+			return;
+	if (g->count == OBJECT_FILES_MAX) {
+		g->failed = -E2BIG;
+		return;
+	}
+	if (g->count == g->capacity) {
+		size_t capacity = g->capacity ? 2 * g->capacity : 16;
+		struct object_file *grown = arena_new_array(g->arena, struct object_file, capacity);
+
+		if (!grown) {
+			g->failed = -ENOMEM;
+			return;
+		}
+		if (g->count)
+			memcpy(grown, g->files, g->count * sizeof(*grown));
+		g->files = grown;
+		g->capacity = capacity;
+	}
+	f = &g->files[g->count];
+	f->path = arena_strndup(g->arena, path, strlen(path));
+	if (!f->path) {
+		g->failed = -ENOMEM;
+		return;
+	}
+	object_fill(st, f);
+	g->count++;
+}
+
+/* Whatever is no regular file, or not there, is no part of the object. */
+static void try_path(struct gathering *g, const char *word)
+{
+	struct statx st;
+
+	if (!*word || strlen(word) >= PATH_MAX)
+		return;
+	if (word[0] == '/') {
+		if (object_look(AT_FDCWD, word, 0, &st) == 0 && S_ISREG(st.stx_mode))
+			add_file(g, word, &st);
+		return;
+	}
+	for (size_t i = 0; i < g->base_count; i++) {
+		char *path;
+
+		if (g->tries++ == TRIES_MAX)
+			g->failed = -E2BIG;
+		if (g->failed || object_look(g->bases[i], word, 0, &st) < 0 ||
+		    !S_ISREG(st.stx_mode))
+			continue;
+		path = arena_printf(g->arena, "%s/%s", g->base_names[i], word);
+		if (!path)
+			g->failed = -ENOMEM;
+		else
+			add_file(g, path, &st);
+	}
+}
+
+/* "-f" "x", "--file=x", "-fx", "@x" and "dir=x" may all name the file x. */
+static void try_word(struct gathering *g, const struct shell_fact_word *w)
+{
+	const char *text = w->text.bytes, *value;
+
+	if (w->kind != SHELL_VALUE_KNOWN || memchr(text, '\0', w->text.len))
+		return;
+	try_path(g, text);
+	if (text[0] == '-' && text[1] && text[1] != '-')
+		try_path(g, text + 2);
+	value = strchr(text, '=');
+	if (value)
+		try_path(g, value + 1);
+	if (text[0] == '@')
+		try_path(g, text + 1);
+}
+
+static bool is_word(const struct shell_fact_word *w, const char *text)
+{
+	return w->kind == SHELL_VALUE_KNOWN && w->text.len == strlen(text) &&
+	       memcmp(w->text.bytes, text, w->text.len) == 0;
+}
+
+static void add_base(struct gathering *g, size_t from, const char *to)
+{
+	int fd = openat(g->bases[from], to, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	g->bases[g->base_count] = fd;
+	g->base_names[g->base_count] =
+		to[0] == '/' ? to : arena_printf(g->arena, "%s/%s", g->base_names[from], to);
+	if (!g->base_names[g->base_count])
+		g->failed = -ENOMEM;
+	g->base_count++;
+}
+
+/* Directories that the line changes to: from where it starts, and from where it then is. */
+static void gather_bases(struct gathering *g, const struct shell_facts *facts)
+{
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+		const struct shell_fact_word *to;
+		size_t known = g->base_count;
+
+		if (c->word_count < 2 ||
+		    (!is_word(&c->words[0], "cd") && !is_word(&c->words[0], "pushd")))
+			continue;
+		to = &c->words[c->word_count - 1];
+		if (to->kind != SHELL_VALUE_KNOWN || memchr(to->text.bytes, '\0', to->text.len))
+			continue;
+		for (size_t from = 0; from < known && g->base_count < BASES_MAX; from++)
+			add_base(g, from, to->text.bytes);
+	}
+}
+
+static void gathering_done(struct gathering *g)
+{
+	for (size_t i = 1; i < g->base_count; i++)
+		fd_close(g->bases[i]);
+}
+
+static void gather_programs(struct gathering *g, const struct object_subject *s)
+{
+	if (s->argv[0][0] == '/')
+		try_path(g, s->argv[0]);
+	for (size_t i = 0; i < s->answer->command_count; i++) {
+		if (s->answer->commands[i].resolved)
+			try_path(g, s->answer->commands[i].resolved);
+		/* A name with a slash says itself which file it is, also behind a cd. */
+		if (s->facts->commands[i].word_count &&
+		    s->facts->commands[i].words[0].kind == SHELL_VALUE_KNOWN &&
+		    strchr(s->facts->commands[i].words[0].text.bytes, '/'))
+			try_path(g, s->facts->commands[i].words[0].text.bytes);
+	}
+}
+
+static void gather_operands(struct gathering *g, const struct shell_facts *facts)
+{
+	for (size_t i = 0; i < facts->command_count && !g->failed; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+
+		for (size_t k = 1; k < c->word_count && !g->failed; k++)
+			try_word(g, &c->words[k]);
+		for (size_t k = 0; k < c->redirect_count && !g->failed; k++)
+			if (!c->redirects[k].heredoc && strcmp(c->redirects[k].op, "<") == 0)
+				try_word(g, &c->redirects[k].target);
+	}
+}
+
+/* A script is run by the program that its first line names, which may be a script as well. */
+static void gather_interpreters(struct gathering *g)
+{
+	for (size_t i = 0; i < g->count && !g->failed; i++) {
+		scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, g->files[i].path);
+		char line[SCRIPT_LINE_MAX + 1] = "", *rest = line + 2, *word;
+		ssize_t n = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE_MAX, 0);
+
+		if (n < 3 || line[0] != '#' || line[1] != '!')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		while ((word = strsep(&rest, " \t")))
+			try_path(g, word);
+	}
+}
+
+int object_gather(const struct object_subject *s, struct arena *arena, struct approval_object *o)
+{
+	scoped(gathering_done) struct gathering g = {
+		.arena = arena, .bases = {s->cwd_fd}, .base_names = {s->cwd}, .base_count = 1};
+
+	gather_bases(&g, s->facts);
+	gather_programs(&g, s);
+	gather_interpreters(&g);
+	o->program_count = g.count;
+	gather_operands(&g, s->facts);
+	gather_interpreters(&g);
+	if (g.failed)
+		return g.failed;
+	o->programs = o->files = g.files;
+	o->file_count = g.count;
+	return 0;
+}

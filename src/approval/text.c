@@ -1,0 +1,177 @@
+#include "approval/text.h"
+
+#include <string.h>
+#include "approval/approval.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/number.h"
+#include "base/utf8.h"
+
+#define LONG_LINES 15
+#define LONG_BYTES 1000
+
+/* What is invisible, moves other text about, or looks like a blank and is none. */
+static bool is_hidden(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} hidden[] = {
+		{0x0000, 0x001f},   {0x007f, 0x00a0},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
+		{0x0600, 0x0605},   {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},
+		{0x115f, 0x1160},   {0x1680, 0x1680},   {0x17b4, 0x17b5},   {0x180b, 0x180f},
+		{0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},   {0x2800, 0x2800},
+		{0x3000, 0x3000},   {0x3164, 0x3164},   {0xe000, 0xf8ff},   {0xfe00, 0xfe0f},
+		{0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},
+		{0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
+	};
+
+	for (size_t i = 0; i < array_size(hidden); i++)
+		if (c >= hidden[i].first && c <= hidden[i].last)
+			return true;
+	return false;
+}
+
+void approval_escape(const char *bytes, size_t n, bool lines, struct buffer *out)
+{
+	for (size_t i = 0, len; i < n; i += len) {
+		uint32_t code = 0;
+
+		len = utf8_char(bytes + i, n - i, &code);
+		if (!len) {
+			buffer_printf(out, "<0x%02X>", (unsigned char)bytes[i]);
+			len = 1;
+		} else if (is_hidden(code) && !(lines && code == '\n')) {
+			buffer_printf(out, "<U+%04X>", (unsigned)code);
+		} else {
+			buffer_append(out, bytes + i, len);
+		}
+	}
+}
+
+const char *approval_escaped(struct arena *arena, const char *text, bool lines)
+{
+	scoped(buffer_donep) struct buffer b = {.max = APPROVAL_SHOWN_MAX};
+
+	if (!text)
+		return NULL;
+	approval_escape(text, strlen(text), lines, &b);
+	return buffer_error(&b) < 0 ? NULL : arena_strndup(arena, buffer_str(&b), b.len);
+}
+
+/* Each line behind the same mark, so that none of them can pass for one of ours. */
+static void print_lines(const char *text, struct buffer *out)
+{
+	const char *end;
+
+	for (;; text = end + 1) {
+		end = strchrnul(text, '\n');
+		buffer_puts(out, "    ");
+		approval_escape(text, (size_t)(end - text), false, out);
+		buffer_putc(out, '\n');
+		if (!*end || !end[1])
+			return;
+	}
+}
+
+static void print_field(const char *name, const char *text, struct buffer *out)
+{
+	if (!text || !*text)
+		return;
+	buffer_printf(out, "  %-10s ", name);
+	approval_escape(text, strlen(text), false, out);
+	buffer_putc(out, '\n');
+}
+
+static void print_asker(const struct approval *a, struct buffer *out)
+{
+	buffer_printf(out, "  %-10s ", "Asked by");
+	approval_escape(a->principal, strlen(a->principal), false, out);
+	if (!*a->principal)
+		buffer_puts(out, "you");
+	if (a->door)
+		buffer_printf(out, " (%s)", a->door);
+	if (a->session) {
+		buffer_puts(out, ", session ");
+		approval_escape(a->session, strlen(a->session), false, out);
+	}
+	buffer_putc(out, '\n');
+}
+
+/* What does not fit on a screen is said to be long, below, where it is seen. */
+static void print_length(const char *command, struct buffer *out)
+{
+	size_t lines = 1;
+
+	for (const char *p = command; *p; p++)
+		lines += *p == '\n';
+	if (lines > LONG_LINES || strlen(command) > LONG_BYTES)
+		buffer_printf(out,
+		              "  %-10s the command has %zu lines, %zu bytes: look at all of it\n",
+		              "Long", lines, strlen(command));
+}
+
+void approval_print(const struct approval *a, struct buffer *out)
+{
+	print_lines(a->command, out);
+	print_field("In", a->cwd, out);
+	if (a->input) {
+		buffer_puts(out, "  Its standard input:\n");
+		print_lines(a->input, out);
+	}
+	print_length(a->command, out);
+	print_field("For", a->description, out);
+	print_field("Because", a->reason, out);
+	if (a->rule_id) {
+		buffer_printf(out, "  %-10s ", "Rule");
+		approval_escape(a->rule_id, strlen(a->rule_id), false, out);
+		if (a->rule_file) {
+			buffer_puts(out, " (");
+			approval_escape(a->rule_file, strlen(a->rule_file), false, out);
+			buffer_printf(out, ":%u)", a->rule_line);
+		}
+		buffer_putc(out, '\n');
+	}
+}
+
+void approval_print_scope(const struct approval *a, struct buffer *out)
+{
+	if (!a->session) {
+		buffer_puts(out, "It can be approved for once only: the request is part of no "
+		                 "session.\n");
+		return;
+	}
+	if (!a->exact.count) {
+		buffer_puts(out, "It can be approved for once only: it runs other commands, reads "
+		                 "an input, or not all of it is known before it runs.\n");
+		return;
+	}
+	buffer_puts(out, "Approved for the session, exactly these words may run again, in this "
+	                 "directory and with these\nvariables, also when the files they name have "
+	                 "changed; not when the program itself has.\n");
+	if (a->sub.count)
+		buffer_puts(out, "Approved with --session=sub, the same program and sub-command "
+		                 "may run with any other words.\n");
+}
+
+void approval_print_details(const struct approval *a, int64_t now_ms, struct buffer *out)
+{
+	char text[32];
+
+	approval_print(a, out);
+	print_asker(a, out);
+	print_field("Profile", a->profile, out);
+	print_field("Workspace", a->workspace, out);
+	for (const char *const *e = a->env; *e; e++)
+		print_field(e == a->env ? "Sets" : "", *e, out);
+	for (size_t i = 0; i < a->object.file_count; i++) {
+		print_field(i == 0                         ? "Programs"
+		            : i == a->object.program_count ? "Files"
+		                                           : "",
+		            a->object.files[i].path, out);
+	}
+	if (a->state == APPROVAL_OPEN && a->expires_ms > now_ms) {
+		number_format_duration(a->expires_ms - now_ms, text);
+		print_field("Open for", text, out);
+	}
+	approval_print_scope(a, out);
+}

@@ -1,0 +1,24 @@
+#pragma once
+/*
+ * Text: what people see of an approval. Whatever comes from the asker is made visible: control,
+ * bidirectional, invisible and private characters and broken bytes are shown as <U+202E> or <0x9B>.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct approval;
+struct arena;
+struct buffer;
+
+/* LINES: a newline stays one; else it is shown as well. */
+void approval_escape(const char *bytes, size_t n, bool lines, struct buffer *out);
+/* The same into an arena; NULL stays NULL. */
+const char *approval_escaped(struct arena *arena, const char *text, bool lines);
+
+/* What is asked, in a few lines: the command, where, why. */
+void approval_print(const struct approval *a, struct buffer *out);
+/* All that there is to know: the files, the variables, what an answer covers. */
+void approval_print_details(const struct approval *a, int64_t now_ms, struct buffer *out);
+/* A sentence about what an answer for the session would cover, or why there is none. */
+void approval_print_scope(const struct approval *a, struct buffer *out);
