@@ -1,0 +1,17 @@
+#pragma once
+/*
+ * Scan: what can be said about a JSON text without reading it: how deep it nests, and which bytes
+ * are the id of the message. It works on any bytes, so that even a message that is refused unread
+ * can be answered under its id.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rpc_scan {
+	size_t depth;   /* the deepest nesting */
+	const char *id; /* into the bytes; NULL: none was found, or it is no string or integer */
+	size_t id_len;
+	bool id_is_safe; /* to be written back although nothing around it was read */
+};
+
+void rpc_scan(const char *bytes, size_t n, struct rpc_scan *ret_scan);
