@@ -1,0 +1,124 @@
+#include "mcp/arguments.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "json/write.h"
+
+static const struct {
+	const char *name, *words;
+} types[] = {
+	[ARGUMENT_STRING] = {"string", "a string"},
+	[ARGUMENT_NUMBER] = {"integer", "a whole number from 0 on, within its limit"},
+	[ARGUMENT_BOOL] = {"boolean", "true or false"},
+	[ARGUMENT_STRINGS] = {"array", "a list of at least one string"},
+};
+
+static bool is_strings(json_t *value)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach (value, i, item)
+		if (!json_is_string(item))
+			return false;
+	return json_array_size(value) > 0;
+}
+
+static bool read_one(const struct argument *a, json_t *value, struct argument_value *ret)
+{
+	json_int_t n = json_integer_value(value);
+
+	*ret = (struct argument_value){.given = true};
+	switch (a->type) {
+	case ARGUMENT_STRING:
+		ret->text = json_string_value(value);
+		return ret->text;
+	case ARGUMENT_NUMBER:
+		ret->number = (uint64_t)n;
+		return json_is_integer(value) && n >= 0 && (a->max == 0 || (uint64_t)n <= a->max);
+	case ARGUMENT_BOOL:
+		ret->flag = json_is_true(value);
+		return json_is_boolean(value);
+	case ARGUMENT_STRINGS:
+		ret->list = value;
+		return is_strings(value);
+	}
+	return false;
+}
+
+int arguments_read(const struct argument *table, size_t count, json_t *object,
+                   struct argument_value *values, struct error *err)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	memset(values, 0, count * sizeof(*values));
+	json_object_foreach (object, key, value) {
+		for (i = 0; i < count && strcmp(table[i].name, key) != 0; i++)
+			;
+		if (i == count)
+			return error_set(err, ERROR_INPUT, EINVAL, "unknown argument '%.60s'", key);
+		if (!read_one(&table[i], value, &values[i]))
+			return error_set(err, ERROR_INPUT, EINVAL, "'%s' must be %s", key,
+			                 types[table[i].type].words);
+	}
+	for (i = 0; i < count; i++)
+		if (table[i].required && !values[i].given)
+			return error_set(err, ERROR_INPUT, EINVAL, "'%s' is missing",
+			                 table[i].name);
+	return 0;
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void put_property(const struct argument *a, struct json_writer *w)
+{
+	json_put_key(w, a->name);
+	json_object_begin(w);
+	put_text(w, "type", types[a->type].name);
+	if (a->type == ARGUMENT_STRINGS) {
+		json_put_key(w, "items");
+		json_object_begin(w);
+		put_text(w, "type", "string");
+		json_object_end(w);
+		json_put_key(w, "minItems");
+		json_put_int(w, 1);
+	}
+	if (a->type == ARGUMENT_NUMBER) {
+		json_put_key(w, "minimum");
+		json_put_int(w, 0);
+	}
+	if (a->type == ARGUMENT_NUMBER && a->max) {
+		json_put_key(w, "maximum");
+		json_put_uint(w, a->max);
+	}
+	put_text(w, "description", a->doc);
+	json_object_end(w);
+}
+
+void arguments_put_schema(const struct argument *table, size_t count, struct json_writer *w)
+{
+	json_object_begin(w);
+	put_text(w, "type", "object");
+	json_put_key(w, "properties");
+	json_object_begin(w);
+	for (size_t i = 0; i < count; i++)
+		put_property(&table[i], w);
+	json_object_end(w);
+	json_put_key(w, "required");
+	json_array_begin(w);
+	for (size_t i = 0; i < count; i++)
+		if (table[i].required)
+			json_put_string(w, table[i].name);
+	json_array_end(w);
+	json_put_key(w, "additionalProperties");
+	json_put_bool(w, false);
+	json_object_end(w);
+}

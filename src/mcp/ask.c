@@ -1,0 +1,317 @@
+/*
+ * Nothing but an "accept" that carries a decision to allow counts as one; hosts without a person
+ * answer by themselves, so whatever else comes leaves the question open for `nacre approve`.
+ *
+ * A form shows all of what is approved, or it is not shown.
+ */
+#include "mcp/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "approval/approval.h"
+#include "approval/desk.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "engine/dialect.h"
+#include "engine/engine.h"
+#include "engine/inside.h"
+#include "engine/job.h"
+#include "engine/result.h"
+#include "mcp/content.h"
+#include "mcp/run-inside.h"
+#include "mcp/state.h"
+
+#define MESSAGE_MAX 2000
+#define STATE_MS    600000
+#define ARENA_MAX   ((size_t)8 << 20)
+#define ANSWERER    "the person at the client"
+
+static const struct {
+	const char *name, *title;
+	enum approval_answer answer;
+} decisions[] = {
+	{"deny", "Deny", APPROVAL_DENY},
+	{"once", "Allow once", APPROVAL_ONCE},
+	{"session", "Allow for this session", APPROVAL_SESSION},
+};
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static size_t decision_count(const struct approval *a)
+{
+	return a->session && a->exact.count > 0 ? array_size(decisions) : array_size(decisions) - 1;
+}
+
+/* Names of the choices, apart from their values before there was oneOf. */
+static void put_choices(struct json_writer *w, const struct approval *a, bool old)
+{
+	json_put_key(w, old ? "enum" : "oneOf");
+	json_array_begin(w);
+	for (size_t i = 0; i < decision_count(a); i++) {
+		if (old) {
+			json_put_string(w, decisions[i].name);
+			continue;
+		}
+		json_object_begin(w);
+		put_text(w, "const", decisions[i].name);
+		put_text(w, "title", decisions[i].title);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	if (!old)
+		return;
+	json_put_key(w, "enumNames");
+	json_array_begin(w);
+	for (size_t i = 0; i < decision_count(a); i++)
+		json_put_string(w, decisions[i].title);
+	json_array_end(w);
+}
+
+/* Members of the form; the caller has begun the object. */
+static void put_form(struct json_writer *w, const struct approval *a, const char *message,
+                     enum mcp_revision revision)
+{
+	if (revision >= MCP_2025_11_25)
+		put_text(w, "mode", "form");
+	put_text(w, "message", message);
+	json_put_key(w, "requestedSchema");
+	json_object_begin(w);
+	put_text(w, "type", "object");
+	json_put_key(w, "properties");
+	json_object_begin(w);
+	json_put_key(w, "decision");
+	json_object_begin(w);
+	put_text(w, "type", "string");
+	put_text(w, "title", "Decision");
+	put_choices(w, a, revision < MCP_2025_11_25);
+	json_object_end(w);
+	json_object_end(w);
+	json_put_key(w, "required");
+	json_array_begin(w);
+	json_put_string(w, "decision");
+	json_array_end(w);
+	json_object_end(w);
+}
+
+/* What the person reads; the words of the approval are harmless already. -E2BIG: it would not be
+ * all. */
+static int write_message(const struct approval *a, struct buffer *into)
+{
+	into->max = MESSAGE_MAX;
+	buffer_printf(into, "Run in %s?\n  %s\n", a->cwd, a->command);
+	for (const char *const *e = a->env; *e; e++)
+		buffer_printf(into, "With %s\n", *e);
+	if (a->input && *a->input)
+		buffer_printf(into, "With the input: %s\n", a->input);
+	if (a->description && *a->description)
+		buffer_printf(into, "Said to be for: %s\n", a->description);
+	buffer_printf(into, "Rule: %s -> ask", a->rule_id ? a->rule_id : "default");
+	if (a->reason && *a->reason)
+		buffer_printf(into, " (%s)", a->reason);
+	return buffer_error(into);
+}
+
+/* 1: the answer is there; 0: nobody has answered; -EINVAL: it is no answer at all. */
+static int read_answer(json_t *reply, enum approval_answer *ret_answer)
+{
+	const char *action = json_string_value(json_object_get(reply, "action"));
+	json_t *content = json_object_get(reply, "content");
+	const char *decision = json_string_value(json_object_get(content, "decision"));
+
+	if (!action || (content && !json_is_object(content)))
+		return -EINVAL;
+	if (strcmp(action, "decline") == 0 || strcmp(action, "cancel") == 0)
+		return 0;
+	if (strcmp(action, "accept") != 0)
+		return -EINVAL;
+	for (size_t i = 0; decision && i < array_size(decisions); i++)
+		if (strcmp(decision, decisions[i].name) == 0) {
+			*ret_answer = decisions[i].answer;
+			return 1;
+		}
+	return -EINVAL;
+}
+
+/* The handshake era */
+
+static void on_answered(struct mcp_call *c, const struct rpc_message *m)
+{
+	struct mcp_run *run = c->work;
+	enum approval_answer answer;
+	int r = -EINVAL;
+
+	if (m->result && read_answer(m->result, &answer) == 1)
+		r = job_answer(run->job, answer, ANSWERER, NULL, NULL);
+	if (r == -EPERM) /* not for a session: then this once, which is less */
+		r = job_answer(run->job, APPROVAL_ONCE, ANSWERER, NULL, NULL);
+	if (r < 0 && r != -EALREADY)
+		job_give_up(run->job);
+}
+
+void mcp_ask(void *owner, struct job *j, const struct approval *a)
+{
+	scoped(buffer_donep) struct buffer message = {0};
+	struct mcp_run *run = owner;
+	struct mcp_call *c = run->call;
+	struct mcp_notice n;
+
+	if (write_message(a, &message) < 0 || mcp_call_ask_begin(c, "elicitation/create", &n) < 0) {
+		job_give_up(j);
+		return;
+	}
+	c->answered = on_answered;
+	put_form(&n.w, a, buffer_str(&message), c->revision);
+	notice_send(&n);
+	mcp_call_progress(c, "waiting for the approval of a person");
+}
+
+/* The stateless one */
+
+static int open_desk(struct mcp_run *run, struct arena *arena)
+{
+	const char *state = engine_state_of(arena, &run->engine->store);
+
+	return state ? desk_open(state, false, NULL) : -ENOENT;
+}
+
+bool mcp_ask_again(struct mcp_run *run, const struct result *r)
+{
+	scoped(arena_freep) struct arena *arena = NULL;
+	scoped(buffer_donep) struct buffer message = {0};
+	scoped(fd_closep) int desk = -1;
+	struct state state = {.expires_ms = clock_wall_ms() + STATE_MS, .call = run->digest};
+	struct mcp_call *c = run->call;
+	struct approval a = {0};
+	char token[STATE_TEXT_MAX];
+	struct mcp_answer answer;
+
+	if (!run->form || r->ran || !r->approval_id[0])
+		return false;
+	arena = arena_new(ARENA_MAX);
+	desk = arena ? open_desk(run, arena) : -1;
+	if (desk < 0 || desk_read(desk, r->approval_id, arena, &a, NULL) < 0 ||
+	    a.state != APPROVAL_OPEN || write_message(&a, &message) < 0)
+		return false;
+	memcpy(state.approval, a.id, sizeof(state.approval));
+	if (state_write(&state, c->peer->server->options.key, token) < 0)
+		return false;
+	answer_begin(&answer, c, "input_required");
+	json_put_key(&answer.w, "inputRequests");
+	json_object_begin(&answer.w);
+	json_put_key(&answer.w, "approval");
+	json_object_begin(&answer.w);
+	put_text(&answer.w, "method", "elicitation/create");
+	json_put_key(&answer.w, "params");
+	json_object_begin(&answer.w);
+	put_form(&answer.w, &a, buffer_str(&message), c->revision);
+	json_object_end(&answer.w);
+	json_object_end(&answer.w);
+	json_object_end(&answer.w);
+	put_text(&answer.w, "requestState", token);
+	(void)answer_send(&answer);
+	return true;
+}
+
+/* What was called, by whom and where. The keys of the arguments have no order. */
+static int make_digest(struct mcp_run *run, const struct rpc_message *m, json_t *arguments)
+{
+	scoped(freep) char *text = json_dumps(arguments, JSON_SORT_KEYS | JSON_COMPACT);
+	const struct engine_wishes *w = &run->engine->wishes;
+	const char *parts[] = {m->method,
+	                       dialect_tool(run->dialect),
+	                       text,
+	                       run->request.principal,
+	                       run->request.session,
+	                       w->workspace,
+	                       w->profile,
+	                       w->agent,
+	                       w->policy_file};
+	scoped(buffer_donep) struct buffer all = {0};
+
+	if (!text)
+		return -ENOMEM;
+	for (size_t i = 0; i < array_size(parts); i++) {
+		buffer_puts(&all, parts[i] ? parts[i] : "");
+		buffer_putc(&all, parts[i] ? '\0' : '\1');
+	}
+	policy_digest(buffer_str(&all), all.len, &run->digest);
+	return buffer_error(&all);
+}
+
+/* True: go on with the run; what it finds on the desk decides. */
+static bool take_answer(struct mcp_run *run, const struct state *state, enum approval_answer answer)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(ARENA_MAX);
+	scoped(fd_closep) int desk = arena ? open_desk(run, arena) : -1;
+	const char *principal = run->request.principal ? run->request.principal : "";
+	struct desk_answer a = {.answer = answer, .by = ANSWERER};
+	struct approval now;
+
+	if (desk >= 0 &&
+	    desk_answer(desk, state->approval, principal, &a, arena, &now, NULL) == -EPERM) {
+		a.answer = APPROVAL_ONCE; /* not for a session: then this once, which is less */
+		(void)desk_answer(desk, state->approval, principal, &a, arena, &now, NULL);
+	}
+	if (answer != APPROVAL_DENY)
+		return true;
+	mcp_call_refuse(run->call, "This command was not approved. Do not repeat it as it is.");
+	return false;
+}
+
+bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *arguments)
+{
+	json_t *text = rpc_param(m, "requestState"), *replies = rpc_param(m, "inputResponses");
+	json_t *reply = json_object_get(replies, "approval");
+	struct mcp_call *c = run->call;
+	struct mcp_server *s = c->peer->server;
+	enum approval_answer answer = APPROVAL_DENY;
+	enum state_verdict verdict;
+	struct state state;
+	const char *problem = NULL;
+	int r;
+
+	if (!c->modern) {
+		run->request.can_ask = c->capabilities.form && c->peer->initialized;
+		run->request.ask_ms = s->options.ask_ms;
+		return true;
+	}
+	run->form = c->capabilities.form;
+	if ((text && !json_is_string(text)) || (replies && !json_is_object(replies)))
+		problem = "'requestState' must be a string and 'inputResponses' an object";
+	else if (make_digest(run, m, arguments) < 0)
+		problem = "out of memory";
+	if (problem) {
+		mcp_call_error(c, RPC_INVALID_PARAMS, problem, NULL);
+		return false;
+	}
+	if (!text)
+		return true;
+	verdict = state_read(json_string_value(text), s->options.key, &run->digest, clock_wall_ms(),
+	                     &state);
+	r = reply ? read_answer(reply, &answer) : 0;
+	if (verdict == STATE_GOOD && reply && r >= 0 &&
+	    !nonces_use(s->nonces, &state, clock_wall_ms()))
+		verdict = STATE_BAD;
+	if (verdict == STATE_BAD || r < 0) {
+		mcp_call_error(c, RPC_INVALID_PARAMS,
+		               r < 0 ? "the answer in 'inputResponses' is ill-formed"
+		                     : "'requestState' does not belong to this call",
+		               NULL);
+		return false;
+	}
+	if (verdict == STATE_EXPIRED || !reply)
+		return true; /* asked again */
+	if (r == 0) {
+		run->form = false; /* nobody answers there: tell of the other way */
+		return true;
+	}
+	return take_answer(run, &state, answer);
+}

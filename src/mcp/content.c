@@ -1,0 +1,282 @@
+/*
+ * Models read the text: the output first, then one line that says how it ended. Hosts that know
+ * structured content give their model nothing else, so there is none unless it was asked for, and
+ * then it is complete. Where files of the host would be named, resources are.
+ */
+#include "mcp/content.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/number.h"
+#include "engine/engine.h"
+#include "engine/result.h"
+#include "mcp/inside.h"
+
+void content_done(struct content *c)
+{
+	buffer_done(&c->text);
+	buffer_done(&c->structured);
+	buffer_done(&c->facts);
+}
+
+void content_refuse(struct content *c, const char *text)
+{
+	c->is_error = true;
+	buffer_clear(&c->text);
+	buffer_puts(&c->text, text);
+}
+
+/* Appends TEXT with every name of a file of this task, and of the directory of the tasks,
+ * replaced: where they lie is no business of the client. */
+static void put_scrubbed(struct buffer *into, const char *text, size_t n, const struct result *r,
+                         const char *tasks)
+{
+	size_t known = strlen(tasks);
+	const char *end = text + n, *hit;
+
+	while (known > 0 && (hit = memmem(text, (size_t)(end - text), tasks, known))) {
+		buffer_append(into, text, (size_t)(hit - text));
+		text = hit + known;
+		if (r->task_id[0] && *text == '/' &&
+		    strncmp(text + 1, r->task_id, strlen(r->task_id)) == 0) {
+			buffer_printf(into, "nacre://output/%s", r->task_id);
+			text += 1 + strlen(r->task_id);
+			if (strncmp(text, "/out", 4) == 0)
+				text += 4;
+			else if (strncmp(text, "/err", 4) == 0) {
+				buffer_puts(into, "?stream=err");
+				text += 4;
+			}
+		} else {
+			buffer_puts(into, "[nacre's state]");
+		}
+	}
+	buffer_append(into, text, (size_t)(end - text));
+}
+
+static void end_line(struct buffer *b)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '\n')
+		buffer_putc(b, '\n');
+}
+
+static void put_streams(struct content *c, const struct result *r, const char *tasks)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct view *v = &r->views[i];
+
+		if (!result_shows(r, i) || !v->text || v->len == 0)
+			continue;
+		end_line(&c->text);
+		if (i == 1 && r->output_mode == OUTPUT_SEPARATE)
+			buffer_puts(&c->text, "[stderr]\n");
+		if (v->truncated || v->binary)
+			put_scrubbed(&c->text, v->text, v->len, r, tasks);
+		else
+			buffer_append(&c->text, v->text, v->len);
+	}
+}
+
+static void put_note(struct content *c, const char *text, const struct result *r, const char *tasks)
+{
+	end_line(&c->text);
+	buffer_putc(&c->text, '[');
+	put_scrubbed(&c->text, text, strlen(text), r, tasks);
+	buffer_puts(&c->text, "]\n");
+}
+
+static void put_status(struct content *c, const struct result *r, const char *tasks)
+{
+	char took[32];
+
+	number_format_duration(r->report.duration_ms, took);
+	end_line(&c->text);
+	if (r->background)
+		buffer_printf(&c->text, "[task %s running]", r->task_id);
+	else if (!r->ran || r->timed_out || r->stopped) {
+		buffer_putc(&c->text, '[');
+		if (r->ran)
+			buffer_puts(&c->text, "killed: ");
+		put_scrubbed(&c->text, r->reason, strlen(r->reason), r, tasks);
+		buffer_putc(&c->text, ']');
+	} else if (r->signal)
+		buffer_printf(&c->text, "[killed by SIG%s after %s]",
+		              sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?", took);
+	else
+		buffer_printf(&c->text, "[exit %d after %s]", r->exit_code, took);
+}
+
+/* Nothing ran: what, why, and what to do instead. */
+static void put_refusal(struct content *c, const struct result *r, const char *tasks)
+{
+	put_scrubbed(&c->text, r->reason, strlen(r->reason), r, tasks);
+	if (r->recommended_count > 0)
+		buffer_puts(&c->text, "\nUse instead: ");
+	for (int i = 0; i < r->recommended_count; i++)
+		buffer_printf(&c->text, "%s%s", i ? ", " : "", r->recommended[i]);
+}
+
+static void put_key_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text && *text ? text : NULL);
+}
+
+static void put_facts(struct content *c, const struct result *r)
+{
+	struct json_writer w = {.out = &c->facts};
+
+	json_object_begin(&w);
+	json_put_key(&w, "exit_code");
+	if (r->ran && !r->background)
+		json_put_int(&w, r->exit_code);
+	else
+		json_put_null(&w);
+	put_key_text(&w, "signal", r->signal ? sigabbrev_np(r->signal) : NULL);
+	json_put_key(&w, "timed_out");
+	json_put_bool(&w, r->timed_out);
+	json_put_key(&w, "duration_ms");
+	json_put_int(&w, r->report.duration_ms);
+	json_put_key(&w, "stdout_bytes");
+	json_put_uint(&w, r->report.streams[0].bytes);
+	json_put_key(&w, "stderr_bytes");
+	json_put_uint(&w, r->report.streams[1].bytes);
+	json_put_key(&w, "truncated");
+	json_put_bool(&w, r->views[0].truncated || r->views[1].truncated);
+	put_key_text(&w, "task_id", r->background || r->output_kept ? r->task_id : NULL);
+	put_key_text(&w, "verdict", r->verdict);
+	put_key_text(&w, "rule", r->rule_id);
+	put_key_text(&w, "reason", r->verdict && !r->ran ? r->reason : NULL);
+	json_object_end(&w);
+}
+
+/* The streams apart, as a program wants them. */
+static void put_structured(struct content *c, const struct result *r, const char *tasks)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	struct json_writer w = {.out = &c->structured};
+
+	json_object_begin(&w);
+	for (int i = 0; i < 2; i++) {
+		buffer_clear(&text);
+		put_scrubbed(&text, r->views[i].text ? r->views[i].text : "", r->views[i].len, r,
+		             tasks);
+		json_put_key(&w, i ? "stderr" : "stdout");
+		json_put_bytes(&w, buffer_str(&text), text.len);
+	}
+	json_put_key(&w, "exit_code");
+	json_put_int(&w, r->exit_code);
+	json_put_key(&w, "duration_ms");
+	json_put_int(&w, r->report.duration_ms);
+	json_put_key(&w, "truncated");
+	json_put_bool(&w, r->views[0].truncated || r->views[1].truncated);
+	if (r->timed_out) {
+		json_put_key(&w, "timed_out");
+		json_put_bool(&w, true);
+	}
+	if (c->link[0]) {
+		json_put_key(&w, "output_uri");
+		buffer_clear(&text);
+		buffer_printf(&text, "nacre://output/%s", c->link);
+		json_put_string(&w, buffer_str(&text));
+	}
+	json_object_end(&w);
+	buffer_clear(&c->text);
+	buffer_append(&c->text, buffer_str(&c->structured), c->structured.len);
+}
+
+void content_of_result(struct content *c, const struct result *r, const struct engine *e,
+                       bool separate)
+{
+	const char *tasks = e->store.path;
+
+	put_facts(c, r);
+	if (!r->ran && !r->background) {
+		c->is_error = true;
+		put_refusal(c, r, tasks);
+		return;
+	}
+	c->is_error = r->timed_out && !r->background;
+	if (r->output_kept && !r->background) {
+		memcpy(c->link, r->task_id, sizeof(c->link));
+		c->link_bytes = r->report.streams[0].bytes;
+	}
+	if (separate && !r->background) {
+		put_structured(c, r, tasks);
+		return;
+	}
+	put_streams(c, r, tasks);
+	for (int i = 0; i < 2; i++)
+		if (result_shows(r, i) && result_notice(r, i))
+			put_note(c, result_notice(r, i), r, tasks);
+	for (int i = 0; i < r->notice_count; i++)
+		put_note(c, r->notices[i], r, tasks);
+	if (r->background && r->timed_out)
+		put_note(c, r->note, r, tasks);
+	put_status(c, r, tasks);
+}
+
+static void put_link(const struct content *c, struct json_writer *w)
+{
+	char uri[64];
+
+	snprintf(uri, sizeof(uri), "nacre://output/%s", c->link);
+	json_object_begin(w);
+	put_key_text(w, "type", "resource_link");
+	put_key_text(w, "uri", uri);
+	put_key_text(w, "name", c->link);
+	put_key_text(w, "title", "full output");
+	put_key_text(w, "mimeType", "text/plain");
+	json_put_key(w, "size");
+	json_put_uint(w, c->link_bytes);
+	json_object_end(w);
+}
+
+void content_put(const struct content *c, enum mcp_revision revision, struct json_writer *w,
+                 struct json_writer *meta)
+{
+	json_put_key(w, "content");
+	json_array_begin(w);
+	json_object_begin(w);
+	put_key_text(w, "type", "text");
+	json_put_key(w, "text");
+	json_put_bytes(w, buffer_str(&c->text), c->text.len);
+	json_object_end(w);
+	if (c->link[0] && revision >= MCP_2025_06_18)
+		put_link(c, w);
+	json_array_end(w);
+	if (c->structured.len > 0 && revision >= MCP_2025_06_18) {
+		json_put_key(w, "structuredContent");
+		json_put_raw(w, buffer_str(&c->structured));
+	}
+	json_put_key(w, "isError");
+	json_put_bool(w, c->is_error);
+	if (c->facts.len > 0) {
+		json_put_key(meta, "dev.nacre/run");
+		json_put_raw(meta, buffer_str(&c->facts));
+	}
+}
+
+bool mcp_call_answer_content(struct mcp_call *call, const struct content *c)
+{
+	struct mcp_answer a;
+
+	if (buffer_error(&c->text) || buffer_error(&c->structured) || buffer_error(&c->facts)) {
+		mcp_call_error(call, RPC_INTERNAL_ERROR, "the answer is too large", NULL);
+		return false;
+	}
+	answer_begin(&a, call, "complete");
+	content_put(c, call->revision, &a.w, &a.meta);
+	return answer_send(&a);
+}
+
+void mcp_call_refuse(struct mcp_call *call, const char *text)
+{
+	scoped(content_donep) struct content c = {0};
+
+	content_refuse(&c, text);
+	(void)mcp_call_answer_content(call, &c);
+}

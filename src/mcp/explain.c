@@ -1,0 +1,65 @@
+/*
+ * What would be decided, in words for a model and with all of it for programs.
+ */
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "engine/dialect.h"
+#include "engine/engine.h"
+#include "engine/explain.h"
+#include "keeper/check.h"
+#include "mcp/content.h"
+#include "mcp/inside.h"
+#include "mcp/task-tools.h"
+#include "mcp/tools.h"
+#include "shell/facts.h"
+
+static const char *const *read_words(struct arena *arena, json_t *list)
+{
+	const char **words = arena_new_array(arena, const char *, json_array_size(list) + 1);
+
+	for (size_t i = 0; words && i < json_array_size(list); i++)
+		words[i] = json_string_value(json_array_get(list, i));
+	return words;
+}
+
+static void put_words(const struct check *check, struct content *content)
+{
+	const struct policy_finding *f = &check->answer.line;
+	struct json_writer w = {.out = &content->facts};
+
+	buffer_printf(&content->text, "verdict: %s\n", policy_verdict_name(f->verdict));
+	if (f->rule_id)
+		buffer_printf(&content->text, "rule: %s\n", f->rule_id);
+	if (f->reason && *f->reason)
+		buffer_printf(&content->text, "reason: %s\n", f->reason);
+	for (size_t i = 0; f->use && f->use[i]; i++)
+		buffer_printf(&content->text, "use instead: %s\n", f->use[i]);
+	json_object_begin(&w);
+	explain_put_json(check, &w);
+	json_object_end(&w);
+}
+
+void tool_explain(struct mcp_call *c, const struct argument_value *v)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	scoped(content_donep) struct content content = {0};
+	const struct mcp_offer *offer =
+		v[3].given ? mcp_offer_find(c->peer, v[3].text) : &c->peer->offers[0];
+	struct request rq = {.input_fd = -1, .command = v[0].text, .cwd = v[2].text};
+	struct error err = {0};
+	struct check check;
+
+	if (!offer)
+		return mcp_call_refuse(c, "'tool' is none of those that run commands");
+	if (v[0].given == v[1].given)
+		return mcp_call_refuse(c, "give either 'command' or 'argv'");
+	rq.argv = arena && v[1].given ? read_words(arena, v[1].list) : NULL;
+	if (!arena || (v[1].given && !rq.argv))
+		return mcp_call_error(c, RPC_INTERNAL_ERROR, "out of memory", NULL);
+	if (engine_explain(offer->engine, &rq, arena, &check, &err) < 0)
+		return mcp_call_refuse(c, err.kind == ERROR_SYSTEM ? "there is no decision"
+		                                                   : err.text);
+	put_words(&check, &content);
+	(void)mcp_call_answer_content(c, &content);
+}

@@ -1,0 +1,136 @@
+/*
+ * How a conversation begins: the handshake of the older revisions, and the discovery of the
+ * stateless ones. What is declared here is what the other files answer.
+ */
+#include "mcp/fixtures.h"
+#include "mcp/inside.h"
+
+static const char instructions[] =
+	"Commands run in a sandbox, in a workspace, under a policy. A refusal tells its reason and "
+	"what to do instead; repeating the same command does not help. Long output is cut in the "
+	"middle: the rest can be read as a resource. Commands that take long go on as tasks, whose "
+	"output can be read later.";
+
+static void put_empty(struct json_writer *w, const char *key)
+{
+	json_put_key(w, key);
+	json_object_begin(w);
+	json_object_end(w);
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void put_task_capability(struct json_writer *w)
+{
+	json_put_key(w, "tasks");
+	json_object_begin(w);
+	put_empty(w, "list");
+	put_empty(w, "cancel");
+	json_put_key(w, "requests");
+	json_object_begin(w);
+	json_put_key(w, "tools");
+	json_object_begin(w);
+	put_empty(w, "call");
+	json_object_end(w);
+	json_object_end(w);
+	json_object_end(w);
+}
+
+static void put_capabilities(struct json_writer *w, const struct mcp_call *c)
+{
+	json_put_key(w, "capabilities");
+	json_object_begin(w);
+	json_put_key(w, "tools");
+	json_object_begin(w);
+	mcp_fixture_put_list_changed(w);
+	json_object_end(w);
+	json_put_key(w, "resources");
+	json_object_begin(w);
+	json_put_key(w, "subscribe");
+	json_put_bool(w, true);
+	json_object_end(w);
+	put_empty(w, "logging");
+	mcp_fixture_put_capabilities(w);
+	if (c->modern) {
+		json_put_key(w, "extensions");
+		json_object_begin(w);
+		put_empty(w, MCP_META "tasks");
+		json_object_end(w);
+	} else if (c->peer->revision >= MCP_2025_11_25) {
+		put_task_capability(w);
+	}
+	json_object_end(w);
+}
+
+void method_initialize(struct mcp_call *c, const struct rpc_message *m)
+{
+	const char *asked = json_string_value(rpc_param(m, "protocolVersion"));
+	json_t *capabilities = rpc_param(m, "capabilities");
+	struct mcp_peer *p = c->peer;
+	struct mcp_answer a;
+
+	if (p->shared || p->revision < MCP_REVISION_MAX)
+		return mcp_call_error(c, RPC_INVALID_REQUEST,
+		                      p->shared ? "there is no session to initialize"
+		                                : "already initialized",
+		                      NULL);
+	if (!asked || (capabilities && !json_is_object(capabilities)))
+		return mcp_call_error(
+			c, RPC_INVALID_PARAMS,
+			"'protocolVersion' must be a string and 'capabilities' an object", NULL);
+	p->revision = mcp_revision_find(asked);
+	if (p->revision >= MCP_2026_07_28)
+		p->revision = MCP_2025_11_25; /* the youngest that has a handshake */
+	mcp_capabilities_read(capabilities, &p->capabilities);
+	p->capabilities.form = p->capabilities.form && p->revision >= MCP_2025_06_18;
+	answer_begin(&a, c, "complete");
+	put_text(&a.w, "protocolVersion", mcp_revision_name(p->revision));
+	put_capabilities(&a.w, c);
+	json_put_key(&a.w, "serverInfo");
+	json_object_begin(&a.w);
+	put_text(&a.w, "name", MCP_SERVER_NAME);
+	if (p->revision >= MCP_2025_06_18)
+		put_text(&a.w, "title", "nacre: a shell for agents");
+	put_text(&a.w, "version", NACRE_VERSION);
+	json_object_end(&a.w);
+	put_text(&a.w, "instructions", instructions);
+	(void)answer_send(&a);
+}
+
+void method_discover(struct mcp_call *c, const struct rpc_message *m)
+{
+	struct mcp_answer a;
+
+	answer_begin(&a, c, "complete");
+	json_put_key(&a.w, "supportedVersions");
+	json_array_begin(&a.w);
+	for (int i = MCP_REVISION_MAX - 1; i >= 0; i--)
+		json_put_string(&a.w, mcp_revision_name((enum mcp_revision)i));
+	json_array_end(&a.w);
+	put_capabilities(&a.w, c);
+	put_text(&a.w, "instructions", instructions);
+	answer_cacheable(&a, 3600000, true);
+	(void)answer_send(&a);
+}
+
+void method_ping(struct mcp_call *c, const struct rpc_message *m)
+{
+	mcp_call_empty(c);
+}
+
+void method_set_level(struct mcp_call *c, const struct rpc_message *m)
+{
+	const char *name = mcp_call_need_string(c, m, "level");
+	int level = name ? mcp_log_level_find(name) : MCP_LOG_MAX;
+
+	if (!name)
+		return;
+	if (level == MCP_LOG_MAX)
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such level", NULL);
+	c->peer->log_level = level;
+	mcp_call_empty(c);
+}

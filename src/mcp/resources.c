@@ -1,0 +1,243 @@
+/*
+ * Resources: the output of runs that is longer than an answer, and the policy that decides.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "engine/dialect.h"
+#include "engine/engine.h"
+#include "engine/explain.h"
+#include "keeper/check.h"
+#include "mcp/fixtures.h"
+#include "mcp/inside.h"
+#include "mcp/task-text.h"
+#include "mcp/tasks.h"
+#include "mcp/uri.h"
+#include "profile/show.h"
+#include "shell/facts.h"
+
+#define LISTED_MAX 20
+#define READ_MAX   ((size_t)1 << 20)
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void put_output(struct json_writer *w, const struct mcp_call *c, const struct find_entry *e)
+{
+	char uri[64];
+
+	snprintf(uri, sizeof(uri), "nacre://output/%s", e->id);
+	json_object_begin(w);
+	put_text(w, "uri", uri);
+	put_text(w, "name", e->id);
+	if (c->revision >= MCP_2025_06_18)
+		put_text(w, "title", e->description[0] ? e->description : "output of a command");
+	put_text(w, "description", e->command);
+	put_text(w, "mimeType", "text/plain");
+	json_put_key(w, "size");
+	json_put_uint(w, e->bytes[0] + e->bytes[1]);
+	json_object_end(w);
+}
+
+static void put_policy(struct json_writer *w, const struct mcp_call *c)
+{
+	json_object_begin(w);
+	put_text(w, "uri", "nacre://policy");
+	put_text(w, "name", "policy");
+	if (c->revision >= MCP_2025_06_18)
+		put_text(w, "title", "Effective policy");
+	put_text(w, "description", "What decides about commands: rules, limits, sandbox.");
+	put_text(w, "mimeType", "text/plain");
+	json_object_end(w);
+}
+
+void method_resources_list(struct mcp_call *c, const struct rpc_message *m)
+{
+	scoped(find_list_donep) struct find_list list = {0};
+	struct mcp_answer a;
+
+	if (rpc_param(m, "cursor"))
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
+	(void)find_tasks(mcp_peer_store(c->peer), FIND_ALL, MCP_LOOK_THROUGH, &list, NULL);
+	answer_begin(&a, c, "complete");
+	json_put_key(&a.w, "resources");
+	json_array_begin(&a.w);
+	put_policy(&a.w, c);
+	for (size_t i = 0, shown = 0; i < list.count && shown < LISTED_MAX; i++) {
+		const struct find_entry *e = &list.entries[i];
+
+		if (!mcp_task_is_ours(c->peer, e) || e->bytes[0] + e->bytes[1] == 0)
+			continue;
+		put_output(&a.w, c, e);
+		shown++;
+	}
+	mcp_fixture_put_resources(&a.w, false);
+	json_array_end(&a.w);
+	answer_cacheable(&a, 0, false);
+	(void)answer_send(&a);
+}
+
+void method_resource_templates(struct mcp_call *c, const struct rpc_message *m)
+{
+	struct mcp_answer a;
+
+	if (rpc_param(m, "cursor"))
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
+	answer_begin(&a, c, "complete");
+	json_put_key(&a.w, "resourceTemplates");
+	json_array_begin(&a.w);
+	json_object_begin(&a.w);
+	put_text(&a.w, "uriTemplate", "nacre://output/{id}{?offset,length,stream}");
+	put_text(&a.w, "name", "output");
+	if (c->revision >= MCP_2025_06_18)
+		put_text(&a.w, "title", "Output of a command");
+	put_text(&a.w, "description",
+	         "All that a command has printed, or a part: offset and length in bytes, stream "
+	         "'out' or 'err'. At most 1 MiB a read.");
+	put_text(&a.w, "mimeType", "text/plain");
+	json_object_end(&a.w);
+	mcp_fixture_put_resources(&a.w, true);
+	json_array_end(&a.w);
+	answer_cacheable(&a, 3600000, true);
+	(void)answer_send(&a);
+}
+
+static void not_found(struct mcp_call *c, const char *uri)
+{
+	scoped(buffer_donep) struct buffer data = {0};
+	struct json_writer w = {.out = &data};
+
+	json_object_begin(&w);
+	put_text(&w, "uri", uri);
+	json_object_end(&w);
+	mcp_call_error(c, c->modern ? RPC_INVALID_PARAMS : MCP_NO_RESOURCE,
+	               "there is no such resource", buffer_str(&data));
+}
+
+static void put_bytes(struct json_writer *w, const char *uri, const struct buffer *bytes)
+{
+	scoped(buffer_donep) struct buffer blob = {0};
+	bool text = utf8_valid_prefix(buffer_str(bytes), bytes->len) == bytes->len;
+
+	json_object_begin(w);
+	put_text(w, "uri", uri);
+	put_text(w, "mimeType", text ? "text/plain" : "application/octet-stream");
+	json_put_key(w, text ? "text" : "blob");
+	if (text) {
+		json_put_bytes(w, buffer_str(bytes), bytes->len);
+	} else {
+		base64_encode(buffer_str(bytes), bytes->len, &blob);
+		json_put_bytes(w, buffer_str(&blob), blob.len);
+	}
+	json_object_end(w);
+}
+
+/* Where to go on is said where a model reads it, and in its own place for programs. */
+static void put_rest(struct mcp_answer *a, const struct uri *u, uint64_t next)
+{
+	char uri[128];
+
+	snprintf(uri, sizeof(uri), "nacre://output/%s?offset=%" PRIu64 "%s", u->id, next,
+	         u->stream < 0   ? ""
+	         : u->stream > 0 ? "&stream=err"
+	                         : "&stream=out");
+	json_object_begin(&a->w);
+	put_text(&a->w, "uri", uri);
+	put_text(&a->w, "mimeType", "text/plain");
+	put_text(&a->w, "text", "[the output goes on: read this resource next]");
+	json_object_end(&a->w);
+	json_put_key(&a->meta, "dev.nacre/next");
+	json_put_string(&a->meta, uri);
+}
+
+static void read_output(struct mcp_call *c, const char *text, const struct uri *u)
+{
+	scoped(buffer_donep) struct buffer bytes = {0};
+	scoped(fd_closep) int fd = -1;
+	struct task_part part = {.stream = u->stream, .since = u->offset, .raw = true};
+	struct find_entry e;
+	struct mcp_answer a;
+	uint64_t total;
+
+	fd = mcp_task_open(c->peer, u->id, &e);
+	if (fd < 0)
+		return not_found(c, text);
+	total = u->stream < 0 ? e.bytes[0] + e.bytes[1] : e.bytes[u->stream];
+	part.max = u->length > 0 && u->length < READ_MAX ? (size_t)u->length : READ_MAX;
+	if (task_text_read(fd, &part, &bytes) < 0)
+		return mcp_call_error(c, RPC_INTERNAL_ERROR, "the output cannot be read", NULL);
+	/* Text is not cut inside of a character. */
+	for (size_t back = 1; back < 4 && back < bytes.len && part.next < total; back++)
+		if (utf8_is_cut(bytes.data + bytes.len - back, back)) {
+			bytes.len -= back;
+			part.next -= back;
+			break;
+		}
+	answer_begin(&a, c, "complete");
+	json_put_key(&a.w, "contents");
+	json_array_begin(&a.w);
+	put_bytes(&a.w, text, &bytes);
+	if (part.next < total && u->length == 0)
+		put_rest(&a, u, part.next);
+	json_array_end(&a.w);
+	answer_cacheable(&a, e.state == FIND_RUNNING ? 0 : 60000, false);
+	(void)answer_send(&a);
+}
+
+/* The profile is loaded as for a command; deciding about one is how that is done. */
+static void put_profile(const struct mcp_offer *o, struct buffer *into)
+{
+	static const char *const argv[] = {"true", NULL};
+	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	struct request rq = {.input_fd = -1, .argv = argv};
+	struct check check;
+
+	buffer_printf(into, "# tool %s\n", dialect_tool(o->dialect));
+	if (arena && engine_explain(o->engine, &rq, arena, &check, NULL) == 0 && o->engine->profile)
+		profile_print(o->engine->profile, into);
+	else
+		buffer_puts(into, "the profile cannot be loaded\n");
+}
+
+static void read_policy(struct mcp_call *c, const char *text)
+{
+	scoped(buffer_donep) struct buffer policy = {0};
+	struct mcp_answer a;
+
+	for (size_t i = 0; i < c->peer->offer_count; i++)
+		put_profile(&c->peer->offers[i], &policy);
+	answer_begin(&a, c, "complete");
+	json_put_key(&a.w, "contents");
+	json_array_begin(&a.w);
+	put_bytes(&a.w, text, &policy);
+	json_array_end(&a.w);
+	answer_cacheable(&a, 0, false);
+	(void)answer_send(&a);
+}
+
+void method_resources_read(struct mcp_call *c, const struct rpc_message *m)
+{
+	const char *text = mcp_call_need_string(c, m, "uri");
+	struct uri uri;
+
+	if (!text || mcp_fixture_read(c, text))
+		return;
+	uri_read(text, &uri);
+	switch (uri.kind) {
+	case URI_POLICY:
+		return read_policy(c, text);
+	case URI_OUTPUT:
+		return read_output(c, text, &uri);
+	case URI_NONE:
+		return not_found(c, text);
+	}
+}

@@ -1,0 +1,35 @@
+#pragma once
+/*
+ * What the files about running a command share.
+ */
+#include "engine/request.h"
+#include "loop/loop.h"
+#include "mcp/inside.h"
+#include "mcp/last-line.h"
+#include "policy/grants.h"
+
+struct arena;
+struct dialect;
+struct engine;
+struct job;
+
+struct mcp_run {
+	struct mcp_call *call;
+	struct engine *engine;
+	const struct dialect *dialect;
+	struct mcp_run *next; /* in the queue */
+	struct arena *arena;  /* until the job has it */
+	struct request request;
+	struct job *job; /* NULL: it is queued */
+	struct loop_timer progress, patience;
+	struct last_line last;
+	int64_t told_at;
+	bool dirty;                  /* there is output that was not told of */
+	bool separate;               /* the streams are wanted apart */
+	bool as_task;                /* of the handshake era */
+	bool form;                   /* a person is asked by the answer; see ask.c */
+	struct policy_digest digest; /* of what was called */
+};
+
+/* As soon as there is a place for it. */
+void mcp_run_start(struct mcp_run *run);

@@ -1,0 +1,362 @@
+/*
+ * Tasks of the protocol are the tasks of nacre: what is known of one is read from its directory
+ * every time, so nothing is lost with this process, and the plain tools see the same.
+ */
+#include "mcp/tasks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "engine/engine.h"
+#include "engine/errand.h"
+#include "mcp/content.h"
+#include "mcp/inside.h"
+#include "mcp/memo.h"
+#include "mcp/task-put.h"
+#include "mcp/task-text.h"
+#include "mcp/vigil.h"
+
+#define LISTED_MAX 100
+#define EDGE_BYTES ((size_t)15000)
+
+bool mcp_task_is_ours(const struct mcp_peer *p, const struct find_entry *e)
+{
+	return strcmp(e->principal, p->principal ? p->principal : "") == 0;
+}
+
+int mcp_task_open(struct mcp_peer *p, const char *id, struct find_entry *ret_entry)
+{
+	scoped(fd_closep) int fd = -1;
+
+	if (strlen(id) >= STORE_ID_MAX)
+		return -ENOENT;
+	fd = find_open(mcp_peer_store(p), id, NULL);
+	if (fd < 0)
+		return -ENOENT;
+	find_look(fd, id, ret_entry);
+	if (!mcp_task_is_ours(p, ret_entry))
+		return -ENOENT;
+	return take_fd(&fd);
+}
+
+void content_of_task(struct content *content, struct store *store, const struct find_entry *e)
+{
+	scoped(fd_closep) int fd = find_open(store, e->id, NULL);
+	struct json_writer w = {.out = &content->facts};
+
+	if (fd >= 0)
+		task_text_edges(fd, e, EDGE_BYTES, &content->text);
+	task_text_status(e, &content->text);
+	content->is_error = e->state == FIND_LOST ||
+	                    (e->state == FIND_ENDED && e->report.end != KEEPER_END_EXITED);
+	if (e->bytes[0] + e->bytes[1] > 2 * EDGE_BYTES) {
+		memcpy(content->link, e->id, sizeof(content->link));
+		content->link_bytes = e->bytes[0] + e->bytes[1];
+	}
+	json_object_begin(&w);
+	task_put_facts(&w, e);
+	json_object_end(&w);
+}
+
+void task_put_result(struct json_writer *w, struct mcp_peer *p, const struct find_entry *e)
+{
+	scoped(content_donep) struct content content = {0};
+	scoped(buffer_donep) struct buffer meta = {0};
+	struct json_writer meta_writer = {.out = &meta};
+
+	if (e->state == FIND_RUNNING ||
+	    (e->state == FIND_ENDED && e->report.end == KEEPER_END_STOPPED))
+		return; /* it is not completed */
+	content_of_task(&content, mcp_peer_store(p), e);
+	json_put_key(w, "result");
+	json_object_begin(w);
+	content_put(&content, MCP_2026_07_28, w, &meta_writer);
+	json_put_key(w, "_meta");
+	json_object_begin(w);
+	json_put_raw(w, buffer_str(&meta));
+	json_object_end(w);
+	json_object_end(w);
+}
+
+bool mcp_task_created(struct mcp_call *c, const char *id)
+{
+	scoped(fd_closep) int fd = -1;
+	struct find_entry e;
+	struct mcp_answer a;
+
+	fd = mcp_task_open(c->peer, id, &e);
+	if (fd < 0) {
+		mcp_call_error(c, RPC_INTERNAL_ERROR, "the task cannot be found", NULL);
+		return false;
+	}
+	answer_begin(&a, c, "task");
+	if (!c->modern) {
+		json_put_key(&a.w, "task");
+		json_object_begin(&a.w);
+	}
+	task_put(&a.w, &e, c->modern);
+	if (!c->modern)
+		json_object_end(&a.w);
+	return answer_send(&a);
+}
+
+/* False: the call was answered. */
+static bool may_use_tasks(struct mcp_call *c)
+{
+	if (!c->modern || c->capabilities.tasks)
+		return true;
+	mcp_call_error(c, MCP_MISSING_CAPABILITY, "the client does not declare the tasks extension",
+	               "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_META "tasks\":{}}}}");
+	return false;
+}
+
+static void no_such_task(struct mcp_call *c)
+{
+	mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such task, or not any more", NULL);
+}
+
+void method_tasks_get(struct mcp_call *c, const struct rpc_message *m)
+{
+	const struct mcp_memo *memo;
+	scoped(fd_closep) int fd = -1;
+	struct find_entry e;
+	struct mcp_answer a;
+	const char *id;
+
+	if (!may_use_tasks(c) || !(id = mcp_call_need_string(c, m, "taskId")))
+		return;
+	memo = mcp_memo_find(c->peer, id);
+	if (!memo)
+		fd = mcp_task_open(c->peer, id, &e);
+	if (!memo && fd < 0)
+		return no_such_task(c);
+	answer_begin(&a, c, "complete");
+	if (memo) {
+		mcp_memo_put(&a.w, memo);
+	} else {
+		task_put(&a.w, &e, c->modern);
+		if (c->modern)
+			task_put_result(&a.w, c->peer, &e);
+	}
+	(void)answer_send(&a);
+}
+
+/* We never ask in the middle of a task: there is nothing to be updated. */
+void method_tasks_update(struct mcp_call *c, const struct rpc_message *m)
+{
+	scoped(fd_closep) int fd = -1;
+	struct find_entry e;
+	const char *id;
+
+	if (!may_use_tasks(c) || !(id = mcp_call_need_string(c, m, "taskId")))
+		return;
+	fd = mcp_task_open(c->peer, id, &e);
+	if (fd < 0)
+		return no_such_task(c);
+	if (!json_is_object(rpc_param(m, "inputResponses")))
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "'inputResponses' must be an object",
+		                      NULL);
+	mcp_call_empty(c);
+}
+
+void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
+{
+	scoped(find_list_donep) struct find_list list = {0};
+	struct mcp_peer *p = c->peer;
+	struct error err = {0};
+	struct mcp_answer a;
+
+	if (rpc_param(m, "cursor"))
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
+	if (find_tasks(mcp_peer_store(p), FIND_ALL, MCP_LOOK_THROUGH, &list, &err) < 0)
+		return mcp_call_fail(c, &err);
+	answer_begin(&a, c, "complete");
+	json_put_key(&a.w, "tasks");
+	json_array_begin(&a.w);
+	for (size_t i = 0, shown = 0; i < list.count && shown < LISTED_MAX; i++) {
+		if (!mcp_task_is_ours(p, &list.entries[i]))
+			continue;
+		json_object_begin(&a.w);
+		task_put(&a.w, &list.entries[i], false);
+		json_object_end(&a.w);
+		shown++;
+	}
+	for (const struct mcp_memo *memo = p->memos; memo; memo = memo->next) {
+		json_object_begin(&a.w);
+		mcp_memo_put(&a.w, memo);
+		json_object_end(&a.w);
+	}
+	json_array_end(&a.w);
+	(void)answer_send(&a);
+}
+
+/* Waiting for the end */
+
+struct wait {
+	struct mcp_call *call;
+	char id[STORE_ID_MAX];
+	int dir_fd;
+	struct vigil vigil;
+	struct errand *errand; /* of a task that is being stopped */
+};
+
+static struct wait *wait_free(struct wait *w)
+{
+	if (!w)
+		return NULL;
+	vigil_stop(&w->vigil);
+	if (w->errand)
+		errand_leave(w->errand);
+	fd_close(w->dir_fd);
+	free(w);
+	return NULL;
+}
+
+static void on_wait_cancelled(struct mcp_call *c)
+{
+	wait_free(c->work);
+	mcp_call_free(c);
+}
+
+static struct wait *wait_new(struct mcp_call *c, const char *id, int dir_fd)
+{
+	struct wait *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		fd_close(dir_fd);
+		mcp_call_error(c, RPC_INTERNAL_ERROR, "out of memory", NULL);
+		return NULL;
+	}
+	*w = (struct wait){.call = c, .dir_fd = dir_fd, .vigil.deadline = INT64_MAX};
+	w->vigil.source.fd = -1;
+	snprintf(w->id, sizeof(w->id), "%s", id);
+	c->work = w;
+	c->cancel = on_wait_cancelled;
+	c->leave = on_wait_cancelled;
+	return w;
+}
+
+static void put_related(struct json_writer *meta, const char *id)
+{
+	json_put_key(meta, MCP_META "related-task");
+	json_object_begin(meta);
+	json_put_key(meta, "taskId");
+	json_put_string(meta, id);
+	json_object_end(meta);
+}
+
+static void answer_task_result(struct mcp_call *c, const struct find_entry *e)
+{
+	scoped(content_donep) struct content content = {0};
+	struct mcp_answer a;
+
+	content_of_task(&content, mcp_peer_store(c->peer), e);
+	answer_begin(&a, c, "complete");
+	content_put(&content, c->revision, &a.w, &a.meta);
+	put_related(&a.meta, e->id);
+	(void)answer_send(&a);
+}
+
+static void on_result_look(void *owner)
+{
+	struct wait *w = owner;
+	struct mcp_call *c = w->call;
+	struct find_entry e;
+
+	if (find_state(w->dir_fd) == FIND_RUNNING)
+		return;
+	find_look(w->dir_fd, w->id, &e);
+	wait_free(w);
+	answer_task_result(c, &e);
+}
+
+void method_tasks_result(struct mcp_call *c, const struct rpc_message *m)
+{
+	const char *id = mcp_call_need_string(c, m, "taskId");
+	const struct mcp_memo *memo = id ? mcp_memo_find(c->peer, id) : NULL;
+	struct find_entry e;
+	struct mcp_answer a;
+	struct wait *w;
+	int fd;
+
+	if (!id)
+		return;
+	if (memo) {
+		answer_begin(&a, c, "complete");
+		json_put_raw(&a.w, buffer_str(&memo->result));
+		put_related(&a.meta, memo->id);
+		(void)answer_send(&a);
+		return;
+	}
+	fd = mcp_task_open(c->peer, id, &e);
+	if (fd < 0)
+		return no_such_task(c);
+	if (e.state != FIND_RUNNING) {
+		fd_close(fd);
+		return answer_task_result(c, &e);
+	}
+	w = wait_new(c, id, fd);
+	if (!w)
+		return;
+	w->vigil.look = on_result_look;
+	w->vigil.owner = w;
+	if (vigil_start(&w->vigil, c->peer->server->options.loop, fd) < 0) {
+		wait_free(w);
+		mcp_call_error(c, RPC_INTERNAL_ERROR, "out of memory", NULL);
+	}
+}
+
+static void on_stopped(void *owner, int code)
+{
+	struct wait *w = owner;
+	struct mcp_call *c = w->call;
+	struct find_entry e;
+	struct mcp_answer a;
+
+	w->errand = NULL;
+	find_look(w->dir_fd, w->id, &e);
+	wait_free(w);
+	if (code < 0 && code != -ESRCH)
+		return mcp_call_error(c, RPC_INTERNAL_ERROR, "the task does not end", NULL);
+	answer_begin(&a, c, "complete");
+	if (!c->modern)
+		task_put(&a.w, &e, false);
+	(void)answer_send(&a);
+}
+
+void method_tasks_cancel(struct mcp_call *c, const struct rpc_message *m)
+{
+	struct errand_order order = {.stop = true};
+	struct error err = {0};
+	struct find_entry e;
+	struct wait *w;
+	const char *id;
+	int fd;
+
+	if (!may_use_tasks(c) || !(id = mcp_call_need_string(c, m, "taskId")))
+		return;
+	if (mcp_memo_find(c->peer, id))
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "the task has ended", NULL);
+	fd = mcp_task_open(c->peer, id, &e);
+	if (fd < 0)
+		return no_such_task(c);
+	if (e.state != FIND_RUNNING) {
+		fd_close(fd);
+		if (c->modern)
+			return mcp_call_empty(c);
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "the task has ended", NULL);
+	}
+	w = wait_new(c, id, fd);
+	if (!w)
+		return;
+	c->cancel = NULL; /* an order that was given stays given */
+	if (errand_start(c->peer->server->options.loop, fd, &order, on_stopped, w, &w->errand,
+	                 &err) < 0) {
+		wait_free(w);
+		mcp_call_fail(c, &err);
+	}
+}

@@ -1,0 +1,30 @@
+#pragma once
+/*
+ * Tasks of the protocol: the same commands as everywhere, found by their directories.
+ */
+#include <stdbool.h>
+#include "task/find.h"
+
+struct content;
+struct json_writer;
+struct mcp_call;
+struct mcp_peer;
+struct store;
+
+/* Answers a tools/call. */
+bool mcp_task_created(struct mcp_call *c, const char *id);
+
+/* Whether this client has started it. */
+bool mcp_task_is_ours(const struct mcp_peer *p, const struct find_entry *e);
+
+/* So many are looked through for those of a client who is one of several. */
+#define MCP_LOOK_THROUGH 1000
+
+/* The directory of a task of this client, or -ENOENT: nobody may tell more about those of others.
+ */
+int mcp_task_open(struct mcp_peer *p, const char *id, struct find_entry *ret_entry);
+
+/* What came of it, once it has ended. */
+void content_of_task(struct content *content, struct store *store, const struct find_entry *e);
+/* The same as a member "result", in an object that the caller has begun. */
+void task_put_result(struct json_writer *w, struct mcp_peer *p, const struct find_entry *e);
