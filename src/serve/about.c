@@ -1,0 +1,206 @@
+/*
+ * What a server says about itself. The document of the interface is written from the same table by
+ * which requests are served, so the two cannot differ.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "json/write.h"
+#include "serve/inside.h"
+
+void about_health(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+
+	buffer_printf(&json, "{\"status\":\"%s\",\"version\":\"%s\"}",
+	              c->serve->stopping ? "stopping" : "ok", NACRE_VERSION);
+	answer_json(c, 200, &json);
+}
+
+void about_metrics(struct call *c)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	struct serve *s = c->serve;
+	struct metrics_now now = {
+		.running = s->running,
+		.queued = s->queued,
+		.connections = http_server_connections(s->http),
+		.streams = http_server_exchanges(s->http),
+		.up_ms = loop_now(s->loop) - s->started_ms,
+	};
+
+	metrics_write(&s->metrics, &now, &text);
+	metrics_count_answer(&s->metrics, 200);
+	http_answer(c->x, &(struct http_answer){.status = 200,
+	                                        .type = "text/plain; version=0.0.4",
+	                                        .body = &text,
+	                                        .headers = {{"Cache-Control", "no-store"}}});
+}
+
+static void put(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void begin(struct json_writer *w, const char *key)
+{
+	json_put_key(w, key);
+	json_object_begin(w);
+}
+
+static void put_parameter(struct json_writer *w, const char *name, const char *in)
+{
+	json_object_begin(w);
+	put(w, "name", name);
+	put(w, "in", in);
+	json_put_key(w, "required");
+	json_put_bool(w, strcmp(in, "path") == 0);
+	begin(w, "schema");
+	put(w, "type", "string");
+	json_object_end(w);
+	json_object_end(w);
+}
+
+static void put_response(struct json_writer *w, int status)
+{
+	char code[8];
+
+	snprintf(code, sizeof(code), "%d", status);
+	begin(w, code);
+	put(w, "description", http_reason(status));
+	json_object_end(w);
+}
+
+static void put_responses(struct json_writer *w, const struct route *r)
+{
+	static const int of_bodies[] = {411, 413, 415};
+	const char *p = r->answers ? r->answers : "";
+
+	begin(w, "responses");
+	put_response(w, 200);
+	for (; *p; p += strspn(p, " ")) {
+		put_response(w, atoi(p));
+		p += strspn(p, "0123456789");
+	}
+	if (!r->open)
+		put_response(w, 401);
+	if (!r->free)
+		put_response(w, 429);
+	for (size_t i = 0; r->takes_body && i < array_size(of_bodies); i++)
+		put_response(w, of_bodies[i]);
+	json_object_end(w);
+}
+
+static void put_body(struct json_writer *w, const struct route *r)
+{
+	begin(w, "requestBody");
+	json_put_key(w, "required");
+	json_put_bool(w, !r->bare);
+	begin(w, "content");
+	begin(w, "application/json");
+	json_put_key(w, "schema");
+	if (r->body_schema) {
+		r->body_schema(w);
+	} else {
+		json_object_begin(w);
+		put(w, "type", "object");
+		json_object_end(w);
+	}
+	json_object_end(w);
+	json_object_end(w);
+	json_object_end(w);
+}
+
+static void put_method(struct json_writer *w, const struct route *r)
+{
+	char method[8];
+	size_t i = 0;
+
+	for (; r->method[i]; i++)
+		method[i] = (char)(r->method[i] - 'A' + 'a');
+	method[i] = '\0';
+	begin(w, method);
+	put(w, "summary", r->summary);
+	json_put_key(w, "parameters");
+	json_array_begin(w);
+	if (strchr(r->path, '*'))
+		put_parameter(w, "id", "path");
+	for (i = 0; r->query[i]; i++)
+		put_parameter(w, r->query[i], "query");
+	json_array_end(w);
+	if (r->open) {
+		json_put_key(w, "security");
+		json_array_begin(w);
+		json_array_end(w);
+	}
+	if (r->takes_body)
+		put_body(w, r);
+	put_responses(w, r);
+	json_object_end(w);
+}
+
+/* "*" is "{id}". */
+static void path_of(const struct route *r, char into[64])
+{
+	const char *star = strchr(r->path, '*');
+
+	if (star)
+		snprintf(into, 64, "%.*s{id}%s", (int)(star - r->path), r->path, star + 1);
+	else
+		snprintf(into, 64, "%s", r->path);
+}
+
+/* Routes of one path stand together in the table. */
+static void put_paths(struct json_writer *w)
+{
+	const struct route *r, *last = NULL;
+	char path[64];
+
+	begin(w, "paths");
+	for (size_t i = 0; (r = route_at(i)); i++) {
+		if (!last || strcmp(last->path, r->path) != 0) {
+			if (last)
+				json_object_end(w);
+			path_of(r, path);
+			begin(w, path);
+		}
+		put_method(w, r);
+		last = r;
+	}
+	if (last)
+		json_object_end(w);
+	json_object_end(w);
+}
+
+void about_openapi(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+
+	json_object_begin(&w);
+	put(&w, "openapi", "3.1.0");
+	begin(&w, "info");
+	put(&w, "title", "nacre");
+	put(&w, "version", NACRE_VERSION);
+	json_object_end(&w);
+	put_paths(&w);
+	begin(&w, "components");
+	begin(&w, "securitySchemes");
+	begin(&w, "token");
+	put(&w, "type", "http");
+	put(&w, "scheme", "bearer");
+	json_object_end(&w);
+	json_object_end(&w);
+	json_object_end(&w);
+	json_put_key(&w, "security");
+	json_array_begin(&w);
+	json_object_begin(&w);
+	json_put_key(&w, "token");
+	json_array_begin(&w);
+	json_array_end(&w);
+	json_object_end(&w);
+	json_array_end(&w);
+	json_object_end(&w);
+	answer_json(c, 200, &json);
+}

@@ -1,0 +1,188 @@
+#pragma once
+/*
+ * What the files of this room share: the server, its clients, and the call, which is one request on
+ * its way from the head to the last byte of the answer.
+ */
+#include <limits.h>
+#include "base/buffer.h"
+#include "engine/engine.h"
+#include "loop/loop.h"
+#include "serve/metrics.h"
+#include "serve/principal.h"
+#include "serve/server.h"
+#include "engine/tasks.h"
+#include "serve/watch.h"
+#include "task/store.h"
+
+struct arena;
+struct errand;
+struct http_exchange;
+struct job;
+struct json_writer;
+struct mcp_http;
+struct result;
+struct route;
+struct tail;
+struct watch;
+
+#define CLIENT_ROOTS_MAX 32
+
+/* What is remembered of a principal while the server runs. */
+struct client {
+	struct client *next;
+	char name[PRINCIPAL_NAME_MAX + 1]; /* "": who runs nacre */
+	struct rate rate;
+	size_t running;
+	size_t background_room; /* tasks that may be started before they are counted again */
+};
+
+/* A profile in a directory. */
+struct bench {
+	struct bench *next;
+	struct engine engine;
+	char *profile, *root;
+};
+
+struct serve {
+	struct loop *loop;
+	struct launcher *launcher;
+	struct serve_options options;
+	struct http_server *http;
+	struct principals principals;
+	struct client *clients;
+	size_t client_count;
+	struct bench *benches;
+	size_t bench_count;
+	char *hosts[16]; /* of our own addresses */
+	size_t host_count;
+	struct watch *watch;
+	struct mcp_http *mcp;
+	struct call *calls;              /* all */
+	struct call *queue, **queue_end; /* those that wait for a place */
+	size_t running, queued;
+	struct metrics metrics;
+	struct rate strangers; /* those who are nobody share one */
+	struct loop_timer stop_timer;
+	int64_t started_ms, stop_at;
+	bool stopping, letting_go;
+};
+
+struct call {
+	struct serve *serve;
+	struct http_exchange *x; /* NULL: the client has gone */
+	struct call *next, **back;
+	const struct route *route;
+	struct client *client;
+	struct principal who;      /* rights, as long as begin() and request() last */
+	char id[STORE_ID_MAX + 8]; /* of a path */
+	int retry_s;               /* for an answer that says so; 0: soon */
+	const char *allow;         /* for an answer that names methods */
+	/* A command */
+	struct request *request; /* waits to be started */
+	struct bench *bench;
+	struct arena *arena;
+	struct call *next_queued;
+	bool is_queued, counted, shell, streams;
+	struct job *job;
+	struct buffer result; /* of a stream: what comes after the output */
+	char result_id[STORE_ID_MAX];
+	bool keep;
+	struct tail *tail;
+	struct errand *errand;
+	struct loop_timer timer;
+	/* A task that is looked at */
+	struct watcher watcher;
+	struct tasks_query query;
+	char grep[256];
+	int task_fd; /* -1: none */
+	void *mcp;   /* what mcp-http.c has for it */
+};
+
+/* route.c: the checks before everything else, and the table of what there is. */
+struct route {
+	const char *method, *path; /* a '*' is one id */
+	void (*handle)(struct call *c);
+	const char *summary;
+	const char *query[8]; /* names, up to NULL */
+	bool takes_body;      /* JSON */
+	bool bare;            /* which may be missing */
+	bool open;            /* without a principal */
+	bool free;            /* does not count for the rate */
+	bool raw;             /* looks at type and body itself */
+	void (*body_schema)(struct json_writer *w);
+	const char *answers; /* statuses beside those of all, for the document */
+};
+
+const struct route *route_at(size_t i); /* NULL: there are no more */
+void route_begin(void *owner, struct http_exchange *x);
+void route_request(void *owner, struct http_exchange *x);
+void route_drained(void *owner, struct http_exchange *x);
+void route_gone(void *owner, struct http_exchange *x);
+void call_free(struct call *c);
+/* Reads who is known if that has changed; who is no more loses their streams. */
+void route_refresh(struct serve *s);
+
+/* answer.c */
+void answer_json(struct call *c, int status, struct buffer *json);
+void answer_error(struct call *c, int status, const char *kind, const char *message);
+/* What may be shown of it is; the rest goes to the log. */
+void answer_failure(struct call *c, const struct error *err);
+void answer_stream(struct call *c);
+void serve_log(struct serve *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* bench.c */
+/* The engine for a profile and a workspace (may be NULL) that the caller may use. -EACCES, -ENOENT:
+ * words are set. */
+int bench_find(struct call *c, const char *profile, const char *workspace, struct bench **ret,
+               struct error *err);
+/* By a root of the principal itself. */
+int bench_at(struct serve *s, const char *profile, const char *root, struct bench **ret,
+             struct error *err);
+const char *bench_default_profile(const struct call *c);
+const char *const *bench_roots(const struct call *c);
+/* A session of one principal has a name that no other can give. */
+int bench_session(const struct call *c, struct arena *arena, const char **session);
+
+/* run.c */
+void run_shell(struct call *c);
+void run_any(struct call *c);
+void run_explain(struct call *c);
+void run_put_schema(struct json_writer *w);
+void run_put_shell_schema(struct json_writer *w);
+void run_client_gone(struct call *c);
+void run_next(struct serve *s); /* there is a free place */
+void run_pump(struct call *c);
+
+/* task-doors.c, task-output.c */
+void tasks_list(struct call *c);
+void tasks_one(struct call *c);
+void tasks_output(struct call *c);
+void tasks_stop_one(struct call *c);
+void tasks_input(struct call *c);
+void tasks_put_stop_schema(struct json_writer *w);
+void tasks_put_input_schema(struct json_writer *w);
+void tasks_client_gone(struct call *c);
+/* Any handle of the store, which the engines have among them; else a negative errno and an answer.
+ */
+int tasks_store(struct call *c, struct store **ret);
+/* A number of the query, if it is there. False: it is wrong, and that is answered. */
+bool tasks_get_number(struct call *c, const char *name, uint64_t *ret);
+/* Whether the caller may have one more in the background. */
+bool tasks_have_room(struct call *c);
+/* The directory of the task of the path if the caller may see it, else a negative errno and an
+ * answer. */
+int tasks_open(struct call *c);
+struct find_entry;
+/* Members of an object about a task, without paths. */
+void tasks_put_member(struct json_writer *w, const struct find_entry *e);
+
+/* approvals.c, audit.c, about.c */
+void approvals_list(struct call *c);
+struct approval;
+void approvals_put(struct call *c, struct json_writer *w, const struct approval *a);
+void approvals_answer(struct call *c);
+void approvals_put_schema(struct json_writer *w);
+void audit_show(struct call *c);
+void about_health(struct call *c);
+void about_metrics(struct call *c);
+void about_openapi(struct call *c);

@@ -1,0 +1,575 @@
+/*
+ * A POST carries one message. Its answer is held back until the first thing to say: if that is the
+ * response, it is plain JSON; if something comes before it, a stream of events that ends with the
+ * response. The message knows nothing of this: it belongs to a post, and mcp tells which.
+ */
+#include "serve/mcp-http.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "base/error.h"
+#include "engine/dialect.h"
+#include "http/text.h"
+#include "json/write.h"
+#include "mcp/era.h"
+#include "mcp/server.h"
+#include "rpc/message.h"
+#include "rpc/write.h"
+#include "serve/inside.h"
+#include "serve/mcp-names.h"
+#include "serve/secret.h"
+
+#define SESSION_ID_CHARS 32
+#define SESSIONS_MAX     1024
+#define SESSIONS_EACH    256
+#define SESSION_IDLE_MS  (30 * 60 * 1000)
+#define SWEEP_MS         30000
+#define OFFERS_MAX       16
+
+/* One client: a session, or all stateless requests of a principal. */
+struct side {
+	struct mcp_http *http;
+	struct side *next, **back;
+	struct client *client;
+	struct mcp_peer *peer;
+	char id[SESSION_ID_CHARS + 1]; /* "": stateless */
+	struct call *listener;         /* of a session: its GET */
+	size_t posts;                  /* under way */
+	int64_t used_ms;
+	bool refused; /* its handshake */
+};
+
+/* One POST under way, or a GET that listens. */
+struct post {
+	struct call *call;
+	struct side *side;
+	bool listens, modern, begins; /* begins: the answer names the new session */
+	bool streaming, ended;
+	const char *revision;
+};
+
+struct mcp_http {
+	struct serve *serve;
+	struct mcp_server *server;
+	struct side *sides;
+	size_t sessions;
+	struct loop_timer sweep;
+};
+
+static void begin_stream(struct post *p)
+{
+	struct http_answer a = {
+		.status = 200,
+		.type = "text/event-stream",
+		.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
+	int n = 2;
+
+	if (p->revision) {
+		a.headers[n][0] = "MCP-Protocol-Version";
+		a.headers[n++][1] = p->revision;
+	}
+	if (p->begins) {
+		a.headers[n][0] = "Mcp-Session-Id";
+		a.headers[n++][1] = p->side->id;
+	}
+	p->streaming = true;
+	metrics_count_answer(&p->call->serve->metrics, 200);
+	http_stream(p->call->x, &a);
+}
+
+/* The body is taken. */
+static void answer(struct post *p, int status, struct buffer *json)
+{
+	struct http_answer a = {
+		.status = status, .type = json ? "application/json" : NULL, .body = json};
+	int n = 0;
+
+	p->ended = true;
+	if (p->revision) {
+		a.headers[n][0] = "MCP-Protocol-Version";
+		a.headers[n++][1] = p->revision;
+	}
+	if (p->begins && p->side && !p->side->refused) {
+		a.headers[n][0] = "Mcp-Session-Id";
+		a.headers[n++][1] = p->side->id;
+	}
+	metrics_count_answer(&p->call->serve->metrics, status);
+	http_answer(p->call->x, &a);
+}
+
+static void end_post(struct post *p, const struct mcp_output *o)
+{
+	scoped(buffer_donep) struct buffer json = {.max = (size_t)64 << 20};
+
+	if (p->streaming) {
+		p->ended = true;
+		if (o->kind == MCP_OUTPUT_ANSWER)
+			(void)http_stream_event(p->call->x, NULL, "message", o->json, o->len);
+		http_stream_end(p->call->x);
+	} else if (o->kind == MCP_OUTPUT_ANSWER) {
+		buffer_append(&json, o->json, o->len);
+		answer(p, buffer_error(&json) < 0 ? 500 : o->status, &json);
+	} else {
+		begin_stream(p);
+		p->ended = true;
+		http_stream_end(p->call->x);
+	}
+}
+
+static bool on_send(void *owner, const struct mcp_output *o)
+{
+	struct side *s = owner;
+	struct post *p = o->stream;
+
+	if (!p) {
+		p = s->listener ? s->listener->mcp : NULL;
+		return p && p->call->x &&
+		       http_stream_event(p->call->x, NULL, "message", o->json, o->len);
+	}
+	if (p->begins && o->kind == MCP_OUTPUT_ANSWER && o->code != 0)
+		s->refused = true;
+	if (!p->call->x || p->ended)
+		return false;
+	if (o->kind != MCP_OUTPUT_MESSAGE) {
+		end_post(p, o);
+		return true;
+	}
+	if (!p->streaming)
+		begin_stream(p);
+	return http_stream_event(p->call->x, NULL, "message", o->json, o->len);
+}
+
+/* Sides */
+
+static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
+{
+	const char *const *roots = bench_roots(c);
+	const struct dialect *d;
+	struct bench *b;
+	size_t count = 0;
+
+	for (const char *const *p = c->serve->options.profiles; *p && roots[0]; p++) {
+		if (!principal_may_use(&c->who, *p))
+			continue;
+		for (size_t i = 0; (d = dialect_at(i)) && count < OFFERS_MAX; i++)
+			if (strcmp(dialect_profile(d), *p) == 0 &&
+			    bench_at(c->serve, *p, roots[0], &b, NULL) == 0)
+				offers[count++] =
+					(struct mcp_offer){.dialect = d, .engine = &b->engine};
+	}
+	return count;
+}
+
+static void side_free(struct side *s)
+{
+	if (!s)
+		return;
+	mcp_peer_free(s->peer);
+	if (s->back) {
+		*s->back = s->next;
+		if (s->next)
+			s->next->back = s->back;
+		s->http->sessions -= s->id[0] != '\0';
+	}
+	free(s);
+}
+
+static int make_id(char into[SESSION_ID_CHARS + 1])
+{
+	unsigned char bytes[SESSION_ID_CHARS / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(into + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int side_new(struct call *c, bool session, struct side **ret, struct error *err)
+{
+	struct mcp_http *m = c->serve->mcp;
+	struct mcp_offer offers[OFFERS_MAX];
+	struct side *s = calloc(1, sizeof(*s));
+	struct mcp_peer_options options = {.principal = c->client->name[0] ? c->client->name : NULL,
+	                                   .door = "http",
+	                                   .offers = offers,
+	                                   .shared = !session,
+	                                   .send = on_send,
+	                                   .owner = s};
+	int r = 0;
+
+	if (!s)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	s->http = m;
+	s->client = c->client;
+	s->used_ms = loop_now(c->serve->loop);
+	if (session && make_id(s->id) < 0)
+		r = error_set(err, ERROR_SYSTEM, EIO, "random bytes");
+	if (session)
+		options.session = s->id;
+	options.offer_count = find_offers(c, offers);
+	if (r == 0 && options.offer_count == 0)
+		r = error_set(err, ERROR_INPUT, EACCES, "no profile is offered to you");
+	if (r == 0)
+		r = mcp_peer_new(m->server, &options, &s->peer, err);
+	if (r < 0) {
+		side_free(s);
+		return r;
+	}
+	s->next = m->sides;
+	s->back = &m->sides;
+	if (s->next)
+		s->next->back = &s->next;
+	m->sides = s;
+	m->sessions += session;
+	*ret = s;
+	return 0;
+}
+
+static struct side *find_session(struct call *c, const char *id)
+{
+	struct side *s = c->serve->mcp->sides;
+
+	while (s && (!s->id[0] || s->client != c->client || strcmp(s->id, id) != 0))
+		s = s->next;
+	return s;
+}
+
+static int find_shared(struct call *c, struct side **ret, struct error *err)
+{
+	struct side *s = c->serve->mcp->sides;
+
+	while (s && (s->id[0] || s->client != c->client))
+		s = s->next;
+	*ret = s;
+	return s ? 0 : side_new(c, false, ret, err);
+}
+
+/* What belongs to a session ends with it, on the wire, too. */
+static void end_session(struct side *s)
+{
+	struct serve *serve = s->http->serve;
+
+	for (struct call *c = serve->calls; c; c = c->next) {
+		struct post *p = c->mcp;
+
+		if (!p || p->side != s)
+			continue;
+		p->side = NULL;
+		if (c->x && p->streaming && !p->ended)
+			http_stream_end(c->x);
+		else if (c->x && !p->ended)
+			answer_error(c, 404, "input", "the session has ended");
+		p->ended = true;
+	}
+	side_free(s);
+}
+
+static int on_sweep(struct loop_timer *t)
+{
+	struct mcp_http *m = container_of(t, struct mcp_http, sweep);
+	int64_t now = loop_now(m->serve->loop);
+
+	route_refresh(m->serve);
+	for (struct side *s = m->sides, *next; s; s = next) {
+		next = s->next;
+		if (s->id[0] && !s->posts && !s->listener && now - s->used_ms > SESSION_IDLE_MS)
+			end_session(s);
+	}
+	(void)loop_timer_set(m->serve->loop, t, now + SWEEP_MS, on_sweep);
+	return 0;
+}
+
+/* POST */
+
+static void answer_rpc(struct post *p, int status, const char *id, int code, const char *words,
+                       const char *data)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+
+	rpc_write_error(&json, id, code, words, data);
+	answer(p, status, &json);
+}
+
+static void answer_envelope(struct post *p, const struct rpc_message *m,
+                            const struct mcp_envelope *e)
+{
+	scoped(buffer_donep) struct buffer data = {0};
+	struct json_writer w = {.out = &data};
+
+	if (e->code == MCP_UNSUPPORTED_VERSION)
+		mcp_put_supported(&w, e->requested);
+	answer_rpc(p, 400, m->id, e->code, e->problem, data.len ? data.data : NULL);
+}
+
+static void receive(struct post *p, struct side *s, const struct rpc_message *m, const char *header)
+{
+	p->side = s;
+	s->posts++;
+	s->used_ms = loop_now(s->http->serve->loop);
+	if (mcp_peer_receive(s->peer, m, header, p) == MCP_TAKEN && !p->ended)
+		answer(p, 202, NULL);
+}
+
+static void receive_modern(struct post *p, const struct rpc_message *m,
+                           const struct mcp_envelope *e, const char *header)
+{
+	struct call *c = p->call;
+	struct error err = {0};
+	const char *wrong;
+	struct side *s;
+
+	p->modern = true;
+	if (e->code == MCP_UNSUPPORTED_VERSION && m->kind == RPC_REQUEST && header &&
+	    !mcp_names_equal(header, e->requested)) {
+		answer_rpc(p, 400, m->id, MCP_HEADER_MISMATCH,
+		           "MCP-Protocol-Version and the message do not agree", NULL);
+		return;
+	}
+	if (e->code && m->kind == RPC_REQUEST) {
+		answer_envelope(p, m, e);
+		return;
+	}
+	p->revision = e->code ? NULL : mcp_revision_name(e->revision);
+	wrong = m->kind == RPC_REQUEST ? mcp_names_check(c->x, m, p->revision) : NULL;
+	if (wrong) {
+		answer_rpc(p, 400, m->id, MCP_HEADER_MISMATCH, wrong, NULL);
+		return;
+	}
+	if (find_shared(c, &s, &err) < 0)
+		answer_failure(c, &err);
+	else
+		receive(p, s, m, header);
+}
+
+static bool is_initialize(const struct rpc_message *m)
+{
+	return m->kind == RPC_REQUEST && strcmp(m->method, "initialize") == 0;
+}
+
+static void begin_session(struct post *p, const struct rpc_message *m, const char *header)
+{
+	struct call *c = p->call;
+	struct mcp_http *http = c->serve->mcp;
+	struct error err = {0};
+	size_t own = 0;
+	struct side *s;
+
+	for (s = http->sides; s; s = s->next)
+		own += s->id[0] && s->client == c->client;
+	if (http->sessions >= SESSIONS_MAX || own >= SESSIONS_EACH) {
+		answer_error(c, 503, "limit", "there are too many sessions");
+		return;
+	}
+	if (side_new(c, true, &s, &err) < 0) {
+		answer_failure(c, &err);
+		return;
+	}
+	p->begins = true;
+	receive(p, s, m, header);
+	if (s->refused)
+		end_session(s);
+}
+
+static void receive_legacy(struct post *p, const struct rpc_message *m, const char *header)
+{
+	struct call *c = p->call;
+	const char *id = http_header(c->x, "Mcp-Session-Id");
+	struct side *s;
+
+	if (!id && is_initialize(m)) {
+		begin_session(p, m, header);
+		return;
+	}
+	if (!id) {
+		answer_rpc(p, 400, m->id, RPC_INVALID_REQUEST, "Mcp-Session-Id is missing", NULL);
+		return;
+	}
+	s = find_session(c, id);
+	if (!s) {
+		answer_rpc(p, 404, m->id, RPC_INVALID_REQUEST, "there is no such session", NULL);
+		return;
+	}
+	if (header && mcp_revision_find(header) == MCP_REVISION_MAX) {
+		answer_rpc(p, 400, m->id, RPC_INVALID_REQUEST,
+		           "MCP-Protocol-Version names no revision that is known", NULL);
+		return;
+	}
+	p->revision = mcp_peer_revision(s->peer);
+	receive(p, s, m, header);
+}
+
+static struct post *post_new(struct call *c)
+{
+	struct post *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		answer_error(c, 503, "system", "out of memory");
+		return NULL;
+	}
+	p->call = c;
+	c->mcp = p;
+	return p;
+}
+
+void mcp_http_post(struct call *c)
+{
+	const char *accept = http_header(c->x, "Accept"), *body,
+		   *header = http_header(c->x, "MCP-Protocol-Version");
+	scoped(rpc_message_donep) struct rpc_message m = {0};
+	struct mcp_envelope e;
+	struct post *p;
+	size_t n;
+
+	if (accept && !http_accepts(accept, "application/json", true) &&
+	    !http_accepts(accept, "text/event-stream", true)) {
+		answer_error(c, 406, "input", "answers are application/json or text/event-stream");
+		return;
+	}
+	p = post_new(c);
+	if (!p)
+		return;
+	body = http_body(c->x, &n);
+	rpc_message_read(body, n, &m);
+	if (m.kind == RPC_INVALID) {
+		answer_rpc(p, 400, m.id, m.code, m.problem, NULL);
+		return;
+	}
+	mcp_envelope_read(&m, header, &e);
+	if (e.modern)
+		receive_modern(p, &m, &e, header);
+	else
+		receive_legacy(p, &m, header);
+}
+
+/* The session that the headers name; NULL: that is answered. */
+static struct side *named_session(struct call *c)
+{
+	const char *id = http_header(c->x, "Mcp-Session-Id");
+	struct side *s = id ? find_session(c, id) : NULL;
+
+	if (!id)
+		answer_error(c, 400, "input", "Mcp-Session-Id is missing");
+	else if (!s)
+		answer_error(c, 404, "input", "there is no such session");
+	return s;
+}
+
+void mcp_http_get(struct call *c)
+{
+	struct side *s;
+	struct post *p;
+
+	if (!http_accepts(http_header(c->x, "Accept"), "text/event-stream", true)) {
+		answer_error(c, 406, "input", "the answer is text/event-stream");
+		return;
+	}
+	s = named_session(c);
+	if (!s)
+		return;
+	if (s->listener) {
+		answer_error(c, 409, "input", "somebody listens to this session already");
+		return;
+	}
+	p = post_new(c);
+	if (!p)
+		return;
+	p->side = s;
+	p->listens = true;
+	p->revision = mcp_peer_revision(s->peer);
+	s->listener = c;
+	begin_stream(p);
+}
+
+void mcp_http_delete(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct side *s = named_session(c);
+
+	if (!s)
+		return;
+	end_session(s);
+	buffer_puts(&json, "{}");
+	answer_json(c, 200, &json);
+}
+
+void mcp_http_gone(struct call *c)
+{
+	struct post *p = c->mcp;
+	struct side *s = p ? p->side : NULL;
+
+	c->mcp = NULL;
+	if (s && p->listens) {
+		s->listener = NULL;
+	} else if (s) {
+		s->posts--;
+		s->used_ms = loop_now(c->serve->loop);
+		if (!p->ended)
+			mcp_peer_hang_up(s->peer, p, p->modern);
+	}
+	free(p);
+}
+
+/* The same as over stdio: what a client carries for one of them the other understands. */
+static int load_key(struct serve *s, uint8_t key[MCP_KEY_BYTES], struct error *err)
+{
+	struct store store;
+	int r;
+
+	store_open(&store);
+	r = secret_load(&store, "mcp.key", key, MCP_KEY_BYTES, err);
+	store_done(&store);
+	return r;
+}
+
+int mcp_http_new(struct serve *s, struct mcp_http **ret, struct error *err)
+{
+	struct mcp_options options = mcp_options_default;
+	struct mcp_http *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	m->serve = s;
+	options.loop = s->loop;
+	options.running_max = s->options.running_max;
+	options.queued_max = s->options.queued_max;
+	r = load_key(s, options.key, err);
+	if (r == 0)
+		r = mcp_server_new(&options, &m->server, err);
+	if (r == 0 &&
+	    loop_timer_set(s->loop, &m->sweep, loop_now(s->loop) + SWEEP_MS, on_sweep) < 0)
+		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	if (r < 0) {
+		mcp_http_free(m);
+		return r;
+	}
+	*ret = m;
+	return 0;
+}
+
+struct mcp_http *mcp_http_free(struct mcp_http *m)
+{
+	if (!m)
+		return NULL;
+	loop_timer_clear(&m->sweep);
+	while (m->sides)
+		side_free(m->sides);
+	mcp_server_free(m->server);
+	free(m);
+	return NULL;
+}
+
+void mcp_http_stop(struct mcp_http *m, bool now)
+{
+	for (struct side *s = m->sides; s; s = s->next) {
+		mcp_peer_say_goodbye(s->peer);
+		if (s->listener && s->listener->x)
+			http_stream_end(s->listener->x);
+		if (now)
+			mcp_peer_cancel_all(s->peer);
+	}
+}

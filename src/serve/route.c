@@ -1,0 +1,322 @@
+/*
+ * Every request passes the same checks in the same order, before its body is looked at: the name of
+ * the host and the origin (a page in a browser must not reach us under a name of its own), who it
+ * is, how often they come, and only then what there is under this path.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "http/text.h"
+#include "serve/inside.h"
+#include "serve/mcp-http.h"
+
+#define CLIENTS_MAX (PRINCIPALS_MAX + 1)
+
+static const struct route routes[] = {
+	{"POST", "/shell", run_shell, "Run one read-only command, as a sandbox server does.",
+         .takes_body = true, .body_schema = run_put_shell_schema, .answers = "400 503"},
+	{"POST", "/v1/run", run_any,
+         "Run a command. With 'Accept: text/event-stream' output comes as events, then the result.",
+         .takes_body = true, .body_schema = run_put_schema, .answers = "400 403 404 503"},
+	{"POST", "/v1/explain", run_explain, "Tell what would be decided about a command, and why.",
+         .takes_body = true, .body_schema = run_put_schema, .answers = "400 403 404"},
+	{"GET", "/v1/tasks", tasks_list, "The tasks of the caller, running and past.",
+         .query = {"limit", "state"}, .answers = "400"},
+	{"GET", "/v1/tasks/*", tasks_one, "One task.", .answers = "404"},
+	{"GET", "/v1/tasks/*/output", tasks_output,
+         "What a task has printed. With 'follow' or 'Accept: text/event-stream' as events.",
+         .query = {"since", "wait", "stream", "follow", "tail", "grep"}, .answers = "400 404"},
+	{"POST", "/v1/tasks/*/stop", tasks_stop_one, "End a task with all that it started.",
+         .takes_body = true, .bare = true, .body_schema = tasks_put_stop_schema,
+         .answers = "400 404"},
+	{"POST", "/v1/tasks/*/input", tasks_input, "Type on the terminal of a task.",
+         .takes_body = true, .body_schema = tasks_put_input_schema, .answers = "400 404 409"},
+	{"GET", "/v1/approvals", approvals_list, "What waits for an answer of a person.",
+         .query = {"all"}},
+	{"POST", "/v1/approvals/*", approvals_answer, "Answer.", .takes_body = true,
+         .body_schema = approvals_put_schema, .answers = "400 403 404 409"},
+	{"GET", "/v1/audit", audit_show, "What was asked, decided and run.",
+         .query = {"limit", "task", "event", "verdict", "profile", "since", "until"},
+         .answers = "400"},
+	{"GET", "/v1/health", about_health, "Whether the server works.", .open = true,
+         .free = true},
+	{"GET", "/v1/metrics", about_metrics, "Numbers, as Prometheus reads them.", .free = true},
+	{"GET", "/v1/openapi.json", about_openapi, "This document.", .open = true},
+	{"POST", "/mcp", mcp_http_post, "Model Context Protocol.", .raw = true, .takes_body = true,
+         .answers = "202 400 404"},
+	{"GET", "/mcp", mcp_http_get, "Its stream of notifications.", .raw = true,
+         .answers = "400 404"},
+	{"DELETE", "/mcp", mcp_http_delete, "The end of a session.", .raw = true,
+         .answers = "400 404"},
+};
+
+const struct route *route_at(size_t i)
+{
+	return i < array_size(routes) ? &routes[i] : NULL;
+}
+
+/* Whether PATH is PATTERN, whose '*' stands for one id. */
+static bool matches(const char *pattern, const char *path, char *id, size_t size)
+{
+	size_t n;
+
+	for (; *pattern && *pattern != '*'; pattern++, path++)
+		if (*pattern != *path)
+			return false;
+	if (!*pattern)
+		return !*path;
+	n = strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+	if (n == 0 || n >= size || strcmp(path + n, pattern + 1) != 0)
+		return false;
+	memcpy(id, path, n);
+	id[n] = '\0';
+	return true;
+}
+
+static bool is_our_host(const struct serve *s, const char *authority)
+{
+	for (size_t i = 0; i < s->host_count; i++)
+		if (http_host_matches(authority, s->hosts[i]))
+			return true;
+	for (const char *const *h = s->options.hosts; h && *h; h++)
+		if (http_host_matches(authority, *h))
+			return true;
+	return false;
+}
+
+/* On a unix socket a name means nothing, and no browser gets there; an origin would be a lie. */
+static bool check_names(struct call *c)
+{
+	const char *host = http_header(c->x, "Host"), *origin = http_header(c->x, "Origin");
+	const char *authority = origin ? http_origin_authority(origin) : NULL;
+
+	if (http_tag(c->x) == SERVE_TCP && !is_our_host(c->serve, host)) {
+		answer_error(c, 403, "host", "this server does not have that name");
+		return false;
+	}
+	if (origin && (!authority || !is_our_host(c->serve, authority))) {
+		answer_error(c, 403, "origin", "pages of that origin may not use this server");
+		return false;
+	}
+	return true;
+}
+
+static struct client *client_of(struct serve *s, const char *name)
+{
+	struct client *c;
+
+	for (c = s->clients; c; c = c->next)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	if (s->client_count == CLIENTS_MAX)
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	strncpy(c->name, name, sizeof(c->name) - 1);
+	c->next = s->clients;
+	s->clients = c;
+	s->client_count++;
+	return c;
+}
+
+/* The user who runs nacre, or root, on the other end of a unix socket. */
+static bool is_owner(const struct call *c)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+
+	return http_tag(c->x) == SERVE_UNIX &&
+	       getsockopt(http_fd(c->x), SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
+	       n == sizeof(peer) && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* A file that cannot be read lets nobody in but the owner. */
+void route_refresh(struct serve *s)
+{
+	struct error err = {0};
+	bool changed = false;
+
+	if (principals_refresh(&s->principals, s->options.state_fd, &changed, &err) < 0)
+		serve_log(s, "%s", err.text);
+	for (struct call *c = s->calls; changed && c; c = c->next)
+		if (c->x && c->client && c->client->name[0] &&
+		    !principals_by_name(&s->principals, c->client->name))
+			http_stream_end(c->x);
+}
+
+/* Whoever tries tokens is slowed down, and nobody else with them. */
+static bool turn_away(struct call *c)
+{
+	int seconds = 1;
+
+	if (c->route && c->route->open)
+		return true;
+	if (rate_take(&c->serve->strangers, &c->serve->options.rate, loop_now(c->serve->loop),
+	              &seconds)) {
+		answer_error(c, 401, "auth", "a valid bearer token is needed");
+	} else {
+		c->retry_s = seconds;
+		answer_error(c, 429, "limit", "too many requests");
+	}
+	return false;
+}
+
+static bool check_principal(struct call *c)
+{
+	const char *given = http_header(c->x, "Authorization"), *token;
+	const struct principal *found = NULL;
+
+	route_refresh(c->serve);
+	if (given) {
+		token = http_bearer(given);
+		found = token ? principals_by_token(&c->serve->principals, token) : NULL;
+		if (found)
+			c->who = *found;
+	} else if (is_owner(c)) {
+		c->who = (struct principal){.name = "", .approve = true, .audit = true};
+		found = &c->who;
+	}
+	if (!found)
+		return turn_away(c);
+	c->client = client_of(c->serve, c->who.name);
+	if (!c->client)
+		answer_error(c, 503, "limit", "there are too many clients");
+	return c->client != NULL;
+}
+
+static bool check_rate(struct call *c)
+{
+	int seconds = 1;
+
+	if (!c->client || (c->route && c->route->free) ||
+	    rate_take(&c->client->rate, &c->serve->options.rate, loop_now(c->serve->loop),
+	              &seconds))
+		return true;
+	c->retry_s = seconds;
+	answer_error(c, 429, "limit", "too many requests");
+	return false;
+}
+
+static void find_route(struct call *c, bool *ret_path, char allow[64])
+{
+	*ret_path = false;
+	allow[0] = '\0';
+	for (size_t i = 0; i < array_size(routes); i++) {
+		if (!matches(routes[i].path, http_path(c->x), c->id, sizeof(c->id)))
+			continue;
+		*ret_path = true;
+		if (strcmp(routes[i].method, http_method(c->x)) == 0)
+			c->route = &routes[i];
+		if (allow[0])
+			strcat(allow, ", ");
+		strcat(allow, routes[i].method);
+	}
+}
+
+static void check_body(struct call *c)
+{
+	const char *type = http_header(c->x, "Content-Type");
+
+	if (c->route->takes_body && !c->route->bare && !http_header(c->x, "Content-Length") &&
+	    !http_header(c->x, "Transfer-Encoding"))
+		answer_error(c, 411, "input", "the length of the body is missing");
+	else if (!c->route->takes_body && http_has_body(c->x))
+		answer_error(c, 400, "input", "there must not be a body");
+	else if (c->route->takes_body && (!type || !http_is_json(type)) &&
+	         (http_has_body(c->x) || c->route->raw))
+		answer_error(c, 415, "input", "the body must be application/json");
+	else if (!http_query_is_known(http_query(c->x), c->route->query))
+		answer_error(c, 400, "input", "there is an unknown parameter in the query");
+}
+
+void route_begin(void *owner, struct http_exchange *x)
+{
+	struct serve *s = owner;
+	struct call *c = calloc(1, sizeof(*c));
+	char allow[64];
+	bool path;
+
+	if (!c) {
+		http_answer(x, &(struct http_answer){.status = 503});
+		return;
+	}
+	c->serve = s;
+	c->x = x;
+	c->task_fd = -1;
+	c->next = s->calls;
+	c->back = &s->calls;
+	if (c->next)
+		c->next->back = &c->next;
+	s->calls = c;
+	http_set_user(x, c);
+	find_route(c, &path, allow);
+	if (!check_names(c) || !check_principal(c) || !check_rate(c))
+		return;
+	if (!path) {
+		answer_error(c, 404, "input", "there is nothing under this path");
+	} else if (!c->route) {
+		c->allow = allow;
+		answer_error(c, 405, "input", "there is no such method under this path");
+	} else if (s->stopping) {
+		answer_error(c, 503, "limit", "the server is about to stop");
+	} else {
+		if (c->route->raw)
+			http_set_body_max(x, MCP_HTTP_BODY_MAX);
+		check_body(c);
+	}
+}
+
+void route_request(void *owner, struct http_exchange *x)
+{
+	struct call *c = http_user(x);
+
+	/* What was read in begin() may be gone: the file of tokens has been changed since. */
+	if (c->client && c->client->name[0]) {
+		const struct principal *p =
+			principals_by_name(&c->serve->principals, c->client->name);
+
+		if (!p) {
+			answer_error(c, 401, "auth", "a valid bearer token is needed");
+			return;
+		}
+		c->who = *p;
+	}
+	c->route->handle(c);
+}
+
+void route_drained(void *owner, struct http_exchange *x)
+{
+	run_pump(http_user(x));
+}
+
+/* The client has its answer, or has left. What still runs for it decides itself what to do. */
+void route_gone(void *owner, struct http_exchange *x)
+{
+	struct call *c = http_user(x);
+
+	if (!c)
+		return;
+	c->x = NULL;
+	mcp_http_gone(c);
+	tasks_client_gone(c);
+	run_client_gone(c);
+}
+
+void call_free(struct call *c)
+{
+	loop_timer_clear(&c->timer);
+	watch_remove(&c->watcher);
+	fd_close(c->task_fd);
+	*c->back = c->next;
+	if (c->next)
+		c->next->back = c->back;
+	buffer_done(&c->result);
+	arena_free(c->arena);
+	free(c);
+}

@@ -1,0 +1,525 @@
+/*
+ * Commands. A request waits for its place, becomes a job of an engine, and its result the answer.
+ *
+ * A client that leaves takes its command with it, unless that was to be a background task: nobody
+ * would see what comes of it. As a stream the output is read from the task's files at the pace of
+ * the client; if the command has ended before all was taken, its directory is kept until then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "approval/approval.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "engine/dialect.h"
+#include "engine/explain.h"
+#include "engine/job.h"
+#include "engine/parameters.h"
+#include "engine/result.h"
+#include "engine/tasks.h"
+#include "http/text.h"
+#include "json/write.h"
+#include "keeper/check.h"
+#include "serve/inside.h"
+#include "serve/tail.h"
+
+#define BODY_MAX  ((size_t)1 << 20)
+#define ARENA_MAX (8 * BODY_MAX)
+
+static const struct parameter run_parameters[] = {
+	{"command", PARAMETER_LINE, false, 0,
+         "one string: a line for bash, or words, as the profile says"},
+	{"argv", PARAMETER_ARGV, false, 0, "or a list of words, executed directly"},
+	{"workspace", PARAMETER_WORKSPACE, false, 0, "the directory to work in, below a root"},
+	{"cwd", PARAMETER_CWD, false, 0, "directory inside the workspace"},
+	{"env", PARAMETER_ENV, false, 0, "further variables"},
+	{"input", PARAMETER_INPUT, false, 0, "text for standard input"},
+	{"timeout_ms", PARAMETER_TIMEOUT, false, 1, "time limit in milliseconds"},
+	{"idle_timeout_ms", PARAMETER_IDLE, false, 1, "how long it may print nothing"},
+	{"description", PARAMETER_DESCRIPTION, false, 0, "what the command is for"},
+	{"output_mode", PARAMETER_OUTPUT_MODE, false, 0, "which streams come back, and how"},
+	{"background", PARAMETER_BACKGROUND, false, 0, "start it as a task and answer at once"},
+	{"pty", PARAMETER_PTY, false, 0, "run it on a terminal"},
+	{"force", PARAMETER_FORCE, false, 0, "override a nudge, never a refusal"},
+	{"session", PARAMETER_SESSION, false, 0,
+         "calls of one session share directory and variables"},
+};
+
+static const struct parameter shell_parameters[] = {
+	{"command", PARAMETER_LINE, true, 0, "the command and its words"},
+	{"workspace", PARAMETER_WORKSPACE, false, 0, "the directory to work in"},
+	{"timeout", PARAMETER_TIMEOUT, false, 1000, "time limit in seconds, at most 30"},
+};
+
+/* What a request is about beside the command itself: the engine does not know these. */
+static const char more_properties[] =
+	"\"profile\":{\"type\":\"string\",\"description\":\"the profile that decides (default: the "
+	"first that is "
+	"offered)\"},\"ask_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"how "
+	"long to wait for a person where one has to be asked (default: not at all)\"},";
+
+void run_put_schema(struct json_writer *w)
+{
+	static const char before[] = "\"properties\":{";
+	scoped(buffer_donep) struct buffer text = {0}, whole = {0};
+	struct json_writer inner = {.out = &text};
+	const char *at;
+
+	parameters_write_schema(run_parameters, array_size(run_parameters), &inner);
+	at = strstr(buffer_str(&text), before);
+	if (at) {
+		at += sizeof(before) - 1;
+		buffer_append(&whole, text.data, (size_t)(at - text.data));
+		buffer_puts(&whole, more_properties);
+		buffer_puts(&whole, at);
+	}
+	json_put_raw(w, whole.len ? whole.data : "{}");
+}
+
+void run_put_shell_schema(struct json_writer *w)
+{
+	parameters_write_schema(shell_parameters, array_size(shell_parameters), w);
+}
+
+static void fail(struct call *c, const struct error *err)
+{
+	if (err->sys == EACCES && err->kind == ERROR_INPUT)
+		answer_error(c, 403, "scope", err->text);
+	else if (err->sys == ENOENT && err->kind == ERROR_INPUT)
+		answer_error(c, 404, "input", err->text);
+	else
+		answer_failure(c, err);
+}
+
+/* How long a person's answer is worth waiting for; taken out of the object. */
+static int read_patience(json_t *root, struct request *rq, struct error *err)
+{
+	json_t *value = json_object_get(root, "ask_ms");
+
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    json_integer_value(value) > INT32_MAX)
+		return error_set(err, ERROR_INPUT, EINVAL,
+		                 "'ask_ms' must be a whole number of milliseconds");
+	rq->ask_ms = json_integer_value(value);
+	rq->can_ask = rq->ask_ms > 0;
+	json_object_del(root, "ask_ms");
+	return 0;
+}
+
+/* The request of the body, in the call's arena. *ret_profile is borrowed from *ret_root. */
+static int read_request(struct call *c, json_t **ret_root, const char **ret_profile,
+                        struct error *err)
+{
+	size_t n;
+	const char *body = http_body(c->x, &n);
+	json_t *profile;
+	int r;
+
+	c->arena = arena_new(ARENA_MAX);
+	c->request = c->arena ? arena_new_object(c->arena, struct request) : NULL;
+	if (!c->request)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	c->request->input_fd = -1;
+	r = json_read(body, n, BODY_MAX, "the body", ret_root, err);
+	if (r < 0)
+		return r;
+	if (!c->shell)
+		r = read_patience(*ret_root, c->request, err);
+	if (r < 0)
+		return r;
+	r = c->shell ? parameters_read(shell_parameters, array_size(shell_parameters), NULL,
+	                               *ret_root, c->arena, c->request, err)
+	             : parameters_read(run_parameters, array_size(run_parameters), "profile",
+	                               *ret_root, c->arena, c->request, err);
+	if (r < 0)
+		return r;
+	if (!c->request->argv == !c->request->command)
+		return error_set(err, ERROR_INPUT, EINVAL, "give either 'argv' or 'command'");
+	profile = json_object_get(*ret_root, "profile");
+	if (profile && !c->shell && !json_is_string(profile))
+		return error_set(err, ERROR_INPUT, EINVAL, "'profile' must be a string");
+	*ret_profile = c->shell ? "readonly" : json_string_value(profile);
+	return 0;
+}
+
+static int prepare(struct call *c, struct error *err)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	const char *profile = NULL;
+	int r;
+
+	r = read_request(c, &root, &profile, err);
+	if (r == 0)
+		r = bench_find(c, profile, c->request->workspace, &c->bench, err);
+	if (r < 0)
+		return r;
+	c->request->principal = NULL;
+	c->request->door = "http";
+	if (c->client->name[0]) {
+		c->request->principal =
+			arena_strndup(c->arena, c->client->name, strlen(c->client->name));
+		if (!c->request->principal)
+			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	}
+	if (bench_session(c, c->arena, &c->request->session) < 0)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	return 0;
+}
+
+/* The place of a rule is told without the directory of its file. */
+static void hide_path(char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		memmove(path, slash + 1, strlen(slash));
+}
+
+static int write_result(struct call *c, struct result *r, struct buffer *into)
+{
+	hide_path(r->rule_file);
+	return c->shell ? dialect_write_result(dialect_find("run_shell"), r, into)
+	                : result_write_json(r, into);
+}
+
+static void finish_stream(struct call *c)
+{
+	if (!c->x || c->result.len == 0)
+		return;
+	(void)http_stream_event(c->x, NULL, "result", c->result.data, c->result.len);
+	http_stream_end(c->x);
+}
+
+static int on_timer(struct loop_timer *t)
+{
+	run_pump(container_of(t, struct call, timer));
+	return 0;
+}
+
+static void send_end(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	struct find_entry e;
+
+	tail_look(c->tail, &e);
+	json_object_begin(&w);
+	tasks_put_member(&w, &e);
+	json_object_end(&w);
+	if (buffer_error(&json) == 0)
+		(void)http_stream_event(c->x, NULL, "end", json.data, json.len);
+	http_stream_end(c->x);
+}
+
+void run_pump(struct call *c)
+{
+	if (!c->x || !c->streams)
+		return;
+	if (c->tail) {
+		switch (tail_pump(c->tail)) {
+		case TAIL_WAITS:
+			return;
+		case TAIL_MORE:
+			(void)loop_timer_set(c->serve->loop, &c->timer, loop_now(c->serve->loop),
+			                     on_timer);
+			return;
+		case TAIL_DONE:
+			break;
+		}
+		if (!c->route->takes_body) { /* it was only followed */
+			send_end(c);
+			c->tail = tail_free(c->tail);
+			return;
+		}
+	}
+	finish_stream(c);
+}
+
+static void on_wake(void *owner)
+{
+	run_pump(owner);
+}
+
+static void ensure_tail(struct call *c)
+{
+	const char *id = c->job ? job_task_id(c->job) : NULL;
+	struct tasks_query q = {.id = id, .stream = FOLLOW_BOTH};
+	struct error err = {0};
+
+	if (c->tail || !id || !c->x || !c->streams || job_task_dir(c->job) < 0)
+		return;
+	if (tail_new(&c->bench->engine.store, c->serve->watch, &q, c->x, on_wake, c, &c->tail,
+	             &err) < 0)
+		serve_log(c->serve, "following a task: %s", err.text);
+}
+
+static void on_output(void *owner, struct job *j)
+{
+	struct call *c = owner;
+
+	ensure_tail(c);
+	run_pump(c);
+}
+
+static void uncount(struct call *c)
+{
+	if (!c->counted)
+		return;
+	c->counted = false;
+	c->serve->running--;
+	c->client->running--;
+}
+
+/* The output that has not been taken yet is still there, and goes first. */
+static bool end_stream(struct call *c, struct result *r)
+{
+	ensure_tail(c);
+	memcpy(c->result_id, r->task_id, sizeof(c->result_id));
+	c->keep = r->output_kept;
+	if (write_result(c, r, &c->result) < 0) {
+		buffer_done(&c->result);
+		buffer_puts(&c->result, "{}");
+	}
+	if (r->background) {
+		c->tail = tail_free(c->tail);
+		c->keep = true;
+	}
+	c->job = NULL;
+	run_pump(c);
+	return !c->tail;
+}
+
+static bool on_ended(void *owner, struct job *j, struct result *r)
+{
+	scoped(buffer_donep) struct buffer json = {.max = (size_t)64 << 20};
+	struct call *c = owner;
+	struct serve *s = c->serve;
+	bool delivered = true;
+
+	metrics_count(&s->metrics, c->bench->profile, r);
+	uncount(c);
+	if (c->x && c->streams) {
+		delivered = end_stream(c, r);
+	} else {
+		c->job = NULL;
+		if (c->x) {
+			(void)write_result(c, r, &json);
+			answer_json(c, 200, &json);
+		} else {
+			call_free(c);
+		}
+	}
+	run_next(s);
+	return delivered;
+}
+
+/* Who follows learns that a person is asked, and by which name that can be answered. */
+static void on_asked(void *owner, struct job *j, const struct approval *a)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	struct call *c = owner;
+
+	if (!c->x || !c->streams)
+		return;
+	json_object_begin(&w);
+	approvals_put(c, &w, a);
+	json_object_end(&w);
+	if (buffer_error(&json) == 0)
+		(void)http_stream_event(c->x, NULL, "asked", json.data, json.len);
+}
+
+static const struct job_ops ops = {.output = on_output, .asked = on_asked, .ended = on_ended};
+
+static void start(struct call *c)
+{
+	struct error err = {0};
+
+	c->counted = true;
+	c->serve->running++;
+	c->client->running++;
+	if (c->streams) {
+		c->request->follow = true;
+		answer_stream(c);
+	}
+	if (job_start(&c->bench->engine, c->serve->loop, c->request, c->arena, &ops, c, &c->job,
+	              &err) == 0) {
+		c->arena = NULL;
+		return;
+	}
+	uncount(c);
+	if (c->streams) {
+		serve_log(c->serve, "%s", err.text);
+		http_stream_end(c->x);
+	} else {
+		answer_failure(c, &err);
+	}
+}
+
+static bool has_place(const struct call *c)
+{
+	const struct serve_options *o = &c->serve->options;
+
+	return c->serve->running < o->running_max && c->client->running < o->running_each;
+}
+
+/* The first that may run goes: one principal at its limit does not hold up the others. */
+void run_next(struct serve *s)
+{
+	struct call **at = &s->queue;
+
+	while (*at && s->running < s->options.running_max) {
+		struct call *c = *at;
+
+		if (!has_place(c)) {
+			at = &c->next_queued;
+			continue;
+		}
+		*at = c->next_queued;
+		c->is_queued = false;
+		s->queued--;
+		start(c);
+	}
+	for (at = &s->queue; *at; at = &(*at)->next_queued)
+		;
+	s->queue_end = at;
+}
+
+static void unqueue(struct call *c)
+{
+	struct serve *s = c->serve;
+	struct call **at = &s->queue;
+
+	if (!c->is_queued)
+		return;
+	while (*at != c)
+		at = &(*at)->next_queued;
+	*at = c->next_queued;
+	if (!*at)
+		s->queue_end = at;
+	c->is_queued = false;
+	s->queued--;
+}
+
+static void submit(struct call *c)
+{
+	struct serve *s = c->serve;
+
+	if (c->request->background && !tasks_have_room(c)) {
+		answer_error(c, 503, "limit", "too many tasks run in the background");
+		return;
+	}
+	if (has_place(c)) {
+		start(c);
+		return;
+	}
+	if (s->queued >= s->options.queued_max) {
+		answer_error(c, 503, "limit", "too many commands are waiting");
+		return;
+	}
+	c->is_queued = true;
+	c->next_queued = NULL;
+	*s->queue_end = c;
+	s->queue_end = &c->next_queued;
+	s->queued++;
+}
+
+/* The shape of this door's answers holds for what is wrong with its workspace, too. */
+static void answer_no_workspace(struct call *c, const struct error *err)
+{
+	struct result r = {.exit_code = EXIT_NACRE_FAILED};
+	scoped(buffer_donep) struct buffer json = {0};
+
+	snprintf(r.reason, sizeof(r.reason), "%s", err->text);
+	(void)write_result(c, &r, &json);
+	answer_json(c, 200, &json);
+}
+
+void run_shell(struct call *c)
+{
+	struct error err = {0};
+	int r;
+
+	c->shell = true;
+	r = prepare(c, &err);
+	if (r == -ENOENT && c->request && err.kind == ERROR_INPUT)
+		answer_no_workspace(c, &err);
+	else if (r < 0)
+		fail(c, &err);
+	else
+		submit(c);
+}
+
+void run_any(struct call *c)
+{
+	struct error err = {0};
+
+	c->streams = http_accepts(http_header(c->x, "Accept"), "text/event-stream", false);
+	if (prepare(c, &err) < 0) {
+		c->streams = false;
+		fail(c, &err);
+	} else {
+		submit(c);
+	}
+}
+
+static void hide_place(struct policy_finding *f)
+{
+	const char *slash = f->place.file ? strrchr(f->place.file, '/') : NULL;
+
+	if (slash)
+		f->place.file = slash + 1;
+	f->resolved = NULL;
+}
+
+/* Of the rules their files' names, of the programs nothing: both tell how this host looks. */
+static void hide_places(struct check *c)
+{
+	hide_place(&c->answer.line);
+	for (size_t i = 0; i < c->answer.command_count; i++)
+		hide_place(&c->answer.commands[i]);
+}
+
+void run_explain(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	struct error err = {0};
+	struct check answer = {0};
+	int r;
+
+	r = prepare(c, &err);
+	if (r == 0)
+		r = engine_explain(&c->bench->engine, c->request, c->arena, &answer, &err);
+	if (r < 0) {
+		if (err.kind == ERROR_INPUT && (err.sys == EXDEV || err.sys == ENOTDIR))
+			err.sys = ENOENT;
+		if (err.sys == ENOENT)
+			error_set(&err, ERROR_INPUT, ENOENT, "Workspace or directory not found");
+		fail(c, &err);
+		return;
+	}
+	hide_places(&answer);
+	json_object_begin(&w);
+	explain_put_json(&answer, &w);
+	json_object_end(&w);
+	answer_json(c, 200, &json);
+}
+
+void run_client_gone(struct call *c)
+{
+	unqueue(c);
+	c->tail = tail_free(c->tail);
+	if (c->errand || c->mcp)
+		return;
+	if (c->job) {
+		if (!c->request->background)
+			job_stop(c->job, false);
+		return;
+	}
+	if (c->result_id[0] && !c->keep)
+		store_task_remove(&c->bench->engine.store, c->result_id);
+	call_free(c);
+}

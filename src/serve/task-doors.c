@@ -1,0 +1,346 @@
+/*
+ * Tasks over HTTP. Whose a task is stands in its spec.json, written before its command started; one
+ * of somebody else is answered like one that does not exist. Ids are taken whole: to try beginnings
+ * of ids would be a way to find those of others.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/number.h"
+#include "engine/errand.h"
+#include "http/text.h"
+#include "json/read.h"
+#include "json/write.h"
+#include "serve/inside.h"
+
+#define LIST_MAX  1000
+#define TYPED_MAX ((size_t)64 << 10)
+
+/* The engines have one store among them, this is any of its handles. */
+int tasks_store(struct call *c, struct store **ret)
+{
+	struct error err = {0};
+	struct bench *b;
+
+	if (bench_at(c->serve, c->serve->options.profiles[0], c->serve->options.workspaces[0], &b,
+	             &err) < 0) {
+		answer_failure(c, &err);
+		return -ENOMEM;
+	}
+	*ret = &b->engine.store;
+	return 0;
+}
+
+static bool may_see(const struct call *c, const struct find_entry *e)
+{
+	return !c->client->name[0] || strcmp(c->client->name, e->principal) == 0;
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text && *text ? text : NULL);
+}
+
+static void put_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_put_key(w, key);
+	json_put_int(w, value);
+}
+
+void tasks_put_member(struct json_writer *w, const struct find_entry *e)
+{
+	int code = find_exit_code(e), number = find_signal(e);
+	int64_t end = e->state == FIND_RUNNING ? clock_wall_ms() : e->ended_ms;
+	char name[32] = "";
+
+	if (number)
+		snprintf(name, sizeof(name), "SIG%s",
+		         sigabbrev_np(number) ? sigabbrev_np(number) : "?");
+	put_text(w, "task_id", e->id);
+	put_text(w, "state", find_state_name(e));
+	json_put_key(w, "running");
+	json_put_bool(w, e->state == FIND_RUNNING);
+	put_text(w, "command", e->command);
+	put_text(w, "description", e->description);
+	put_text(w, "principal", e->principal);
+	json_put_key(w, "background");
+	json_put_bool(w, e->background);
+	put_int(w, "started_ms", e->started_ms);
+	put_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
+	json_put_key(w, "exit_code");
+	if (code < 0)
+		json_put_null(w);
+	else
+		json_put_int(w, code);
+	put_text(w, "signal", name);
+	put_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
+	put_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
+}
+
+/* A number of the query, if it is there. False: it is wrong, and that is answered. */
+bool tasks_get_number(struct call *c, const char *name, uint64_t *ret)
+{
+	char text[24], words[64];
+	int r = http_query_get(http_query(c->x), name, text, sizeof(text));
+
+	if (r == -ENOENT || (r == 0 && number_parse_u64(text, ret) == 0))
+		return true;
+	snprintf(words, sizeof(words), "'%s' must be a number", name);
+	answer_error(c, 400, "input", words);
+	return false;
+}
+
+void tasks_list(struct call *c)
+{
+	scoped(find_list_donep) struct find_list list = {0};
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	uint64_t limit = 100, shown = 0;
+	struct error err = {0};
+	char state[16] = "all";
+	struct store *store;
+	int r;
+
+	if (!tasks_get_number(c, "limit", &limit))
+		return;
+	if (limit == 0 || limit > LIST_MAX) {
+		answer_error(c, 400, "input", "'limit' must be a number from 1 to 1000");
+		return;
+	}
+	r = http_query_get(http_query(c->x), "state", state, sizeof(state));
+	if (r != -ENOENT &&
+	    (r < 0 || (strcmp(state, "running") != 0 && strcmp(state, "all") != 0))) {
+		answer_error(c, 400, "input", "'state' must be running or all");
+		return;
+	}
+	if (tasks_store(c, &store) < 0)
+		return;
+	/* Among the tasks of others those of the caller have to be found. */
+	if (find_tasks(store, strcmp(state, "all") == 0 ? FIND_ALL : FIND_ONLY_RUNNING,
+	               c->client->name[0] ? LIST_MAX * 10 : (size_t)limit, &list, &err) < 0) {
+		answer_failure(c, &err);
+		return;
+	}
+	json_object_begin(&w);
+	json_put_key(&w, "tasks");
+	json_array_begin(&w);
+	for (size_t i = 0; i < list.count && shown < limit; i++) {
+		if (!may_see(c, &list.entries[i]))
+			continue;
+		json_object_begin(&w);
+		tasks_put_member(&w, &list.entries[i]);
+		json_object_end(&w);
+		shown++;
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	answer_json(c, 200, &json);
+}
+
+/* To count means to look at every task, so it is done once in a while: what has ended meanwhile is
+ * noticed then. */
+bool tasks_have_room(struct call *c)
+{
+	scoped(find_list_donep) struct find_list list = {0};
+	size_t running = 0;
+	struct store *store;
+
+	if (!c->client->name[0])
+		return true;
+	if (c->client->background_room == 0) {
+		if (tasks_store(c, &store) < 0 ||
+		    find_tasks(store, FIND_ONLY_RUNNING, 0, &list, NULL) < 0)
+			return false;
+		for (size_t i = 0; i < list.count; i++)
+			running += may_see(c, &list.entries[i]);
+		if (running < c->serve->options.background_each)
+			c->client->background_room = c->serve->options.background_each - running;
+	}
+	if (c->client->background_room == 0)
+		return false;
+	c->client->background_room--;
+	return true;
+}
+
+int tasks_open(struct call *c)
+{
+	scoped(fd_closep) int fd = -1;
+	struct find_entry e = {0};
+	struct store *store;
+
+	if (tasks_store(c, &store) < 0)
+		return -ENOMEM;
+	if (strlen(c->id) < STORE_ID_MAX)
+		fd = find_open(store, c->id, NULL);
+	if (fd >= 0)
+		find_look(fd, c->id, &e);
+	if (fd < 0 || !may_see(c, &e)) {
+		answer_error(c, 404, "input", "there is no such task");
+		return -ENOENT;
+	}
+	return take_fd(&fd);
+}
+
+void tasks_one(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	scoped(fd_closep) int fd = tasks_open(c);
+	struct json_writer w = {.out = &json};
+	struct find_entry e = {0};
+
+	if (fd < 0)
+		return;
+	find_look(fd, c->id, &e);
+	json_object_begin(&w);
+	tasks_put_member(&w, &e);
+	json_object_end(&w);
+	answer_json(c, 200, &json);
+}
+
+/* Orders */
+
+static void on_order_done(void *owner, int code)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	struct call *c = owner;
+	struct find_entry e = {0};
+
+	c->errand = NULL;
+	if (!c->x) {
+		call_free(c);
+		return;
+	}
+	find_look(c->task_fd, c->id, &e);
+	if (code == -ESRCH && strcmp(c->route->path, "/v1/tasks/*/input") == 0) {
+		answer_error(c, 409, "input", "the task is not running");
+		return;
+	}
+	if (code == -ENOTTY) {
+		answer_error(c, 409, "input", "the task has no terminal");
+		return;
+	}
+	if (code < 0 && code != -ESRCH) {
+		serve_log(c->serve, "order to task %s: %s", c->id, strerrordesc_np(-code));
+		answer_error(c, 500, "system", "the task cannot be reached");
+		return;
+	}
+	json_object_begin(&w);
+	json_put_key(&w, "was_running");
+	json_put_bool(&w, code == 0);
+	tasks_put_member(&w, &e);
+	json_object_end(&w);
+	answer_json(c, 200, &json);
+}
+
+static void give_order(struct call *c, const struct errand_order *order)
+{
+	struct error err = {0};
+
+	c->task_fd = tasks_open(c);
+	if (c->task_fd >= 0 &&
+	    errand_start(c->serve->loop, c->task_fd, order, on_order_done, c, &c->errand, &err) < 0)
+		answer_failure(c, &err);
+}
+
+/* An absent body is an empty object. False: it is wrong, and that is answered. */
+static bool read_body(struct call *c, json_t **ret)
+{
+	struct error err = {0};
+	size_t n;
+	const char *body = http_body(c->x, &n);
+
+	if (n == 0)
+		*ret = json_object();
+	else if (json_read(body, n, (size_t)1 << 20, "the body", ret, &err) < 0)
+		answer_failure(c, &err);
+	if (*ret && !json_is_object(*ret)) {
+		answer_error(c, 400, "input", "the body must be an object");
+		return false;
+	}
+	return *ret != NULL;
+}
+
+void tasks_stop_one(struct call *c)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	struct errand_order order = {.stop = true};
+	int now = 0;
+
+	if (!read_body(c, &root))
+		return;
+	if (json_unpack(root, "{s?b !}", "now", &now) < 0) {
+		answer_error(c, 400, "input", "the only member is 'now', true or false");
+		return;
+	}
+	order.now = now;
+	give_order(c, &order);
+}
+
+void tasks_input(struct call *c)
+{
+	scoped(json_decrefp) json_t *root = NULL;
+	struct errand_order order = {0};
+	const char *text = "";
+	json_int_t rows = 0, cols = 0;
+	size_t n = 0;
+
+	if (!read_body(c, &root))
+		return;
+	if (json_unpack(root, "{s?s%, s?I, s?I !}", "text", &text, &n, "rows", &rows, "cols",
+	                &cols) < 0 ||
+	    n > TYPED_MAX || rows < 0 || cols < 0 || rows > 1000 || cols > 1000 || !rows != !cols ||
+	    (n == 0 && rows == 0)) {
+		answer_error(c, 400, "input",
+		             "give 'text' of up to 64 KiB, or 'rows' and 'cols' from 1 to 1000");
+		return;
+	}
+	order.typed = text;
+	order.typed_len = n;
+	order.rows = (uint16_t)rows;
+	order.cols = (uint16_t)cols;
+	give_order(c, &order);
+}
+
+static void put_schema(struct json_writer *w, const char *const members[][3])
+{
+	json_object_begin(w);
+	put_text(w, "type", "object");
+	json_put_key(w, "properties");
+	json_object_begin(w);
+	for (size_t i = 0; members[i][0]; i++) {
+		json_put_key(w, members[i][0]);
+		json_object_begin(w);
+		put_text(w, "type", members[i][1]);
+		put_text(w, "description", members[i][2]);
+		json_object_end(w);
+	}
+	json_object_end(w);
+	json_put_key(w, "additionalProperties");
+	json_put_bool(w, false);
+	json_object_end(w);
+}
+
+void tasks_put_stop_schema(struct json_writer *w)
+{
+	static const char *const members[][3] = {{"now", "boolean", "without SIGTERM and grace"},
+	                                         {NULL}};
+
+	put_schema(w, members);
+}
+
+void tasks_put_input_schema(struct json_writer *w)
+{
+	static const char *const members[][3] = {{"text", "string", "what is typed"},
+	                                         {"rows", "integer", "of the terminal"},
+	                                         {"cols", "integer", "of the terminal"},
+	                                         {NULL}};
+
+	put_schema(w, members);
+}

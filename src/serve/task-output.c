@@ -1,0 +1,227 @@
+/*
+ * The output of a task over HTTP: what there is as one answer, at once or when something has come;
+ * or as events, as it comes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/number.h"
+#include "http/text.h"
+#include "json/write.h"
+#include "serve/inside.h"
+#include "serve/tail.h"
+
+#define TEXT_MAX ((size_t)1 << 20)  /* of one answer; since= goes on from there */
+#define READ_MAX ((size_t)16 << 20) /* bytes that are looked through for one answer */
+#define WAIT_MAX 60000
+
+struct reading {
+	struct buffer text[2];
+	bool both;
+};
+
+static int on_text(void *owner, const struct tasks_text *t)
+{
+	struct reading *g = owner;
+	struct buffer *b = &g->text[g->both && t->stream];
+
+	if (t->missing > 0)
+		buffer_printf(b, "[%llu bytes are missing here]\n", (unsigned long long)t->missing);
+	else
+		buffer_append(b, t->text, t->len);
+	return buffer_error(b);
+}
+
+static void put_output(struct call *c, struct reading *g, struct tasks_reader *reader, bool cut)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	struct find_entry e;
+
+	tasks_reader_look(reader, &e);
+	json_object_begin(&w);
+	json_put_key(&w, e.merged ? "output" : c->query.stream == FOLLOW_ERR ? "stderr" : "stdout");
+	json_put_bytes(&w, buffer_str(&g->text[0]), g->text[0].len);
+	if (!e.merged && g->both) {
+		json_put_key(&w, "stderr");
+		json_put_bytes(&w, buffer_str(&g->text[1]), g->text[1].len);
+	}
+	json_put_key(&w, "truncated");
+	json_put_bool(&w, cut);
+	json_put_key(&w, "next");
+	json_put_uint(&w, tasks_reader_next(reader));
+	tasks_put_member(&w, &e);
+	json_object_end(&w);
+	answer_json(c, 200, &json);
+}
+
+/* True: there was nothing yet, and somebody can wait. */
+static bool read_output(struct call *c, bool may_wait)
+{
+	scoped(tasks_reader_freep) struct tasks_reader *reader = NULL;
+	struct reading g = {.both = c->query.stream == FOLLOW_BOTH};
+	struct error err = {0};
+	struct store *store;
+	size_t taken = 0;
+	uint64_t before;
+	int r = TASKS_MORE;
+
+	c->query.id = c->id;
+	c->query.pick.regex = c->grep[0] ? c->grep : NULL;
+	if (tasks_store(c, &store) < 0)
+		return false;
+	if (tasks_reader_new(store, &c->query, on_text, &g, &reader, &err) < 0) {
+		answer_failure(c, &err);
+		return false;
+	}
+	follow_unwatch(tasks_reader_follow(reader));
+	while (r == TASKS_MORE && g.text[0].len + g.text[1].len < TEXT_MAX && taken < READ_MAX) {
+		before = tasks_reader_next(reader);
+		r = tasks_reader_step(reader);
+		taken += (size_t)(tasks_reader_next(reader) - before);
+	}
+	if (r == TASKS_WAIT && may_wait && g.text[0].len + g.text[1].len == 0)
+		return true;
+	if (r >= 0)
+		r = tasks_reader_end(reader) < 0 ? -EIO : r;
+	if (r < 0)
+		answer_error(c, 500, "system", "the output cannot be read");
+	else
+		put_output(c, &g, reader, r == TASKS_MORE);
+	buffer_done(&g.text[0]);
+	buffer_done(&g.text[1]);
+	return false;
+}
+
+static void stop_waiting(struct call *c)
+{
+	loop_timer_clear(&c->timer);
+	watch_remove(&c->watcher);
+}
+
+static void on_grown(struct watcher *w)
+{
+	struct call *c = container_of(w, struct call, watcher);
+
+	if (c->x && !read_output(c, true))
+		stop_waiting(c);
+}
+
+static int on_late(struct loop_timer *t)
+{
+	struct call *c = container_of(t, struct call, timer);
+
+	stop_waiting(c);
+	if (c->x)
+		(void)read_output(c, false);
+	return 0;
+}
+
+static void poll_output(struct call *c, int64_t wait_ms)
+{
+	if (!read_output(c, wait_ms > 0))
+		return;
+	if (watch_add(c->serve->watch, c->task_fd, &c->watcher, on_grown) < 0 ||
+	    loop_timer_set(c->serve->loop, &c->timer, loop_now(c->serve->loop) + wait_ms, on_late) <
+	            0 ||
+	    !read_output(c, true)) { /* it came between the look and the watch */
+		stop_waiting(c);
+		if (!http_is_answered(c->x))
+			(void)read_output(c, false);
+	}
+}
+
+static void on_wake(void *owner)
+{
+	run_pump(owner);
+}
+
+static void follow(struct call *c)
+{
+	struct error err = {0};
+	struct store *store;
+
+	c->query.id = c->id;
+	c->query.pick.regex = c->grep[0] ? c->grep : NULL;
+	if (tasks_store(c, &store) < 0)
+		return;
+	if (tail_new(store, c->serve->watch, &c->query, c->x, on_wake, c, &c->tail, &err) < 0) {
+		answer_failure(c, &err);
+		return;
+	}
+	fd_close(take_fd(&c->task_fd));
+	c->streams = true;
+	answer_stream(c);
+}
+
+static bool get_stream(struct call *c)
+{
+	char text[8];
+	int r = http_query_get(http_query(c->x), "stream", text, sizeof(text));
+
+	c->query.stream = FOLLOW_BOTH;
+	if (r == 0 && strcmp(text, "out") == 0)
+		c->query.stream = FOLLOW_OUT;
+	else if (r == 0 && strcmp(text, "err") == 0)
+		c->query.stream = FOLLOW_ERR;
+	else if (r != -ENOENT && (r < 0 || strcmp(text, "both") != 0)) {
+		answer_error(c, 400, "input", "'stream' must be out, err or both");
+		return false;
+	}
+	return true;
+}
+
+static bool get_follow(struct call *c, bool *ret)
+{
+	char text[8];
+	int r = http_query_get(http_query(c->x), "follow", text, sizeof(text));
+
+	*ret = http_accepts(http_header(c->x, "Accept"), "text/event-stream", false);
+	if (r == -ENOENT)
+		return true;
+	*ret = *ret || (r == 0 && (!*text || strcmp(text, "1") == 0 || strcmp(text, "true") == 0));
+	if (r == 0 && (*ret || strcmp(text, "0") == 0 || strcmp(text, "false") == 0))
+		return true;
+	answer_error(c, 400, "input", "'follow' must be true or false");
+	return false;
+}
+
+void tasks_output(struct call *c)
+{
+	const char *last = http_header(c->x, "Last-Event-ID");
+	uint64_t wait = 0;
+	bool follows;
+	int r;
+
+	if (!tasks_get_number(c, "since", &c->query.since) || !tasks_get_number(c, "wait", &wait) ||
+	    !tasks_get_number(c, "tail", &c->query.pick.tail) || !get_stream(c) ||
+	    !get_follow(c, &follows))
+		return;
+	r = http_query_get(http_query(c->x), "grep", c->grep, sizeof(c->grep));
+	if (r < 0 && r != -ENOENT) {
+		answer_error(c, 400, "input",
+		             "'grep' must be a regular expression of 1 to 255 "
+		             "bytes");
+		return;
+	}
+	if (r == -ENOENT)
+		c->grep[0] = '\0';
+	if (last && number_parse_u64(last, &c->query.since) < 0) {
+		answer_error(c, 400, "input", "Last-Event-ID must be an offset");
+		return;
+	}
+	c->task_fd = tasks_open(c);
+	if (c->task_fd < 0)
+		return;
+	if (follows)
+		follow(c);
+	else
+		poll_output(c, wait > WAIT_MAX ? WAIT_MAX : (int64_t)wait);
+}
+
+void tasks_client_gone(struct call *c)
+{
+	stop_waiting(c);
+}
