@@ -22,7 +22,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: all setup run test check-fast asan bench fuzz differential campaign soak lint coverage fresh install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak lint coverage fresh install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -74,16 +74,25 @@ differential: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/differential/run --lines $(LINES) --seed $(SEED)
 
+# 10,000 requests that are wrong in some way: the server lives, and stays as small as it was.
+malformed: all
+	tools/setup test
+	NACRE=$(BUILD)/nacre NACRE_MALFORMED=$(LINES) NACRE_SEED=$(SEED) python3 tests/integration/test_http_malformed.py
+
 # 10,000 commands through warm boxes: nothing may be left, no count may grow.
 soak: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/soak/run
 
-# What the tests of tasks only sample: kill -9 at 200 moments, 100 followers of 100 MB. Minutes.
+# What the tests only sample: tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log
+# under kill -9 at 500 moments. Minutes.
 campaign: all
 	tools/setup test
 	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_STORM=200 python3 test_tasks.py Storm
 	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_FOLLOW=full python3 test_follow.py Flood
+	tools/configure $(BUILD) tests=true
+	$(NINJA) tests/test-audit-storm >&2
+	NACRE_STORM=500 $(BUILD)/tests/test-audit-storm
 
 lint:
 	tools/setup test lint
@@ -100,7 +109,7 @@ fresh:
 
 install: setup
 	tools/configure $(BUILD) prefix='$(PREFIX)'
-	$(NINJA) nacre nacre.1 >&2
+	$(NINJA) installed >&2
 	DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
 
 clean:
@@ -115,8 +124,9 @@ help:
 	echo "make bench              measure against other ways to run a command"
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
+	echo "make malformed          10,000 odd requests at a server"
 	echo "make soak               10,000 commands through warm boxes leave nothing behind"
-	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB"
+	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log at 500"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"
 	echo "make fresh              'make run' and 'make test' in a fresh Debian 12 (root)"

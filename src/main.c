@@ -12,7 +12,7 @@
 static const struct command {
 	const char *name;
 	int (*main)(int argc, char **argv);
-	const char *summary;
+	const char *summary; /* NULL: not for people */
 } commands[] = {
 	{"run", cli_run, "run a command, supervised and with bounded output"},
 	{"input", cli_input, "type on the terminal of a task, or change its size"},
@@ -20,11 +20,20 @@ static const struct command {
 	{"tasks", cli_tasks, "list the commands that run, and those whose output is kept"},
 	{"output", cli_output, "show what a task has printed, or follow it"},
 	{"stop", cli_stop, "end tasks with all that they started"},
+	{"approvals", cli_approvals, "list the commands that wait for a person"},
+	{"approve", cli_approve, "let a command run that waits for a person"},
+	{"deny", cli_deny, "refuse a command that waits for a person"},
+	{"audit", cli_audit, "show and check the log of what was asked for, decided and run"},
 	{"policy", cli_policy, "check, try and show what decides about commands"},
 	{"profiles", cli_profiles, "list the profiles and agents, or print one"},
 	{"explain", cli_explain, "tell what would be decided about a command, and why"},
 	{"analyse", cli_analyse, "tell what a bash line would run, without running it"},
+	{"mcp", cli_mcp, "serve MCP on standard input and output, for one client"},
+	{"serve", cli_serve, "serve HTTP: POST /shell, /v1 and MCP"},
+	{"token", cli_token, "make, list and revoke the tokens of a server's clients"},
 	{"doctor", cli_doctor, "show what the sandbox has on this machine, and what to change"},
+	{"completion", cli_completion, "print a script with which your shell completes all this"},
+	{"launcher", cli_launcher, NULL},
 };
 
 void cli_put_clean(const char *text, struct buffer *into)
@@ -52,7 +61,8 @@ static int help(FILE *to)
 {
 	fputs("usage: nacre COMMAND [OPTIONS]\n\nThe shell that AI agents use.\n\n", to);
 	for (size_t i = 0; i < array_size(commands); i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		if (commands[i].summary)
+			fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n'nacre COMMAND --help' shows the options of a command.\n", to);
 	return to == stdout ? 0 : EXIT_NACRE_FAILED;
 }

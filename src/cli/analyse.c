@@ -10,6 +10,8 @@
 #include "base/buffer.h"
 #include "cli/analyse-text.h"
 #include "cli/cli.h"
+#include "cli/lines.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "shell/analysis-json.h"
@@ -67,23 +69,7 @@ static int flush_line(struct buffer *out)
 		write_failure(out, "the answer is too large");
 		buffer_putc(out, '\n');
 	}
-	if (fwrite(buffer_str(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0)
-		return -EPIPE;
-	buffer_clear(out);
-	return 0;
-}
-
-/* One line without its newline; 0: end of the input, -E2BIG: too long, and skipped. */
-static int read_line(FILE *in, struct buffer *line)
-{
-	int c;
-
-	buffer_clear(line);
-	while ((c = getc_unlocked(in)) != EOF && c != '\n')
-		buffer_putc(line, (char)c);
-	if (c == EOF && !line->len && !buffer_error(line))
-		return 0;
-	return buffer_error(line) ? -E2BIG : 1;
+	return cli_line_write(out);
 }
 
 static void answer_line(struct arena *arena, const struct buffer *line, struct buffer *out)
@@ -106,7 +92,7 @@ static int batch(struct arena *arena)
 	scoped(buffer_donep) struct buffer line = {.max = INPUT_MAX}, out = {0};
 	int r;
 
-	while ((r = read_line(stdin, &line)) != 0) {
+	while ((r = cli_line_read(stdin, &line)) != 0) {
 		if (r < 0)
 			write_failure(&out, "the line is too long");
 		else
@@ -143,10 +129,7 @@ static int one(struct arena *arena, const char *text, size_t n, bool json)
 		return EXIT_NACRE_FAILED;
 	}
 	analyse_print(facts, &out);
-	if (buffer_error(&out) || fwrite(buffer_str(&out), 1, out.len, stdout) != out.len ||
-	    fflush(stdout) != 0)
-		return EXIT_NACRE_FAILED;
-	return 0;
+	return cli_line_write(&out) < 0 ? EXIT_NACRE_FAILED : 0;
 }
 
 struct arguments {
@@ -156,28 +139,16 @@ struct arguments {
 
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
-	enum { JSON = 256, BATCH };
-	static const struct option options[] = {
-		{"json", no_argument, NULL, JSON},
-		{"batch", no_argument, NULL, BATCH},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+	const struct cli_option options[] = {
+		{.letter = 'c', .text = &a->line},
+		{"json", .flag = &a->json},
+		{"batch", .flag = &a->batch},
+		{"help", 'h', .flag = &a->help},
 	};
-	int c;
+	int r = cli_options_read(argc, argv, options, array_size(options));
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+c:h", options, NULL)) != -1) {
-		if (c == 'c')
-			a->line = optarg;
-		else if (c == JSON)
-			a->json = true;
-		else if (c == BATCH)
-			a->batch = true;
-		else if (c == 'h')
-			a->help = true;
-		else
-			return -EINVAL;
-	}
+	if (r < 0)
+		return r;
 	if (optind < argc || (a->batch && a->line)) {
 		cli_complain("analyse: the line goes with -c or on standard input");
 		return -EINVAL;

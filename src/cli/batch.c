@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/run-options.h"
 #include "engine/engine.h"
+#include "engine/job.h"
 #include "engine/request-json.h"
 #include "engine/result.h"
 #include "json/write.h"
@@ -28,13 +29,10 @@
 
 struct batch;
 
-struct job {
+struct place {
 	struct batch *batch;
-	struct engine_run *run; /* NULL: the place is free */
-	struct loop_source control;
-	struct loop_timer watchdog; /* beyond all of the keeper's own limits */
-	struct arena *arena;
-	const char *id; /* JSON text, or NULL */
+	struct job *job; /* NULL: the place is free */
+	const char *id;  /* JSON text, or NULL; lives in the job */
 };
 
 struct batch {
@@ -43,13 +41,13 @@ struct batch {
 	struct loop *loop;
 	struct loop_source input, signals;
 	struct buffer pending; /* read, not yet taken */
-	struct job *jobs;
-	int job_count, busy;
+	struct place *places;
+	int place_count, busy;
 	bool ended;      /* no more input */
 	bool skipping;   /* inside of a line that is too long */
 	int stop_signal; /* 0: go on */
-	bool taking;     /* a request that ends at once must not start the next from inside */
 	int write_error;
+	int failed; /* why the loop was stopped; 0: it has done its work */
 };
 
 static void answer(struct batch *b, const char *id, const char *member, const char *json)
@@ -75,86 +73,57 @@ static void answer_error(struct batch *b, const char *id, const char *text)
 
 static int pump(struct batch *b);
 
-static int job_end(struct job *j)
+static bool on_ended(void *owner, struct job *j, struct result *r)
 {
 	scoped(buffer_donep) struct buffer json = {0};
-	scoped(result_donep) struct result result = {0};
-	struct batch *b = j->batch;
+	struct place *p = owner;
+	struct batch *b = p->batch;
 
-	loop_remove(&j->control);
-	loop_timer_clear(&j->watchdog);
-	engine_result(b->engine, j->run, &result);
-	if (result_write_json(&result, &json) < 0)
-		answer_error(b, j->id, "out of memory");
+	if (result_write_json(r, &json) < 0)
+		answer_error(b, p->id, "out of memory");
 	else
-		answer(b, j->id, "result", json.data);
-	engine_run_done(b->engine, j->run, result.output_kept || b->write_error);
-	j->arena = arena_free(j->arena);
-	j->run = NULL;
+		answer(b, p->id, "result", json.data);
+	p->job = NULL;
 	b->busy--;
-	return pump(b);
+	b->failed = pump(b);
+	if (b->failed < 0)
+		loop_stop(b->loop);
+	return b->write_error == 0;
 }
 
-static int on_packet(struct loop_source *s, uint32_t events)
+static const struct job_ops ops = {.ended = on_ended};
+
+static struct place *free_place(struct batch *b)
 {
-	struct job *j = container_of(s, struct job, control);
-	enum task_event e = task_receive(engine_run_task(j->run));
-
-	if (e == TASK_STARTED || e == TASK_LET_GO)
-		engine_run_let_go(j->run, e == TASK_LET_GO);
-	return e == TASK_NOTHING || e == TASK_OUTPUT ? 0 : job_end(j);
-}
-
-/* A keeper that was stopped does not report: without it, its init ends the command. */
-static int on_watchdog(struct loop_timer *t)
-{
-	struct job *j = container_of(t, struct job, watchdog);
-
-	task_abandon(engine_run_task(j->run));
-	return job_end(j);
-}
-
-static struct job *free_job(struct batch *b)
-{
-	for (int i = 0; i < b->job_count; i++)
-		if (!b->jobs[i].run)
-			return &b->jobs[i];
+	for (int i = 0; i < b->place_count; i++)
+		if (!b->places[i].job)
+			return &b->places[i];
 	return NULL;
 }
 
 static void start_line(struct batch *b, const char *line, size_t n)
 {
-	struct job *j = free_job(b);
+	scoped(arena_freep) struct arena *arena = arena_new(8 * LINE_BYTES_MAX);
+	struct place *p = free_place(b);
 	struct request rq = b->options->request;
 	struct error err = {0};
-	struct task *task;
-	int r;
+	const char *id = NULL;
 
-	if (!j)
+	if (!p)
 		return; /* not reached: lines are taken only while a place is free */
-	j->arena = arena_new(8 * LINE_BYTES_MAX);
-	if (!j->arena) {
+	if (!arena) {
 		answer_error(b, NULL, "out of memory");
 		return;
 	}
-	r = request_read_json(line, n, j->arena, &rq, &j->id, &err);
-	if (r == 0)
-		r = engine_start(b->engine, &rq, &j->run, &err);
-	if (r < 0) {
-		answer_error(b, j->id, err.text);
-		j->arena = arena_free(j->arena);
+	p->batch = b;
+	if (request_read_json(line, n, arena, &rq, &id, &err) < 0 ||
+	    job_start(b->engine, b->loop, &rq, arena, &ops, p, &p->job, &err) < 0) {
+		answer_error(b, id, err.text);
 		return;
 	}
-	j->batch = b;
+	p->id = id;
+	(void)take_ptr(&arena);
 	b->busy++;
-	task = engine_run_task(j->run);
-	if (task &&
-	    (loop_add(b->loop, &j->control, task->control, EPOLLIN, on_packet, &err) < 0 ||
-	     loop_timer_set(b->loop, &j->watchdog,
-	                    loop_now(b->loop) + engine_run_patience_ms(j->run), on_watchdog) < 0))
-		task_abandon(task);
-	if (!task || task->lost)
-		(void)job_end(j);
 }
 
 /* Takes whole lines out of what was read while there are places. */
@@ -163,7 +132,7 @@ static void take_lines(struct batch *b)
 	size_t done = 0;
 	char *end;
 
-	while (b->busy < b->job_count && !b->stop_signal && !b->write_error &&
+	while (b->busy < b->place_count && !b->stop_signal && !b->write_error &&
 	       done < b->pending.len) {
 		end = memchr(b->pending.data + done, '\n', b->pending.len - done);
 		if (!end && !b->ended)
@@ -183,7 +152,7 @@ static void take_lines(struct batch *b)
 		memmove(b->pending.data, b->pending.data + done, b->pending.len - done);
 		b->pending.len -= done;
 	}
-	if (b->pending.len > LINE_BYTES_MAX && b->busy < b->job_count) {
+	if (b->pending.len > LINE_BYTES_MAX && b->busy < b->place_count) {
 		if (!b->skipping)
 			answer_error(b, NULL, "a line is longer than 1 MiB");
 		b->skipping = true;
@@ -217,12 +186,8 @@ static int pump(struct batch *b)
 	bool want;
 	int r = 0;
 
-	if (b->taking)
-		return 0;
-	b->taking = true;
 	take_lines(b);
-	b->taking = false;
-	want = !b->ended && !b->stop_signal && !b->write_error && b->busy < b->job_count;
+	want = !b->ended && !b->stop_signal && !b->write_error && b->busy < b->place_count;
 	if (want && b->input.fd < 0)
 		r = loop_add(b->loop, &b->input, STDIN_FILENO, EPOLLIN, on_input, NULL);
 	else if (!want)
@@ -239,9 +204,9 @@ static int on_signal(struct loop_source *s, uint32_t events)
 
 	if (read(s->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
-	for (int i = 0; i < b->job_count; i++)
-		if (b->jobs[i].run && engine_run_task(b->jobs[i].run))
-			task_stop(engine_run_task(b->jobs[i].run), b->stop_signal != 0);
+	for (int i = 0; i < b->place_count; i++)
+		if (b->places[i].job)
+			job_stop(b->places[i].job, false);
 	b->stop_signal = (int)info.ssi_signo;
 	return pump(b);
 }
@@ -252,7 +217,7 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 	                  .options = o,
 	                  .input = {.fd = -1},
 	                  .pending = {.max = 2 * LINE_BYTES_MAX},
-	                  .job_count = o->jobs};
+	                  .place_count = o->jobs};
 	struct launcher launcher = {.socket = -1, .pidfd = -1};
 	struct error err = {0};
 	int r;
@@ -260,8 +225,8 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 	r = launcher_start(&launcher, &err);
 	if (r == 0)
 		r = loop_new(&b.loop, &err);
-	b.jobs = calloc((size_t)o->jobs, sizeof(*b.jobs));
-	if (r == 0 && !b.jobs)
+	b.places = calloc((size_t)o->jobs, sizeof(*b.places));
+	if (r == 0 && !b.places)
 		r = error_set(&err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	if (r == 0)
 		r = loop_add(b.loop, &b.signals, signal_fd, EPOLLIN, on_signal, &err);
@@ -270,6 +235,8 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 		r = pump(&b);
 		if (r == 0)
 			r = loop_run(b.loop);
+		if (r == 0)
+			r = b.failed;
 		loop_remove(&b.input);
 		loop_remove(&b.signals);
 	}
@@ -280,7 +247,7 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 	launcher_done(&launcher);
 	loop_free(b.loop);
 	buffer_done(&b.pending);
-	free(b.jobs);
+	free(b.places);
 	if (r < 0 || b.write_error)
 		return EXIT_NACRE_FAILED;
 	return b.stop_signal ? 128 + b.stop_signal : 0;

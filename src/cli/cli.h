@@ -4,16 +4,25 @@
  * code.
  */
 int cli_run(int argc, char **argv);
+int cli_approvals(int argc, char **argv);
+int cli_approve(int argc, char **argv);
+int cli_deny(int argc, char **argv);
 int cli_call(int argc, char **argv);
 int cli_input(int argc, char **argv);
 int cli_tasks(int argc, char **argv);
+int cli_audit(int argc, char **argv);
 int cli_output(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_analyse(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_policy(int argc, char **argv);
 int cli_profiles(int argc, char **argv);
+int cli_mcp(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
+int cli_serve(int argc, char **argv);
+int cli_token(int argc, char **argv);
+int cli_completion(int argc, char **argv);
+int cli_launcher(int argc, char **argv);
 
 struct buffer;
 

@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/doctor-engines.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "profile/profile.h"
@@ -37,6 +38,7 @@ struct patient { /* one profile */
 
 struct doctor {
 	struct sandbox_survey survey;
+	struct doctor_engine engines[DOCKER_CLIENT_MAX];
 	struct patient patients[PROFILES_MAX];
 	size_t count;
 	uint32_t missing; /* in any profile */
@@ -170,6 +172,8 @@ static void write_json(const struct doctor *d, struct buffer *out)
 
 	json_object_begin(&w);
 	put_machine(&w, &d->survey);
+	json_put_key(&w, "engines");
+	doctor_engines_put(d->engines, &w);
 	json_put_key(&w, "profiles");
 	json_array_begin(&w);
 	for (size_t i = 0; i < d->count; i++)
@@ -293,6 +297,7 @@ static void print_advice(const struct doctor *d, struct buffer *out)
 static void write_text(const struct doctor *d, struct buffer *out)
 {
 	print_machine(&d->survey, out);
+	doctor_engines_print(d->engines, out);
 	for (size_t i = 0; i < d->count; i++)
 		print_patient(&d->patients[i], out);
 	print_advice(d, out);
@@ -329,6 +334,7 @@ int cli_doctor(int argc, char **argv)
 	if (help)
 		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
 	sandbox_survey_read(".", &d.survey);
+	doctor_engines_read(d.engines);
 	for (size_t i = 0; i < profile_builtin_count && d.count < PROFILES_MAX; i++)
 		if (!profile_builtins[i].agent)
 			examine(&d, profile_builtins[i].name);

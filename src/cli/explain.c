@@ -18,7 +18,10 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/explain-answer.h"
+#include "cli/lines.h"
+#include "cli/options.h"
 #include "engine/environment.h"
+#include "engine/explain.h"
 #include "engine/place.h"
 #include "engine/result.h"
 #include "json/read.h"
@@ -271,19 +274,12 @@ static void answer_line(struct explain *x, const struct buffer *line, struct buf
 static int batch(struct explain *x)
 {
 	scoped(buffer_donep) struct buffer line = {.max = LINE_BYTES_MAX}, out = {0};
-	int c;
 
-	while ((c = getc_unlocked(stdin)) != EOF || line.len) {
-		if (c != EOF && c != '\n') {
-			buffer_putc(&line, (char)c);
-			continue;
-		}
+	/* A line that is too long is answered, too: what is left of it is no request. */
+	while (cli_line_read(stdin, &line) != 0) {
 		answer_line(x, &line, &out);
-		if (buffer_error(&out) || fwrite(out.data, 1, out.len, stdout) != out.len ||
-		    fflush(stdout) != 0)
+		if (cli_line_write(&out) < 0)
 			return EXIT_NACRE_FAILED;
-		buffer_clear(&out);
-		buffer_clear(&line);
 	}
 	return ferror(stdin) ? EXIT_NACRE_FAILED : 0;
 }
@@ -313,70 +309,31 @@ static int one(struct explain *x)
 	} else {
 		explain_put_text(&c, &out);
 	}
-	if (buffer_error(&out) || fwrite(out.data, 1, out.len, stdout) != out.len ||
-	    fflush(stdout) != 0)
-		return EXIT_NACRE_FAILED;
+	return cli_line_write(&out) < 0 ? EXIT_NACRE_FAILED : 0;
+}
+
+static int add_env(void *owner, const char *value)
+{
+	struct arguments *a = owner;
+
+	a->env[a->env_count++] = value; /* there is room for as many as there are words */
 	return 0;
 }
 
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
-	enum { PROFILE = 256, AGENT, POLICY, WORKSPACE, CWD, ENV, FORCE, JSON, BATCH };
-	static const struct option options[] = {
-		{"profile", required_argument, NULL, PROFILE},
-		{"agent", required_argument, NULL, AGENT},
-		{"policy", required_argument, NULL, POLICY},
-		{"workspace", required_argument, NULL, WORKSPACE},
-		{"cwd", required_argument, NULL, CWD},
-		{"env", required_argument, NULL, ENV},
-		{"force", no_argument, NULL, FORCE},
-		{"json", no_argument, NULL, JSON},
-		{"batch", no_argument, NULL, BATCH},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+	const struct cli_option options[] = {
+		{.letter = 'c', .text = &a->line},    {"profile", .text = &a->profile},
+		{"agent", .text = &a->agent},         {"policy", .text = &a->policy},
+		{"workspace", .text = &a->workspace}, {"cwd", .text = &a->cwd},
+		{"env", .each = add_env, .owner = a}, {"force", .flag = &a->force},
+		{"json", .flag = &a->json},           {"batch", .flag = &a->batch},
+		{"help", 'h', .flag = &a->help},
 	};
-	int c;
+	int r = cli_options_read(argc, argv, options, array_size(options));
 
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+c:h", options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			a->line = optarg;
-			break;
-		case 'h':
-			a->help = true;
-			break;
-		case PROFILE:
-			a->profile = optarg;
-			break;
-		case AGENT:
-			a->agent = optarg;
-			break;
-		case POLICY:
-			a->policy = optarg;
-			break;
-		case WORKSPACE:
-			a->workspace = optarg;
-			break;
-		case CWD:
-			a->cwd = optarg;
-			break;
-		case ENV:
-			a->env[a->env_count++] = optarg;
-			break;
-		case FORCE:
-			a->force = true;
-			break;
-		case JSON:
-			a->json = true;
-			break;
-		case BATCH:
-			a->batch = true;
-			break;
-		default:
-			return -EINVAL;
-		}
-	}
+	if (r < 0)
+		return r;
 	if (optind < argc)
 		a->argv = (const char *const *)argv + optind;
 	if (!a->help && (a->line != NULL) + (a->argv != NULL) + a->batch != 1) {

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/options.h"
 
 static int open_workspace(struct profile_options *o)
 {
@@ -21,43 +21,23 @@ static int open_workspace(struct profile_options *o)
 
 int profile_options_read(int argc, char **argv, struct profile_options *o)
 {
-	enum { PROFILE = 256, AGENT, POLICY, WORKSPACE, JSON, STRICT, DOC };
-	static const struct option options[] = {
-		{"profile", required_argument, NULL, PROFILE},
-		{"agent", required_argument, NULL, AGENT},
-		{"policy", required_argument, NULL, POLICY},
-		{"workspace", required_argument, NULL, WORKSPACE},
-		{"json", no_argument, NULL, JSON},
-		{"strict", no_argument, NULL, STRICT},
-		{"doc", no_argument, NULL, DOC},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+	const struct cli_option options[] = {
+		{"profile", .text = &o->request.name},
+		{"agent", .text = &o->request.agent},
+		{"policy", .text = &o->request.policy_file},
+		{"workspace", .text = &o->workspace},
+		{"json", .flag = &o->json},
+		{"strict", .flag = &o->strict},
+		{"doc", .flag = &o->doc},
+		{"help", 'h', .flag = &o->help},
 	};
-	int c;
+	int r;
 
 	*o = (struct profile_options){.workspace_fd = -1};
 	profile_request_init(&o->request, o->user_dir, sizeof(o->user_dir));
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
-		if (c == PROFILE)
-			o->request.name = optarg;
-		else if (c == AGENT)
-			o->request.agent = optarg;
-		else if (c == POLICY)
-			o->request.policy_file = optarg;
-		else if (c == WORKSPACE)
-			o->workspace = optarg;
-		else if (c == JSON)
-			o->json = true;
-		else if (c == STRICT)
-			o->strict = true;
-		else if (c == DOC)
-			o->doc = true;
-		else if (c == 'h')
-			o->help = true;
-		else
-			return -EINVAL;
-	}
+	r = cli_options_read(argc, argv, options, array_size(options));
+	if (r < 0)
+		return r;
 	return open_workspace(o);
 }
 

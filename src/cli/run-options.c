@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,107 +17,13 @@
 
 #define JOBS_MAX 256
 
-enum option_id {
-	OPT_HELP = 'h',
-	OPT_LINE = 'c',
-	OPT_QUIET = 'q',
-	OPT_PROFILE = 256,
-	OPT_AGENT,
-	OPT_POLICY,
-	OPT_FORCE,
-	OPT_WORKSPACE,
-	OPT_CWD,
-	OPT_TIMEOUT,
-	OPT_GRACE,
-	OPT_IDLE_TIMEOUT,
-	OPT_SESSION,
-	OPT_ENV,
-	OPT_INPUT,
-	OPT_STDIN,
-	OPT_OUTPUT_MODE,
-	OPT_DESCRIPTION,
-	OPT_JSON,
-	OPT_TRUNCATE,
-	OPT_KEEP_ESCAPES,
-	OPT_OUTPUT_CAP,
-	OPT_STATE_CAP,
-	OPT_MAX_PROCESSES,
-	OPT_BATCH,
-	OPT_JOBS,
-	OPT_BACKGROUND,
-	OPT_PTY,
-};
-
-/* One table: getopt's options and the help come from it. */
-static const struct {
-	const char *name;
-	enum option_id id;
-	const char *value; /* NULL: takes none */
-	const char *help;
-} table[] = {
-	{"profile", OPT_PROFILE, "NAME", "whose rules hold (default bash; see nacre profiles)"},
-	{"agent", OPT_AGENT, "NAME", "an agent: a profile for one role"},
-	{"policy", OPT_POLICY, "FILE", "a policy file of your own, above all others"},
-	{"force", OPT_FORCE, NULL, "run it although another tool is advised; never what is denied"},
-	{"workspace", OPT_WORKSPACE, "DIR", "the directory to work in (default: the current one)"},
-	{"cwd", OPT_CWD, "DIR", "working directory inside the workspace"},
-	{"timeout", OPT_TIMEOUT, "DUR",
-         "time limit: 500ms, 5s, 2m (default and maximum: the profile's)"},
-	{"idle-timeout", OPT_IDLE_TIMEOUT, "DUR",
-         "end it after so much time without output (default: the profile's)"},
-	{"grace", OPT_GRACE, "DUR", "time between SIGTERM and SIGKILL (at most 60s)"},
-	{"session", OPT_SESSION, "ID",
-         "working directory and exported variables persist between calls of one id"},
-	{"env", OPT_ENV, "NAME[=VALUE]", "set a variable, or pass it on from here; repeatable"},
-	{"input", OPT_INPUT, "TEXT", "text for standard input (default: it is empty)"},
-	{"stdin", OPT_STDIN, NULL, "hand on nacre's own standard input, a pipe or a file"},
-	{"output-mode", OPT_OUTPUT_MODE, "MODE",
-         "separate, merged (true order), stdout, stderr (default: the profile's)"},
-	{"description", OPT_DESCRIPTION, "TEXT", "what the command is for, shown to people"},
-	{"background", OPT_BACKGROUND, NULL,
-         "start it as a task and return at once (see nacre tasks, output, stop)"},
-	{"pty", OPT_PTY, "[=ROWSxCOLS]",
-         "run it on a terminal (default: the size of yours, or 24x80)"},
-	{"json", OPT_JSON, NULL, "print the result as one JSON object"},
-	{"truncate", OPT_TRUNCATE, "STYLE[:N]",
-         "halves, tail, edges, bytes, all (default: the profile's)"},
-	{"keep-escapes", OPT_KEEP_ESCAPES, NULL, "keep terminal escape sequences in the result"},
-	{"output-cap", OPT_OUTPUT_CAP, "SIZE",
-         "bytes per stream in the output file (default: the profile's)"},
-	{"state-cap", OPT_STATE_CAP, "SIZE", "bytes of all kept output together (default 2G)"},
-	{"max-processes", OPT_MAX_PROCESSES, "N",
-         "how many processes the command may have, if fewer than the profile says"},
-	{"batch", OPT_BATCH, NULL, "read one JSON request per line, answer one result per line"},
-	{"jobs", OPT_JOBS, "N", "with --batch: how many run at the same time (default 4)"},
-	{"quiet", OPT_QUIET, NULL, "on a terminal: only the command's output"},
-	{"help", OPT_HELP, NULL, "this text"},
-};
-
-static void help(void)
-{
-	char left[64];
-
-	puts("usage: nacre run [OPTIONS] -c 'LINE'      run a line in bash\n"
-	     "       nacre run [OPTIONS] -- ARGV...    run a program directly\n");
-	for (size_t i = 0; i < array_size(table); i++) {
-		snprintf(left, sizeof(left), "--%s%s%s", table[i].name,
-		         table[i].value && table[i].value[0] != '[' ? " " : "",
-		         table[i].value ? table[i].value : "");
-		printf("  %-24s %s\n", left, table[i].help);
-	}
-	puts("\nExit codes: the command's own; 124 timed out; 125 nacre failed; 126 refused, or "
-	     "not "
-	     "executable;\n"
-	     "127 not found; 128+n killed by signal n.");
-}
-
 static int refuse(const char *option, const char *value, const char *wanted)
 {
 	cli_complain("--%s %s: expected %s", option, value, wanted);
 	return -EINVAL;
 }
 
-static int read_truncate(const char *value, struct view_limits *v)
+static int read_truncate(struct run_options *o, const char *value)
 {
 	static const struct {
 		const char *name;
@@ -126,9 +33,11 @@ static int read_truncate(const char *value, struct view_limits *v)
 	              {"edges", VIEW_EDGES},
 	              {"bytes", VIEW_BYTES},
 	              {"all", VIEW_ALL}};
+	struct view_limits *v = &o->wishes.view;
 	size_t n = (size_t)(strchrnul(value, ':') - value);
 	uint64_t limit = 0;
 
+	o->wishes.view_given = true;
 	for (size_t i = 0; i < array_size(styles); i++) {
 		if (strlen(styles[i].name) != n || strncmp(value, styles[i].name, n) != 0)
 			continue;
@@ -193,7 +102,7 @@ static int read_env(struct run_options *o, const char *value)
 	return 0;
 }
 
-static int read_stdin_option(struct run_options *o)
+static int read_stdin(struct run_options *o, const char *value)
 {
 	if (isatty(STDIN_FILENO)) {
 		cli_complain(
@@ -204,97 +113,185 @@ static int read_stdin_option(struct run_options *o)
 	return 0;
 }
 
-static int read_option(struct run_options *o, enum option_id id, const char *value)
+static int read_session(struct run_options *o, const char *value)
+{
+	if (!session_id_is_valid(value))
+		return refuse("session", value, "1 to 64 letters, digits, '.', '_' or '-'");
+	o->request.session = value;
+	return 0;
+}
+
+static int read_input(struct run_options *o, const char *value)
+{
+	o->request.input = value;
+	o->request.input_len = strlen(value);
+	return 0;
+}
+
+static int read_output_mode(struct run_options *o, const char *value)
+{
+	if (output_mode_parse(value, &o->request.output_mode) < 0)
+		return refuse("output-mode", value, "separate, merged, stdout or stderr");
+	o->request.output_mode_given = true;
+	return 0;
+}
+
+static int read_pty(struct run_options *o, const char *value)
 {
 	struct request *rq = &o->request;
-	uint64_t jobs = 0;
-	int r;
 
-	switch (id) {
-	case OPT_LINE:
-		rq->command = value;
+	if (!value)
+		pty_own_size(&rq->rows, &rq->cols);
+	else if (pty_read_size(value, &rq->rows, &rq->cols) < 0)
+		return refuse("pty", value, "rows and columns from 1 to 1000, as in 24x80");
+	return 0;
+}
+
+static int read_wait_approval(struct run_options *o, const char *value)
+{
+	o->request.can_ask = true;
+	return read_duration("wait-approval", value, 1, 86400000, &o->request.ask_ms);
+}
+
+static int read_max_processes(struct run_options *o, const char *value)
+{
+	return read_count("max-processes", value, 1 << 22, &o->wishes.max_processes);
+}
+
+static int read_jobs(struct run_options *o, const char *value)
+{
+	uint64_t jobs = 0;
+	int r = read_count("jobs", value, JOBS_MAX, &jobs);
+
+	o->jobs = (int)jobs;
+	return r;
+}
+
+/* Where a value goes: the offset of a member, whose type the compiler compares. */
+#define AT(type, member)                                                                           \
+	(offsetof(struct run_options, member) +                                                    \
+	 0 * sizeof(char[__builtin_types_compatible_p(                                             \
+				 type, __typeof__(((struct run_options *)NULL)->member))           \
+	                         ? 1                                                               \
+	                         : -1]))
+#define TEXT(member) .put = PUT_TEXT, .at = AT(const char *, member)
+#define FLAG(member) .put = PUT_FLAG, .at = AT(bool, member)
+#define SIZE(member) .put = PUT_SIZE, .at = AT(uint64_t, member)
+#define DURATION(member, from, to)                                                                 \
+	.put = PUT_DURATION, .at = AT(int64_t, member), .min_ms = (from), .max_ms = (to)
+#define BY(function) .put = PUT_BY, .read = (function)
+#define EVER         (INT64_MAX / 2)
+
+/* One table: getopt's options, the help and what becomes of a value come from it. */
+static const struct row {
+	const char *name;  /* NULL: there is only the letter */
+	const char *value; /* NULL: takes none; [...]: may take one */
+	const char *help;
+	char letter;
+	enum { PUT_TEXT, PUT_FLAG, PUT_SIZE, PUT_DURATION, PUT_BY } put;
+	size_t at;
+	int64_t min_ms, max_ms;
+	int (*read)(struct run_options *o, const char *value);
+} table[] = {
+	{NULL, "LINE", NULL, .letter = 'c', TEXT(request.command)},
+	{"profile", "NAME", "whose rules hold (default bash; see nacre profiles)",
+         TEXT(wishes.profile)},
+	{"agent", "NAME", "an agent: a profile for one role", TEXT(wishes.agent)},
+	{"policy", "FILE", "a policy file of your own, above all others", TEXT(wishes.policy_file)},
+	{"force", NULL, "run it although another tool is advised; never what is denied",
+         FLAG(request.force)},
+	{"workspace", "DIR", "the directory to work in (default: the current one)",
+         TEXT(wishes.workspace)},
+	{"cwd", "DIR", "working directory inside the workspace", TEXT(request.cwd)},
+	{"timeout", "DUR", "time limit: 500ms, 5s, 2m (default and maximum: the profile's)",
+         DURATION(request.timeout_ms, 1, EVER)},
+	{"idle-timeout", "DUR", "end it after so much time without output (default: the profile's)",
+         DURATION(request.idle_ms, 1, EVER)},
+	{"grace", "DUR", "time between SIGTERM and SIGKILL (at most 60s)",
+         DURATION(wishes.grace_ms, 0, 60000)},
+	{"session", "ID",
+         "working directory and exported variables persist between calls of one id",
+         BY(read_session)},
+	{"env", "NAME[=VALUE]", "set a variable, or pass it on from here; repeatable",
+         BY(read_env)},
+	{"input", "TEXT", "text for standard input (default: it is empty)", BY(read_input)},
+	{"stdin", NULL, "hand on nacre's own standard input, a pipe or a file", BY(read_stdin)},
+	{"output-mode", "MODE",
+         "separate, merged (true order), stdout, stderr (default: the profile's)",
+         BY(read_output_mode)},
+	{"description", "TEXT", "what the command is for, shown to people",
+         TEXT(request.description)},
+	{"wait-approval", "DUR",
+         "wait so long for a person to approve it, where one has to (see nacre approve)",
+         BY(read_wait_approval)},
+	{"background", NULL,
+         "start it as a task and return at once (see nacre tasks, output, stop)",
+         FLAG(request.background)},
+	{"pty", "[=ROWSxCOLS]", "run it on a terminal (default: the size of yours, or 24x80)",
+         BY(read_pty)},
+	{"json", NULL, "print the result as one JSON object", FLAG(json)},
+	{"truncate", "STYLE[:N]", "halves, tail, edges, bytes, all (default: the profile's)",
+         BY(read_truncate)},
+	{"keep-escapes", NULL, "keep terminal escape sequences in the result",
+         FLAG(wishes.keep_escapes)},
+	{"output-cap", "SIZE", "bytes per stream in the output file (default: the profile's)",
+         SIZE(wishes.spool_cap)},
+	{"state-cap", "SIZE", "bytes of all kept output together (default 2G)",
+         SIZE(wishes.state_cap)},
+	{"max-processes", "N",
+         "how many processes the command may have, if fewer than the profile says",
+         BY(read_max_processes)},
+	{"batch", NULL, "read one JSON request per line, answer one result per line", FLAG(batch)},
+	{"jobs", "N", "with --batch: how many run at the same time (default 4)", BY(read_jobs)},
+	{"quiet", NULL, "on a terminal: only the command's output", FLAG(quiet), .letter = 'q'},
+	{"help", NULL, "this text", FLAG(help), .letter = 'h'},
+};
+
+#undef AT
+#undef TEXT
+#undef FLAG
+#undef SIZE
+#undef DURATION
+#undef BY
+#undef EVER
+
+static void help(void)
+{
+	char left[64];
+
+	puts("usage: nacre run [OPTIONS] -c 'LINE'      run a line in bash\n"
+	     "       nacre run [OPTIONS] -- ARGV...    run a program directly\n");
+	for (size_t i = 0; i < array_size(table); i++) {
+		if (!table[i].name)
+			continue;
+		snprintf(left, sizeof(left), "--%s%s%s", table[i].name,
+		         table[i].value && table[i].value[0] != '[' ? " " : "",
+		         table[i].value ? table[i].value : "");
+		printf("  %-24s %s\n", left, table[i].help);
+	}
+	puts("\nExit codes: the command's own; 124 timed out; 125 nacre failed; 126 refused, or "
+	     "not "
+	     "executable;\n"
+	     "127 not found; 128+n killed by signal n.");
+}
+
+static int take(struct run_options *o, const struct row *row, const char *value)
+{
+	void *at = (char *)o + row->at;
+
+	switch (row->put) {
+	case PUT_TEXT:
+		*(const char **)at = value;
 		return 0;
-	case OPT_PROFILE:
-		o->wishes.profile = value;
+	case PUT_FLAG:
+		*(bool *)at = true;
 		return 0;
-	case OPT_AGENT:
-		o->wishes.agent = value;
-		return 0;
-	case OPT_POLICY:
-		o->wishes.policy_file = value;
-		return 0;
-	case OPT_FORCE:
-		rq->force = true;
-		return 0;
-	case OPT_WORKSPACE:
-		o->wishes.workspace = value;
-		return 0;
-	case OPT_CWD:
-		rq->cwd = value;
-		return 0;
-	case OPT_TIMEOUT:
-		return read_duration("timeout", value, 1, INT64_MAX / 2, &rq->timeout_ms);
-	case OPT_IDLE_TIMEOUT:
-		return read_duration("idle-timeout", value, 1, INT64_MAX / 2, &rq->idle_ms);
-	case OPT_SESSION:
-		if (!session_id_is_valid(value))
-			return refuse("session", value, "1 to 64 letters, digits, '.', '_' or '-'");
-		rq->session = value;
-		return 0;
-	case OPT_GRACE:
-		return read_duration("grace", value, 0, 60000, &o->wishes.grace_ms);
-	case OPT_ENV:
-		return read_env(o, value);
-	case OPT_INPUT:
-		rq->input = value;
-		rq->input_len = strlen(value);
-		return 0;
-	case OPT_STDIN:
-		return read_stdin_option(o);
-	case OPT_OUTPUT_MODE:
-		if (output_mode_parse(value, &rq->output_mode) < 0)
-			return refuse("output-mode", value, "separate, merged, stdout or stderr");
-		rq->output_mode_given = true;
-		return 0;
-	case OPT_DESCRIPTION:
-		rq->description = value;
-		return 0;
-	case OPT_JSON:
-		o->json = true;
-		return 0;
-	case OPT_TRUNCATE:
-		o->wishes.view_given = true;
-		return read_truncate(value, &o->wishes.view);
-	case OPT_KEEP_ESCAPES:
-		o->wishes.keep_escapes = true;
-		return 0;
-	case OPT_OUTPUT_CAP:
-		return read_size("output-cap", value, &o->wishes.spool_cap);
-	case OPT_STATE_CAP:
-		return read_size("state-cap", value, &o->wishes.state_cap);
-	case OPT_MAX_PROCESSES:
-		return read_count("max-processes", value, 1 << 22, &o->wishes.max_processes);
-	case OPT_BACKGROUND:
-		rq->background = true;
-		return 0;
-	case OPT_PTY:
-		if (!value)
-			pty_own_size(&rq->rows, &rq->cols);
-		else if (pty_read_size(value, &rq->rows, &rq->cols) < 0)
-			return refuse("pty", value, "rows and columns from 1 to 1000, as in 24x80");
-		return 0;
-	case OPT_BATCH:
-		o->batch = true;
-		return 0;
-	case OPT_JOBS:
-		r = read_count("jobs", value, JOBS_MAX, &jobs);
-		o->jobs = (int)jobs;
-		return r;
-	case OPT_QUIET:
-		o->quiet = true;
-		return 0;
-	case OPT_HELP:
-		break;
+	case PUT_SIZE:
+		return read_size(row->name, value, at);
+	case PUT_DURATION:
+		return read_duration(row->name, value, row->min_ms, row->max_ms, at);
+	case PUT_BY:
+		return row->read(o, value);
 	}
 	return -EINVAL;
 }
@@ -325,38 +322,70 @@ static int check_whole(struct run_options *o, int argc, char **argv)
 	return -EINVAL;
 }
 
+/* getopt's view of the table; an option without a letter is its place in it, from 256 on. */
+#define FIRST_ID 256
+
+static void make_options(struct option *names, char *letters)
+{
+	size_t n = 0;
+
+	*letters++ = '+'; /* stop at the first operand */
+	for (size_t i = 0; i < array_size(table); i++) {
+		const struct row *row = &table[i];
+
+		if (row->name)
+			names[n++] = (struct option){.name = row->name,
+			                             .has_arg = !row->value ? no_argument
+			                                        : row->value[0] == '['
+			                                                ? optional_argument
+			                                                : required_argument,
+			                             .val = FIRST_ID + (int)i};
+		if (row->letter)
+			*letters++ = row->letter;
+		if (row->letter && row->value)
+			*letters++ = ':';
+	}
+	*letters = '\0';
+}
+
+static const struct row *find_row(int id)
+{
+	if (id >= FIRST_ID)
+		return &table[id - FIRST_ID];
+	for (size_t i = 0; i < array_size(table); i++)
+		if (table[i].letter == id)
+			return &table[i];
+	return NULL; /* getopt has complained */
+}
+
 int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit)
 {
-	struct option long_options[array_size(table) + 1] = {0};
+	struct option names[array_size(table) + 1] = {0};
+	char letters[2 * array_size(table) + 2];
 	static char name[] = "nacre run";
 	int id;
 
-	*o = (struct run_options){
-		.request = {.input_fd = -1}, .wishes = engine_wishes_default, .jobs = 4};
+	*o = (struct run_options){.request = {.input_fd = -1, .door = "cli"},
+	                          .wishes = engine_wishes_default,
+	                          .jobs = 4};
 	o->request.env = o->env;
 	o->arena = arena_new((size_t)8 << 20);
 	*ret_exit = EXIT_NACRE_FAILED;
 	if (!o->arena)
 		return -ENOMEM;
-	for (size_t i = 0; i < array_size(table); i++)
-		long_options[i] =
-			(struct option){.name = table[i].name,
-		                        .has_arg = !table[i].value            ? no_argument
-		                                   : table[i].value[0] == '[' ? optional_argument
-		                                                              : required_argument,
-		                        .val = (int)table[i].id};
+	make_options(names, letters);
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "+c:hq", long_options, NULL)) != -1) {
-		if (id == '?')
+	while ((id = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+		const struct row *row = find_row(id);
+
+		if (!row || take(o, row, optarg) < 0)
 			return -EINVAL;
-		if (id == OPT_HELP) {
+		if (o->help) {
 			help();
 			*ret_exit = 0;
 			return -ECANCELED;
 		}
-		if (read_option(o, (enum option_id)id, optarg) < 0)
-			return -EINVAL;
 	}
 	return check_whole(o, argc, argv);
 }

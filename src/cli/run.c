@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "cli/batch.h"
 #include "cli/cli.h"
+#include "cli/prompt.h"
 #include "cli/pty.h"
 #include "cli/run-options.h"
 #include "cli/run.h"
@@ -69,6 +70,9 @@ static int on_packet(struct loop_source *s, uint32_t events)
 		break;
 	case TASK_OUTPUT:
 		return show_output(run);
+	case TASK_NOTE:
+		terminal_note(&run->terminal, task->note);
+		break;
 	case TASK_STARTED:
 	case TASK_LET_GO:
 		engine_run_let_go(run->engine_run, !run->background);
@@ -239,6 +243,7 @@ int cli_run_one(struct engine *engine, struct run_options *o, const struct diale
 	scoped(result_donep) struct result result = {0};
 	struct error err = {0};
 	int r, exit_code;
+	bool prompts;
 
 	terminal_init(&run.terminal, !o->json && !dialect, o->quiet || run.interactive,
 	              o->request.output_mode);
@@ -246,12 +251,17 @@ int cli_run_one(struct engine *engine, struct run_options *o, const struct diale
 	if (run.interactive && pty_seat_prepare(o) < 0)
 		return EXIT_NACRE_FAILED;
 	o->request.follow = run.terminal.live && !run.background;
+	prompts = !o->json && !dialect && prompt_is_possible();
+	o->request.can_ask |= prompts;
 	r = engine_start(engine, &o->request, &run.engine_run, &err);
 	if (r < 0) {
 		cli_complain("%s", err.text);
 		return EXIT_NACRE_FAILED;
 	}
 	run.terminal.mode = engine_run_output_mode(run.engine_run);
+	if (engine_run_asks(run.engine_run) &&
+	    prompt_wait(engine, run.engine_run, prompts, signal_fd, &run.stop_signal, &err) < 0)
+		cli_complain("%s", err.text);
 	if (engine_run_task(run.engine_run)) {
 		terminal_begin(&run.terminal, o->request.description, clock_now_ms());
 		r = wait_for_end(&run, signal_fd, engine_run_patience_ms(run.engine_run), &err);
@@ -264,7 +274,7 @@ int cli_run_one(struct engine *engine, struct run_options *o, const struct diale
 	(void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
 	engine_result(engine, run.engine_run, &result);
 	exit_code = result.exit_code;
-	if (result.stopped && run.stop_signal)
+	if ((result.stopped || !result.ran) && run.stop_signal)
 		exit_code = result.exit_code = 128 + run.stop_signal;
 	terminal_end(&run.terminal, &result);
 	r = o->json || dialect ? print_json(&result, dialect) : print_text(&result, &run.terminal);

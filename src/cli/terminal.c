@@ -146,6 +146,14 @@ void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keepe
 	}
 }
 
+void terminal_note(struct terminal *t, const char *text)
+{
+	if (!t->status || t->raw)
+		return;
+	clear_spinner(t);
+	fprintf(stderr, "%s\n", text); /* nacre's own words */
+}
+
 void terminal_tick(struct terminal *t, int64_t now_ms)
 {
 	static const char *const frames[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};

@@ -317,14 +317,26 @@ static size_t parameter_count(const struct dialect *d)
 	return n;
 }
 
-void dialect_write_json(const struct dialect *d, struct json_writer *w)
+void dialect_put_members(const struct dialect *d, struct json_writer *w)
 {
-	json_object_begin(w);
 	put(w, "name", d->tool);
 	put(w, "description", d->description);
 	json_put_key(w, "inputSchema");
 	parameters_write_schema(d->parameters, parameter_count(d), w);
+}
+
+void dialect_write_json(const struct dialect *d, struct json_writer *w)
+{
+	json_object_begin(w);
+	dialect_put_members(d, w);
 	json_object_end(w);
+}
+
+int dialect_read_value(const struct dialect *d, json_t *object, struct arena *arena,
+                       struct request *request, struct error *err)
+{
+	return parameters_read(d->parameters, parameter_count(d), NULL, object, arena, request,
+	                       err);
 }
 
 int dialect_read(const struct dialect *d, const char *text, size_t n, struct arena *arena,
@@ -336,7 +348,7 @@ int dialect_read(const struct dialect *d, const char *text, size_t n, struct are
 	r = json_read(text, n, PARAMETER_BYTES_MAX, "parameters", &root, err);
 	if (r < 0)
 		return r;
-	return parameters_read(d->parameters, parameter_count(d), NULL, root, arena, request, err);
+	return dialect_read_value(d, root, arena, request, err);
 }
 
 int dialect_write_result(const struct dialect *d, const struct result *r, struct buffer *into)

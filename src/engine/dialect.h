@@ -3,6 +3,7 @@
  * Dialect: how a profile looks to its callers: the name of its tool, the parameters with their
  * JSON Schema, and the shape of the result. All doors speak the same five.
  */
+#include <jansson.h>
 #include "engine/request.h"
 
 struct arena;
@@ -22,10 +23,16 @@ const char *dialect_profile(const struct dialect *d); /* the built-in profile th
 
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
+/* The members of it, in an object that the caller has begun. */
+void dialect_put_members(const struct dialect *d, struct json_writer *w);
 
 /* TEXT is a JSON object of parameters. */
 int dialect_read(const struct dialect *d, const char *text, size_t n, struct arena *arena,
                  struct request *request, struct error *err);
+
+/* The same of what is parsed already; no string of it may hold U+0000. */
+int dialect_read_value(const struct dialect *d, json_t *object, struct arena *arena,
+                       struct request *request, struct error *err);
 
 /* One JSON object in the shape of the dialect. */
 int dialect_write_result(const struct dialect *d, const struct result *r, struct buffer *into);

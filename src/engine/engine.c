@@ -13,11 +13,16 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/id.h"
+#include "engine/ask.h"
 #include "engine/environment.h"
+#include "engine/inside.h"
 #include "engine/place.h"
+#include "engine/record.h"
 #include "engine/session.h"
 #include "engine/result.h"
 #include "keeper/check.h"
+#include "keeper/consent.h"
 
 const struct engine_wishes engine_wishes_default = {
 	.grace_ms = -1,
@@ -45,6 +50,11 @@ struct engine_run {
 	struct policy_finding finding; /* about the whole line */
 	struct error refusal;          /* why it did not start */
 	struct session_use session;
+	struct ask ask;
+	bool answered;              /* what was asked is no question any more */
+	char task_id[STORE_ID_MAX]; /* known before there is a task: its records are found by it */
+	char audit_notice[ENGINE_RECORD_NOTICE_MAX];
+	int input; /* the command's, until it is started; -1: none */
 };
 
 bool output_mode_shows(enum output_mode mode, int stream)
@@ -87,6 +97,7 @@ void engine_init(struct engine *e, const char *const *environment)
 void engine_done(struct engine *e)
 {
 	e->profile = profile_free(e->profile);
+	e->audit = audit_free(e->audit);
 	free(take_ptr(&e->policy_path));
 	store_done(&e->store);
 }
@@ -125,6 +136,7 @@ static int load_profile(struct engine *e, int workspace_fd, struct error *err)
 	    profile_is_current(e->profile))
 		return 0;
 	e->profile = profile_free(e->profile);
+	e->audit = audit_free(e->audit); /* as the next profile wants it */
 	profile_request_init(&rq, buffer, sizeof(buffer));
 	rq.name = e->wishes.profile;
 	rq.agent = e->wishes.agent;
@@ -136,9 +148,28 @@ static int load_profile(struct engine *e, int workspace_fd, struct error *err)
 	return r;
 }
 
+static bool confined(const struct engine *e, const struct request *rq)
+{
+	return e->wishes.confined && rq->workspace;
+}
+
+/* The roots of the profile say what is good for a workspace, ours whose it may be. */
+static int choose_confined(struct engine *e, struct place *p, const char *asked, struct error *err)
+{
+	char ours[PATH_MAX];
+	int r;
+
+	memcpy(ours, p->workspace, sizeof(ours));
+	r = place_choose_workspace(p, e->profile, asked, err);
+	if (r == 0 && !place_is_inside(p->workspace, ours))
+		r = error_set(err, ERROR_INPUT, EXDEV,
+		              "workspace '%.100s' lies outside of what may be used", asked);
+	return r;
+}
+
 /* A workspace that a caller names has to suit the profile, and its own project file tightens that.
  */
-static int choose_place(struct engine *e, const struct request *rq, struct session_use *session,
+int engine_choose_place(struct engine *e, const struct request *rq, struct session_use *session,
                         struct place *p, struct error *err)
 {
 	int before, r;
@@ -149,7 +180,8 @@ static int choose_place(struct engine *e, const struct request *rq, struct sessi
 	if (r < 0)
 		return r;
 	before = p->workspace_fd;
-	r = place_choose_workspace(p, e->profile, rq->workspace, err);
+	r = confined(e, rq) ? choose_confined(e, p, rq->workspace, err)
+	                    : place_choose_workspace(p, e->profile, rq->workspace, err);
 	if (r == 0 && p->workspace_fd != before)
 		r = load_profile(e, p->workspace_fd, err);
 	if (r < 0)
@@ -208,6 +240,8 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	run->view.keep_escapes = run->view.keep_escapes || w->keep_escapes;
 	*o = (struct keeper_order){
 		.description = rq->description,
+		.principal = rq->principal,
+		.door = rq->door,
 		.merged = run->output_mode == OUTPUT_MERGED,
 		.terminal = {.rows = rq->rows, .cols = rq->cols},
 		.interactive = rq->interactive,
@@ -267,6 +301,58 @@ static int keep_finding(struct engine_run *run, const struct policy_finding *f)
 	return use && run->finding.reason ? 0 : -ENOMEM;
 }
 
+/* What became of a question: 0: it may be started, by the approval; -EPERM: it is refused; -EAGAIN:
+ * a person has not answered yet. */
+static int take_answer(struct engine_run *run)
+{
+	struct policy_finding *f = &run->finding;
+
+	switch (run->ask.state) {
+	case ASK_APPROVED:
+		run->answered = true;
+		f->verdict = POLICY_VERDICT_ALLOW;
+		run->order.request.approval = run->ask.approval.id;
+		return 0;
+	case ASK_REFUSED:
+		run->answered = true;
+		f->reason = arena_printf(run->arena, "%s%s%s", f->reason, *f->reason ? " " : "",
+		                         run->ask.words);
+		return f->reason ? -EPERM : no_memory(&run->refusal);
+	case ASK_WAITING:
+	case ASK_NONE:
+		break;
+	}
+	return -EAGAIN;
+}
+
+static int ask(struct engine *e, struct engine_run *run, const struct ask_question *q)
+{
+	int r = ask_begin(&run->ask, run->arena, q, &run->refusal);
+
+	if (r < 0)
+		return r;
+	if (run->ask.state != ASK_WAITING)
+		ask_done(&run->ask);
+	if (run->ask.state != ASK_APPROVED)
+		engine_record_ask(e, &run->order, run->task_id, &run->ask,
+		                  run->ask.approval.id[0] != '\0');
+	return take_answer(run);
+}
+
+static int record(struct engine *e, const struct request *rq, struct engine_run *run)
+{
+	return engine_record(e,
+	                     &(struct engine_record){
+				     .request = rq,
+				     .order = &run->order,
+				     .finding = run->decided ? &run->finding : NULL,
+				     .refusal = run->refusal.text,
+				     .task = run->task_id,
+				     .ret_recorded = &run->order.recorded,
+			     },
+	                     run->audit_notice, &run->refusal);
+}
+
 static int decide(struct engine *e, const struct request *rq, struct engine_run *run,
                   const struct place *place)
 {
@@ -286,20 +372,31 @@ static int decide(struct engine *e, const struct request *rq, struct engine_run 
 	struct check answer;
 	int r;
 
-	r = check_request(run->arena, &question, &answer, &run->refusal);
+	r = consent_check(run->arena, &question, o, run->input, &answer, &run->refusal);
 	if (r < 0)
 		return r;
 	if (keep_finding(run, &answer.answer.line) < 0)
 		return no_memory(&run->refusal);
+	o->argv = answer.argv;
+	r = record(e, rq, run);
+	if (r < 0)
+		return r;
+	if (answer.answer.line.verdict == POLICY_VERDICT_ASK)
+		return ask(e, run,
+		           &(struct ask_question){.request = rq,
+		                                  .checked = &question,
+		                                  .check = &answer,
+		                                  .order = o,
+		                                  .input_fd = run->input,
+		                                  .passing = e->store.temporary});
 	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
 		return -EPERM;
-	o->argv = answer.argv;
 	o->profile = e->profile;
 	return 0;
 }
 
 /* The directory above that of the tasks. */
-static const char *state_of(struct arena *arena, const struct store *store)
+const char *engine_state_of(struct arena *arena, const struct store *store)
 {
 	const char *end = strrchr(store->path, '/');
 
@@ -317,10 +414,10 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
-	r = session_use(run->arena, state_of(run->arena, &e->store), rq->session, &run->session,
-	                err);
+	r = session_use(run->arena, engine_state_of(run->arena, &e->store), rq->session,
+	                &run->session, err);
 	if (r == 0)
-		r = choose_place(e, rq, &run->session, &place, err);
+		r = engine_choose_place(e, rq, &run->session, &place, err);
 	if (r == 0)
 		r = choose_limits(e, rq, run);
 	if (r < 0)
@@ -336,7 +433,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		.session = copy(run->arena, run->session.id),
 		.workspace = copy(run->arena, place.workspace),
 		.cwd = copy(run->arena, place_relative_cwd(&place)),
-		.state = state_of(run->arena, &e->store),
+		.state = engine_state_of(run->arena, &e->store),
 		.force = rq->force,
 	};
 	if (!o->cwd || !o->command || !o->request.workspace || !o->request.cwd ||
@@ -352,35 +449,112 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	                                                 .cwd = o->cwd,
 	                                                 .terminal = rq->rows > 0},
 	                      &o->envp, err);
-	return r < 0 ? r : decide(e, rq, run, &place);
+	if (r < 0)
+		return r;
+	run->input = open_input(rq, err);
+	return run->input < 0 ? run->input : decide(e, rq, run, &place);
 }
 
 static void run_free(struct engine_run *run)
 {
-	if (run)
+	if (run) {
+		fd_close(run->input);
+		ask_done(&run->ask);
 		arena_free(run->arena);
+	}
 	free(run);
 }
 DEFINE_CLEANUP(struct engine_run *, run_free);
+
+/* What did not get as far as a decision is remembered, too; its own reason is what is told. */
+static void record_refusal(struct engine *e, const struct request *rq, struct engine_run *run)
+{
+	struct error why = run->refusal;
+
+	if (record(e, rq, run) < 0)
+		snprintf(run->audit_notice, sizeof(run->audit_notice),
+		         "the request is not in the audit log: %.200s", run->refusal.text);
+	run->refusal = why;
+}
+
+static void start_task(struct engine *e, struct engine_run *run)
+{
+	run->order.task_id = run->task_id;
+	(void)task_start(&e->store, e->launcher, &run->order, run->input, &run->task,
+	                 &run->refusal);
+	fd_close(take_fd(&run->input));
+}
 
 int engine_start(struct engine *e, const struct request *rq, struct engine_run **ret_run,
                  struct error *err)
 {
 	scoped(run_freep) struct engine_run *run = calloc(1, sizeof(*run));
-	scoped(fd_closep) int input = -1;
 
-	if (run)
+	if (run) {
+		run->input = -1;
+		ask_init(&run->ask);
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
+	}
 	if (!run || !run->arena)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	if (prepare(e, rq, run) == 0) {
-		input = open_input(rq, &run->refusal);
-		if (input >= 0)
-			(void)task_start(&e->store, e->launcher, &run->order, input, &run->task,
-			                 &run->refusal);
-	}
+	if (id_new("bash-", run->task_id, sizeof(run->task_id)) < 0)
+		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
+	if (prepare(e, rq, run) == 0)
+		start_task(e, run);
+	else if (!run->decided)
+		record_refusal(e, rq, run);
 	*ret_run = take_ptr(&run);
 	return 0;
+}
+
+const struct approval *engine_run_asks(const struct engine_run *run)
+{
+	return run->ask.state == ASK_WAITING ? &run->ask.approval : NULL;
+}
+
+int engine_run_ask_fd(const struct engine_run *run)
+{
+	return run->ask.watch;
+}
+
+int64_t engine_run_ask_until(const struct engine_run *run)
+{
+	return run->ask.until_ms;
+}
+
+bool engine_run_asked(struct engine *e, struct engine_run *run)
+{
+	int r;
+
+	if (run->ask.state == ASK_WAITING)
+		ask_look(&run->ask);
+	if (run->ask.state == ASK_WAITING)
+		return false;
+	if (run->answered || run->ask.state == ASK_NONE)
+		return true;
+	run->order.profile = NULL; /* it may have been loaded anew meanwhile */
+	if (run->ask.state == ASK_REFUSED)
+		engine_record_ask(e, &run->order, run->task_id, &run->ask, false);
+	r = take_answer(run);
+	if (r == 0)
+		start_task(e, run);
+	return true;
+}
+
+int engine_run_answer(struct engine_run *run, enum approval_answer answer, const char *by,
+                      const char *why, struct error *err)
+{
+	return ask_answer(&run->ask, answer, by, why, err);
+}
+
+void engine_run_give_up(struct engine_run *run)
+{
+	ask_give_up(&run->ask);
+}
+
+void engine_run_ask_done(struct engine_run *run)
+{
+	ask_done(&run->ask);
 }
 
 struct task *engine_run_task(struct engine_run *run)
@@ -419,10 +593,13 @@ void engine_result(struct engine *e, struct engine_run *run, struct result *ret_
 		.refusal = run->task ? NULL : &run->refusal,
 		.task = run->task,
 		.session_notice = run->session.notice,
+		.audit_notice = run->audit_notice,
 		.left = run->left,
 		.timed_out = run->timed_out,
 		.store = &e->store,
 		.view = &run->view,
+		.output_prefix = e->wishes.output_prefix,
+		.ask = run->ask.state != ASK_NONE ? &run->ask : NULL,
 	};
 
 	result_fill(ret_result, &facts);

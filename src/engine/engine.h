@@ -3,6 +3,7 @@
  * Engine: from a request to a result, by way of a profile, a verdict and a task.
  */
 #include "base/cleanup.h"
+#include "approval/approval.h"
 #include "engine/request.h"
 #include "output/view.h"
 #include "profile/profile.h"
@@ -10,6 +11,7 @@
 #include "task/task.h"
 
 struct error;
+struct audit;
 struct launcher;
 struct result;
 
@@ -24,6 +26,10 @@ struct engine_wishes {
 	uint64_t max_processes;  /* only ever lowers the profile's; 0: that */
 	struct view_limits view; /* used if view_given */
 	bool view_given, keep_escapes;
+	const char *output_prefix; /* not NULL: a result has no paths and no system words of this
+	                              host, and what is kept is named by this and the task's id */
+	bool confined; /* a workspace that is asked for lies in this one, whatever the profile's
+	                  roots are */
 };
 
 extern const struct engine_wishes engine_wishes_default;
@@ -35,6 +41,7 @@ struct engine {
 	const char *const *environment; /* nacre's own, from which a command's is built */
 	char *policy_path;              /* wishes.policy_file, made absolute */
 	struct profile *profile;        /* of the last request; reused while nothing changed */
+	struct audit *audit;            /* the log of the profile; NULL: not opened yet */
 	dev_t profile_device;           /* the workspace that it was loaded for */
 	ino_t profile_inode;
 };
@@ -48,6 +55,26 @@ void engine_done(struct engine *e);
  * the verdict) is no error: *ret_run is then already at its end, with a result that says why. */
 int engine_start(struct engine *e, const struct request *rq, struct engine_run **ret_run,
                  struct error *err);
+
+/*
+ * A run that a person has to approve waits, if the request says that it can. First wait until
+ * engine_run_ask_fd() is readable, and no longer than ENGINE_ASK_LOOK_MS and engine_run_ask_until();
+ * then look with engine_run_asked(), until that says that it is over.
+ */
+#define ENGINE_ASK_LOOK_MS 1000
+const struct approval *engine_run_asks(const struct engine_run *run); /* NULL: it does not wait */
+int engine_run_ask_fd(const struct engine_run *run);                  /* -1: look now and then */
+int64_t engine_run_ask_until(const struct engine_run *run);           /* as clock_now_ms() */
+/* Whether it is over: there is a task now, or the run is at its end. */
+bool engine_run_asked(struct engine *e, struct engine_run *run);
+/* A person has answered at this door; engine_run_asked() then goes on. BY names them. -EALREADY:
+ * somebody else was first, and their answer holds. */
+int engine_run_answer(struct engine_run *run, enum approval_answer answer, const char *by,
+                      const char *why, struct error *err);
+/* Nobody will answer at this door: the run is refused, the question stays open for others. */
+void engine_run_give_up(struct engine_run *run);
+/* It is over, and nobody watches engine_run_ask_fd() any more: it is closed. */
+void engine_run_ask_done(struct engine_run *run);
 
 struct task *engine_run_task(struct engine_run *run); /* NULL: it never started */
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/id.h"
 #include "profile/profile.h"
 
@@ -18,27 +19,9 @@ void place_done(struct place *p)
 	fd_close(take_fd(&p->cwd_fd));
 }
 
-/* No string can promise where a directory is: open it, then ask the kernel. */
-static int path_of_fd(int fd, char into[PATH_MAX])
+bool place_is_inside(const char *path, const char *directory)
 {
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, into, PATH_MAX);
-	if (n < 0 || n >= PATH_MAX)
-		return n < 0 ? -errno : -ENAMETOOLONG;
-	into[n] = '\0';
-	return 0;
-}
-
-static bool is_inside(const char *path, const char *directory)
-{
-	size_t n = strlen(directory);
-
-	if (n == 1) /* "/" */
-		return true;
-	return strncmp(path, directory, n) == 0 && (path[n] == '\0' || path[n] == '/');
+	return path_is_in(path, directory);
 }
 
 static int open_directory(int at, const char *what, const char *path, char into[PATH_MAX],
@@ -75,7 +58,7 @@ static bool below_a_root(const char *path, const char *const *roots)
 		if (fd < 0)
 			continue;
 		fd_close(fd);
-		if (is_inside(path, root))
+		if (place_is_inside(path, root))
 			return true;
 	}
 	return false;
@@ -120,7 +103,7 @@ int place_choose_workspace(struct place *p, const struct profile *profile, const
 	fd = open_directory(p->workspace_fd, "workspace", asked, path, err);
 	if (fd < 0)
 		return fd;
-	if (roots ? !below_a_root(path, roots) : !is_inside(path, p->workspace))
+	if (roots ? !below_a_root(path, roots) : !place_is_inside(path, p->workspace))
 		return error_set(err, ERROR_INPUT, EXDEV,
 		                 "workspace '%.100s' lies outside of what may be used", asked);
 	fd_close(p->workspace_fd);
@@ -136,7 +119,7 @@ int place_open_cwd(struct place *p, const char *cwd, struct error *err)
 	p->cwd_fd = open_directory(p->workspace_fd, "working directory", wanted, p->cwd, err);
 	if (p->cwd_fd < 0)
 		return p->cwd_fd;
-	if (!is_inside(p->cwd, p->workspace))
+	if (!place_is_inside(p->cwd, p->workspace))
 		return error_set(err, ERROR_INPUT, EXDEV,
 		                 "working directory '%.100s' lies outside of the workspace",
 		                 wanted);

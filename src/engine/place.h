@@ -3,6 +3,7 @@
  * Place: where a request runs, resolved by the kernel and held by descriptors.
  */
 #include <limits.h>
+#include <stdbool.h>
 
 struct error;
 struct profile;
@@ -23,6 +24,9 @@ int place_open_workspace(const char *operator_, struct place *ret_place, struct 
  * gives every job a directory of its own, to a new one. */
 int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
                            struct error *err);
+
+/* Whether a canonical path is this canonical directory, or lies below it. */
+bool place_is_inside(const char *path, const char *directory);
 
 /* CWD is relative to the workspace, or absolute and inside of it; NULL: its root. */
 int place_open_cwd(struct place *p, const char *cwd, struct error *err);

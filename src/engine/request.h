@@ -26,6 +26,8 @@ struct request {
 	uint16_t rows, cols; /* of a terminal to run on; 0: none */
 	bool interactive;    /* a person sits before it: no time limit unless one is asked for, and
 	                        it ends when they go */
+	const char *principal; /* who asks, as the door knows them; NULL: who runs nacre */
+	const char *door;      /* by which they came: "cli", "mcp", ...; NULL: not said */
 	const char *description;
 	int64_t timeout_ms;  /* 0: the default */
 	int64_t idle_ms;     /* may be without output for this long; 0: the profile's */
@@ -34,6 +36,8 @@ struct request {
 	bool output_mode_given; /* else it is the profile's */
 	bool background;        /* become a task at once; merged unless output_mode_given */
 	bool force;             /* override a nudge, never a deny */
+	bool can_ask;           /* a person can be asked, and the caller waits for the answer */
+	int64_t ask_ms;         /* waits no longer than this for a person; 0: the profile's */
 	bool follow;            /* TASK_OUTPUT events are wanted */
 };
 

@@ -63,6 +63,16 @@ static void put_verdict(struct json_writer *w, const struct result *r)
 	for (int i = 0; i < r->recommended_count; i++)
 		json_put_string(w, r->recommended[i]);
 	json_array_end(w);
+	json_put_key(w, "approval");
+	if (r->approval_id[0]) {
+		json_object_begin(w);
+		put_text(w, "id", r->approval_id);
+		put_text(w, "state", r->approval_state);
+		put_text(w, "by", r->approval_by);
+		json_object_end(w);
+	} else {
+		json_put_null(w);
+	}
 	json_put_key(w, "left_to_sandbox");
 	json_put_bool(w, r->left_to_sandbox);
 }
@@ -84,6 +94,7 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 		[SANDBOX_TIER_FULL] = "full",
 		[SANDBOX_TIER_LANDLOCK] = "landlock",
 		[SANDBOX_TIER_NONE] = "none",
+		[SANDBOX_TIER_CONTAINER] = "container",
 	};
 	const struct sandbox_standing *s = &r->report.sandbox;
 	uint32_t bare = SANDBOX_LAYER_NO_NEW_PRIVS |

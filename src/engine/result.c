@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
+#include "engine/ask.h"
+#include "engine/place.h"
 #include "output/capture.h"
 #include "policy/policy.h"
 #include "process/spawn.h"
@@ -35,12 +37,15 @@ bool result_shows(const struct result *r, int stream)
 }
 
 /* Why a start failed, in the words of somebody who typed the command. */
-static void explain_failure(struct result *r, const struct keeper_order *o)
+static void explain_failure(struct result *r, const struct keeper_order *o, bool neutral)
 {
 	const char *name = o->argv[0];
 	int sys = r->report.sys;
 
-	if (r->report.why[0]) {
+	if (neutral && r->report.step != CHILD_EXEC) {
+		r->exit_code = EXIT_NACRE_FAILED;
+		snprintf(r->reason, sizeof(r->reason), "the command could not be started");
+	} else if (r->report.why[0]) {
 		r->exit_code = EXIT_NACRE_FAILED;
 		snprintf(r->reason, sizeof(r->reason), "%s", r->report.why);
 	} else if (r->report.step == CHILD_CWD) {
@@ -65,7 +70,7 @@ static void explain_failure(struct result *r, const struct keeper_order *o)
 	}
 }
 
-static void explain_end(struct result *r, const struct keeper_order *o)
+static void explain_end(struct result *r, const struct keeper_order *o, bool neutral)
 {
 	int status = r->report.status;
 	char limit[32];
@@ -113,7 +118,7 @@ static void explain_end(struct result *r, const struct keeper_order *o)
 		break;
 	case KEEPER_END_FAILED:
 		r->ran = false;
-		explain_failure(r, o);
+		explain_failure(r, o, neutral);
 		break;
 	case KEEPER_END_REFUSED:
 		r->ran = false;
@@ -157,6 +162,17 @@ static void load_capture(struct task *t, int stream, const struct keeper_order *
 	}
 }
 
+static void name_file(struct result *r, const struct result_facts *f, int stream)
+{
+	char *name = r->output_files[stream];
+	size_t size = sizeof(r->output_files[stream]);
+
+	if (f->output_prefix)
+		snprintf(name, size, "%s%s", f->output_prefix, f->task->id);
+	else
+		snprintf(name, size, "%s/%s/%s", f->store->path, f->task->id, stream_files[stream]);
+}
+
 static void fill_view(struct result *r, const struct result_facts *f, int stream)
 {
 	const struct keeper_stream *s = &r->report.streams[stream];
@@ -165,8 +181,7 @@ static void fill_view(struct result *r, const struct result_facts *f, int stream
 	struct view *v = &r->views[stream];
 
 	if (s->file_bytes > 0)
-		snprintf(r->output_files[stream], sizeof(r->output_files[stream]), "%s/%s/%s",
-		         f->store->path, f->task->id, stream_files[stream]);
+		name_file(r, f, stream);
 	if (r->output_files[stream][0])
 		file.name = r->output_files[stream];
 	else
@@ -205,11 +220,19 @@ static const char *limit_words(enum limit_hit hit)
 	return words[hit] ? words[hit] : "something";
 }
 
+/* Landlock takes nothing away from what it grants: a directory with something hidden below it is
+ * granted entry by entry, and nothing new can be made in it. */
+static bool state_is_in_the_way(const struct result *r, const struct keeper_request *rq)
+{
+	return r->report.sandbox.tier == SANDBOX_TIER_LANDLOCK && rq->state &&
+	       place_is_inside(rq->state, rq->workspace);
+}
+
 static void note_circumstances(struct result *r, const struct result_facts *f)
 {
 	char asked[32], granted[32];
 
-	if (f->store->notice[0])
+	if (f->store->notice[0] && !f->output_prefix)
 		notice(r, "%s", f->store->notice);
 	if (f->timeout_asked_ms > 0) {
 		number_format_duration(f->timeout_asked_ms, asked);
@@ -218,14 +241,25 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 	}
 	if (f->session_notice && *f->session_notice)
 		notice(r, "%s", f->session_notice);
+	if (f->audit_notice && *f->audit_notice)
+		notice(r, "%s", f->audit_notice);
+	if (r->report.audit[0])
+		notice(r, "%s", r->report.audit);
 	if (r->report.session[0])
 		notice(r, "%s", r->report.session);
+	if (r->report.engine[0])
+		notice(r, "%s", r->report.engine);
+	if (r->ran && state_is_in_the_way(r, &f->order->request))
+		notice(r, "nacre's state directory lies in the workspace, so that here, without "
+		          "namespaces, nothing new can be made beside it: set NACRE_STATE_DIR to a "
+		          "place outside");
 	if (r->report.limit_hit != LIMIT_HIT_NONE)
 		notice(r, "the limit on %s was reached", limit_words(r->report.limit_hit));
 	for (const char *path = r->report.planted, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
-		notice(r, "the command made %.*s, which is protected; it was moved to %s/%s",
-		       (int)(end - path), path, f->store->path, r->task_id);
+		notice(r, "the command made %.*s, which is protected; it was moved to %s%s%s",
+		       (int)(end - path), path, f->output_prefix ? "" : f->store->path,
+		       f->output_prefix ? "the directory of task " : "/", r->task_id);
 		r->output_kept = true;
 	}
 	if (r->report.killed > 0)
@@ -252,6 +286,15 @@ static void fill_verdict(struct result *r, const struct policy_finding *f)
 	snprintf(r->reason, sizeof(r->reason), "%s", f->reason);
 }
 
+static void fill_approval(struct result *r, const struct ask *a)
+{
+	if (!a->approval.id[0])
+		return;
+	memcpy(r->approval_id, a->approval.id, sizeof(r->approval_id));
+	r->approval_state = approval_state_name(a->approval.state);
+	snprintf(r->approval_by, sizeof(r->approval_by), "%s", a->by);
+}
+
 /* A command that nobody waits for. Its files are being written. */
 static void fill_task(struct result *r, const struct result_facts *f)
 {
@@ -260,8 +303,7 @@ static void fill_task(struct result *r, const struct result_facts *f)
 	r->background = r->success = r->ran = r->output_kept = true;
 	r->exit_code = 0;
 	for (int i = 0; i < (f->order->merged ? 1 : 2); i++)
-		snprintf(r->output_files[i], sizeof(r->output_files[i]), "%s/%s/%s", f->store->path,
-		         f->task->id, stream_files[i]);
+		name_file(r, f, i);
 	if (!f->order->background && f->timed_out) {
 		r->timed_out = true;
 		number_format_duration(f->order->timeout_ms, limit);
@@ -274,15 +316,32 @@ static void fill_task(struct result *r, const struct result_facts *f)
 	}
 }
 
+/* A caller who sees nothing of this host must not find out what lies where on it, either. */
+static const char *refusal_words(const struct result_facts *f)
+{
+	const struct error *e = f->refusal;
+
+	if (!f->output_prefix || (e->kind != ERROR_SYSTEM && e->sys != ENOENT && e->sys != EXDEV &&
+	                          e->sys != ENOTDIR && e->sys != EACCES && e->sys != ELOOP))
+		return e->text;
+	if (e->kind == ERROR_SYSTEM)
+		return "the command could not be started";
+	return "the workspace or the working directory is not there, or lies outside of what may "
+	       "be "
+	       "used";
+}
+
 void result_fill(struct result *r, const struct result_facts *f)
 {
 	*r = (struct result){.output_mode = f->output_mode, .exit_code = EXIT_NACRE_FAILED};
 	if (f->finding)
 		fill_verdict(r, f->finding);
+	if (f->ask)
+		fill_approval(r, f->ask);
 	if (f->finding && f->finding->verdict != POLICY_VERDICT_ALLOW)
 		return;
 	if (f->refusal) {
-		snprintf(r->reason, sizeof(r->reason), "%s", f->refusal->text);
+		snprintf(r->reason, sizeof(r->reason), "%s", refusal_words(f));
 		note_circumstances(r, f);
 		return;
 	}
@@ -301,7 +360,7 @@ void result_fill(struct result *r, const struct result_facts *f)
 		r->ran = true;
 		r->output_kept = true;
 	} else {
-		explain_end(r, f->order);
+		explain_end(r, f->order, f->output_prefix != NULL);
 	}
 	for (int i = 0; i < (f->output_mode == OUTPUT_MERGED ? 1 : 2); i++)
 		fill_view(r, f, i);

@@ -5,11 +5,13 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "approval/approval.h"
 #include "engine/request.h"
 #include "keeper/report.h"
 #include "output/view.h"
 #include "task/store.h"
 
+struct ask;
 struct buffer;
 struct error;
 struct keeper_order;
@@ -45,6 +47,9 @@ struct result {
 	bool left_to_sandbox;
 	char recommended[RESULT_RECOMMENDED_MAX][64];
 	int recommended_count;
+	char approval_id[APPROVAL_ID_MAX]; /* of the question to a person; empty: there was none */
+	const char *approval_state;        /* "open", "given" ...; NULL with an empty id */
+	char approval_by[256];             /* who has answered; empty: nobody */
 	enum output_mode output_mode;
 	struct view views[2];                /* stdout (or all, when merged) and stderr */
 	char output_files[2][PATH_MAX + 64]; /* empty: not kept */
@@ -63,10 +68,13 @@ struct result_facts {
 	const struct error *refusal;          /* or NULL: there was a task */
 	struct task *task;
 	const char *session_notice; /* may be NULL */
+	const char *audit_notice;   /* may be NULL */
 	bool timed_out;             /* why it was let go */
 	bool left;                  /* the task was let go while it ran */
 	const struct store *store;
 	const struct view_limits *view;
+	const struct ask *ask; /* NULL: nobody had to be asked */
+	const char *output_prefix; /* see engine_wishes; may be NULL */
 };
 
 void result_fill(struct result *r, const struct result_facts *facts);

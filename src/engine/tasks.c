@@ -26,7 +26,6 @@ struct tasks_reader {
 	tasks_sink sink;
 	void *owner;
 	struct buffer clean;
-	char bytes[READ_BYTES];
 };
 
 static int on_line(void *owner, const struct pick_line *line)
@@ -88,23 +87,24 @@ struct tasks_reader *tasks_reader_free(struct tasks_reader *r)
 	return NULL;
 }
 
-static int take_bytes(struct tasks_reader *r, const struct follow_piece *piece)
+static int take_bytes(struct tasks_reader *r, const char *bytes, const struct follow_piece *piece)
 {
 	if (r->pick)
-		return pick_put(r->pick, piece->stream, r->bytes, (size_t)piece->n);
+		return pick_put(r->pick, piece->stream, bytes, (size_t)piece->n);
 	return r->sink(r->owner, &(struct tasks_text){.stream = piece->stream,
-	                                              .text = r->bytes,
+	                                              .text = bytes,
 	                                              .len = (size_t)piece->n});
 }
 
 int tasks_reader_step(struct tasks_reader *r)
 {
+	char bytes[READ_BYTES]; /* here and not in the reader: thousands may wait */
 	struct follow_piece piece;
 	int code = 0;
 
-	switch (follow_next(r->follow, r->bytes, sizeof(r->bytes), &piece)) {
+	switch (follow_next(r->follow, bytes, sizeof(bytes), &piece)) {
 	case FOLLOW_BYTES:
-		code = take_bytes(r, &piece);
+		code = take_bytes(r, bytes, &piece);
 		break;
 	case FOLLOW_GAP:
 		code = r->sink(r->owner,
@@ -129,6 +129,11 @@ int tasks_reader_end(struct tasks_reader *r)
 struct follow *tasks_reader_follow(struct tasks_reader *r)
 {
 	return r->follow;
+}
+
+int tasks_reader_dir(const struct tasks_reader *r)
+{
+	return r->dir_fd;
 }
 
 void tasks_reader_look(struct tasks_reader *r, struct find_entry *ret_entry)
@@ -216,6 +221,8 @@ void tasks_put_entry(struct json_writer *w, const struct store *store, const str
 	put_text(w, "state", find_state_name(e));
 	put_text(w, "command", e->command);
 	put_text(w, "description", e->description);
+	if (e->principal[0])
+		put_text(w, "principal", e->principal);
 	json_put_key(w, "background");
 	json_put_bool(w, e->background);
 	put_int(w, "started_ms", e->started_ms);

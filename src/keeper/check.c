@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "keeper/consent.h"
 #include "keeper/order.h"
 #include "keeper/variables.h"
 #include "keeper/session.h"
@@ -114,7 +115,27 @@ static int choose_argv(struct arena *arena, const struct check_request *rq,
 	/* bash has better words for a program that is not there. */
 	if (only && c->answer.command_count > 0 && c->answer.commands[0].resolved)
 		return argv_of_command(arena, only, &c->argv);
-	return argv_of_bash(arena, c->facts, rq->command, rq->session, &c->argv);
+	/* A container has no descriptor by which bash could tell. */
+	return argv_of_bash(arena, c->facts, rq->command, rq->session && !rq->profile->container,
+	                    &c->argv);
+}
+
+/* What is to be executed as one line, for a person. */
+static int print_canonical(struct arena *arena, const struct check_request *rq,
+                           const char *const *words, struct check *c)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	if (words)
+		shell_quote_words(words, &text);
+	else if (c->facts->tree->list && !c->facts->changes_reading)
+		shell_print(c->facts->tree->list, &text);
+	else
+		buffer_puts(&text, rq->command);
+	if (buffer_error(&text) < 0)
+		return -ENOMEM;
+	c->canonical = arena_strndup(arena, buffer_str(&text), text.len);
+	return c->canonical ? 0 : -ENOMEM;
 }
 
 /* A string that is no command is refused like any other that may not run. */
@@ -135,10 +156,32 @@ static int refuse_text(struct arena *arena, const char *why, struct check *ret_c
 	return 0;
 }
 
+void check_question(const struct check_request *rq, const struct shell_facts *facts,
+                    struct policy_question *ret_question)
+{
+	const char *path = variable_value(rq->envp, "PATH");
+	struct policy_question q = {
+		.text = rq->command ? rq->command : rq->argv[0],
+		.facts = facts,
+		.workspace_fd = rq->workspace_fd,
+		.workspace = rq->workspace,
+		.cwd = rq->cwd,
+		.path = path ? path : "",
+		.home = variable_value(rq->envp, "HOME"),
+		.writable = rq->profile->sandbox.writable,
+		.unboxed = rq->profile->sandbox.tier == SANDBOX_TIER_NONE,
+		.env = rq->env,
+		.force = rq->force,
+		.grants = rq->grants,
+	};
+
+	q.text_len = strlen(q.text);
+	*ret_question = q;
+}
+
 int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
                   struct error *err)
 {
-	const char *path = variable_value(rq->envp, "PATH");
 	const char *const *words = rq->argv;
 	struct shell_facts *facts = NULL;
 	struct check c = {0};
@@ -161,31 +204,52 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 	if (r < 0)
 		return no_memory(err);
 	c.facts = facts;
-	q = (struct policy_question){
-		.text = rq->command ? rq->command : rq->argv[0],
-		.facts = facts,
-		.workspace_fd = rq->workspace_fd,
-		.workspace = rq->workspace,
-		.cwd = rq->cwd,
-		.path = path ? path : "",
-		.home = variable_value(rq->envp, "HOME"),
-		.writable = rq->profile->sandbox.writable,
-		.unboxed = rq->profile->sandbox.tier == SANDBOX_TIER_NONE,
-		.env = rq->env,
-		.force = rq->force,
-		.grants = rq->grants,
-	};
-	q.text_len = strlen(q.text);
+	check_question(rq, facts, &q);
 	r = policy_decide(rq->profile->policy, arena, &q, &c.answer, err);
 	if (r < 0)
 		return r;
-	if (c.answer.line.verdict == POLICY_VERDICT_ALLOW) {
+	c.is_client = check_names_client(facts, DOCKER_CLIENT_DOCKER) ||
+	              check_names_client(facts, DOCKER_CLIENT_PODMAN);
+	c.reaches_engine = rq->profile->docker.allow;
+	if (c.answer.line.verdict <= POLICY_VERDICT_ASK)
 		r = choose_argv(arena, rq, words, &c);
-		if (r < 0)
-			return no_memory(err);
-	}
+	if (r == 0 && c.answer.line.verdict == POLICY_VERDICT_ASK)
+		r = print_canonical(arena, rq, words, &c);
+	if (r < 0)
+		return no_memory(err);
 	*ret_check = c;
 	return 0;
+}
+
+/* What cannot be known is not looked for: the engine then answers, or does not, as anywhere. */
+bool check_names_client(const struct shell_facts *f, enum docker_client client)
+{
+	for (size_t i = 0; i < f->command_count; i++) {
+		const struct shell_fact_command *c = &f->commands[i];
+
+		if (c->word_count > 0 && c->words[0].kind == SHELL_VALUE_KNOWN &&
+		    docker_client_of(c->words[0].text.bytes, c->words[0].text.len) == client)
+			return true;
+	}
+	return false;
+}
+
+int check_read_facts(struct arena *arena, const struct profile *profile, const char *command,
+                     const char *const *argv, const struct shell_facts **ret_facts)
+{
+	struct shell_facts *facts = NULL;
+	int r;
+
+	if (!argv && profile->shell == PROFILE_SHELL_NONE) {
+		r = shell_split(arena, command, strlen(command), &argv, NULL);
+		if (r < 0)
+			command = "";
+	}
+	r = argv && argv[0] ? facts_of_words(arena, argv, &facts)
+	                    : shell_facts_read(arena, command, strlen(command), NULL, &facts);
+	if (r == 0)
+		*ret_facts = facts;
+	return r;
 }
 
 static bool same_words(const char *const *a, const char *const *b)
@@ -216,9 +280,29 @@ int check_load_profile(const struct keeper_request *rq, struct profile **ret_pro
 	return r < 0 ? error_wrap(err, "second check") : 0;
 }
 
-int check_again(struct arena *arena, const struct profile *profile, const struct keeper_request *rq,
-                const char *const *argv, const char *const *envp, struct error *err)
+/* A person's consent, if it is needed or was named: what was approved is held to the letter, also
+ * where the rules allow it by now. */
+static int check_consent(struct arena *arena, const struct check_request *question,
+                         const struct check *c, const struct keeper_order *order, int input_fd,
+                         bool spend, struct error *err)
 {
+	struct approval_object object;
+	int r;
+
+	if (!order->request.approval)
+		return c->answer.line.verdict == POLICY_VERDICT_ALLOW
+		               ? 0
+		               : error_set(err, ERROR_INPUT, EPERM, "%.180s",
+		                           c->answer.line.reason);
+	r = consent_object(arena, question, c, order, input_fd, &object, err);
+	return r < 0 ? r : consent_use(arena, order, &object, spend, err);
+}
+
+static int second_check(struct arena *arena, const struct profile *profile,
+                        const struct keeper_order *order, int input_fd, bool spend,
+                        struct error *err)
+{
+	const struct keeper_request *rq = &order->request;
 	scoped(fd_closep) int workspace = open(rq->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const struct check_request question = {
 		.profile = profile,
@@ -230,21 +314,35 @@ int check_again(struct arena *arena, const struct profile *profile, const struct
 		.workspace = rq->workspace,
 		.cwd = rq->cwd,
 		.env = rq->env,
-		.envp = envp,
+		.envp = order->envp,
 	};
 	struct check c = {0};
 	int r;
 
 	if (workspace < 0)
 		return error_sys(err, errno, "second check: workspace");
-	r = check_request(arena, &question, &c, err);
+	r = consent_check(arena, &question, order, input_fd, &c, err);
 	if (r < 0)
 		return error_wrap(err, "second check");
-	if (c.answer.line.verdict != POLICY_VERDICT_ALLOW)
+	if (c.answer.line.verdict > POLICY_VERDICT_ASK)
 		return error_set(err, ERROR_INPUT, EPERM, "second check: %.180s",
 		                 c.answer.line.reason);
-	if (!c.argv || !same_words(argv, c.argv))
+	if (!c.argv || !same_words(order->argv, c.argv))
 		return error_set(err, ERROR_INPUT, EPERM,
 		                 "second check: what was to be executed is not what was decided");
-	return 0;
+	/* Last, since it is used up by this. */
+	r = check_consent(arena, &question, &c, order, input_fd, spend, err);
+	return r < 0 ? error_wrap(err, "second check") : 0;
+}
+
+int check_again(struct arena *arena, const struct profile *profile,
+                const struct keeper_order *order, int input_fd, struct error *err)
+{
+	return second_check(arena, profile, order, input_fd, false, err);
+}
+
+int check_spend(struct arena *arena, const struct profile *profile,
+                const struct keeper_order *order, int input_fd, struct error *err)
+{
+	return second_check(arena, profile, order, input_fd, true, err);
 }

@@ -14,6 +14,7 @@ enum control_kind {
 	CONTROL_HELLO,   /* a pidfd of the keeper, for a starter that is not its parent */
 	CONTROL_STARTED, /* a background command runs */
 	CONTROL_LET_GO,  /* the time is over and the command goes on: do not wait for it */
+	CONTROL_NOTE,    /* words about what is waited for before the command starts */
 	CONTROL_REPORT,  /* the end: a report as JSON, and a descriptor with both captures */
 };
 

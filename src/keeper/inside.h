@@ -5,6 +5,7 @@
  *	keeper.c    the process: its entrances, and one turn of waiting and reading
  *	start.c     from the order to a running command
  *	life.c      what happens next: the table, state by event
+ *	record.c    the audit log
  *	publish.c   the report, to disk and to the starter
  */
 #include <stdbool.h>
@@ -19,9 +20,11 @@
 #include "keeper/report.h"
 #include "keeper/stream.h"
 #include "keeper/watch.h"
+#include "docker/tool.h"
 #include "sandbox/spec.h"
 
 struct arena;
+struct audit;
 struct error;
 struct process;
 
@@ -87,7 +90,10 @@ struct keeper {
 	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
 	                        it */
 	struct watch watch;  /* of the box */
+	struct audit *audit; /* NULL: not opened yet */
 	bool starter_gone;
+	struct keeper_container *container; /* NULL: the box is not one */
+	struct docker_watch starter; /* while something is waited for before the start */
 	bool let_go; /* the starter was told to wait no longer */
 	char *buffer;
 };
@@ -108,6 +114,10 @@ void keeper_record_order(struct keeper *k, const char *order, size_t n);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct arena *arena, struct error *err);
+
+/* A plan for the order's workspace. The spec must live as long. */
+int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
+                    struct sandbox_plan **ret_plan, struct error *err);
 
 /* The kernel refused the namespaces: a spec that can do without them gets the next tier. */
 int keeper_start_weaker(struct keeper *k);

@@ -20,7 +20,11 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/packet.h"
+#include "keeper/client.h"
+#include "keeper/container.h"
 #include "keeper/control.h"
+#include "keeper/record.h"
+#include "keeper/rehearse.h"
 #include "process/spawn.h"
 #include "process/tree.h"
 #include "sandbox/pids.h"
@@ -135,7 +139,10 @@ static void starter_read(struct keeper *k)
 	if (n >= (ssize_t)sizeof(kind)) {
 		memcpy(&kind, bytes, sizeof(kind));
 		keeper_take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
-	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+	} else if (n == 0 ||
+	           (n < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET)) {
+		/* A starter that leaves without having read our greeting resets the connection:
+		 * that is told once and first, and its last order, to stop, comes after it. */
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
 		if (k->order.interactive)
 			keeper_step(k, EV_STOP); /* but nobody would ever end this one */
@@ -275,7 +282,7 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 		r = keeper_launch(k, arena, &err);
 	}
 	if (r < 0) {
-		if (k->report.end != KEEPER_END_REFUSED)
+		if (k->report.end != KEEPER_END_REFUSED && k->report.end != KEEPER_END_STOPPED)
 			k->report.end = KEEPER_END_FAILED;
 		k->report.step = CHILD_FORK;
 		k->report.sys = -r;
@@ -293,7 +300,11 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	keeper_heard(k); /* what was said about its silence is over */
 	keeper_commit_session(k);
 	keeper_judge_box(k);
+	keeper_container_end(k);
+	keeper_explain_client(k);
+	keeper_record_end(k);
 	keeper_publish(k);
+	keeper_container_sweep(k);
 	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
 	if (k->process)
 		process_reap(k->process);
@@ -371,6 +382,8 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	sandbox_plan_judge_fds(ready->plan, keep_fds + 2);
 	detach(keep_fds, array_size(keep_fds));
 	k.init_socket = ready->init;
+	keeper_record_prepare(&k, ready->state, ready->profile);
+	keeper_rehearse(ready->profile, ready->workspace);
 	if (packet_receive(ready->orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
 	    count < KEEPER_FD_TASK || count > KEEPER_FD_MAX)
 		_exit(0);

@@ -37,7 +37,9 @@ _Noreturn void keeper_launched(const int *fds, size_t count);
 struct keeper_ready {
 	int orders; /* a packet with the descriptors above comes here; end of file: none will */
 	int init;   /* packets from and to an init that waits for a plan */
+	const char *workspace;
 	struct profile *profile;   /* that the box was made from */
 	struct sandbox_plan *plan; /* that the box was made by */
+	const char *state;         /* of the commands that will come */
 };
 _Noreturn void keeper_wait(const struct keeper_ready *ready);

@@ -56,6 +56,7 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 		{"state", rq->state},
 		{"cwd", rq->cwd},
 		{"session", rq->session},
+		{"approval", rq->approval},
 	};
 
 	json_put_key(w, "request");
@@ -73,6 +74,14 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 	json_object_end(w);
 }
 
+static void write_optional(struct json_writer *w, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
 int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 {
 	struct json_writer w = {.out = into};
@@ -85,6 +94,7 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 		{"grace_ms", (uint64_t)o->grace_ms},
 		{"spool_cap", o->spool_cap},
 		{"max_processes", o->max_processes},
+		{"recorded", o->recorded},
 		{"head_bytes", o->kept.head},
 		{"tail_bytes", o->kept.tail},
 		{"rows", o->terminal.rows}, /* from here on only with a terminal */
@@ -95,12 +105,12 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 	json_object_begin(&w);
 	json_put_key(&w, "task_id");
 	json_put_string(&w, o->task_id);
+	/* Before all that a caller can make long: lists read only the beginning. */
+	write_optional(&w, "principal", o->principal);
+	write_optional(&w, "door", o->door);
 	json_put_key(&w, "command");
 	json_put_string(&w, o->command);
-	if (o->description) {
-		json_put_key(&w, "description");
-		json_put_string(&w, o->description);
-	}
+	write_optional(&w, "description", o->description);
 	json_put_key(&w, "cwd");
 	write_exact(&w, o->cwd);
 	json_put_key(&w, "merged");
@@ -188,6 +198,7 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		{"state", &rq.state},
 		{"cwd", &rq.cwd},
 		{"session", &rq.session},
+		{"approval", &rq.approval},
 	};
 	const struct {
 		const char *key;
@@ -226,8 +237,8 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
                       struct keeper_order *ret_order, struct error *err)
 {
 	scoped(json_decrefp) json_t *root = NULL;
-	const char *id, *command, *description = NULL;
-	json_int_t timeout, idle = 0, grace, cap, processes, head, tail, rows = 0, cols = 0;
+	const char *id, *command, *description = NULL, *principal = NULL, *door = NULL;
+	json_int_t timeout, recorded = 0, idle = 0, grace, cap, processes, head, tail, rows = 0, cols = 0;
 	struct keeper_order o = {0};
 	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
@@ -236,25 +247,27 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, s:I, s:I, s:I, s:I, "
-	                   "s:I, s?I, s?I, s?b, "
-	                   "s:o, s:o, s:o}",
-	                   "task_id", &id, "command", &command, "description", &description, "cwd",
-	                   &cwd, "merged", &merged, "follow", &follow, "background", &background,
-	                   "timeout_lets_go", &lets_go, "timeout_ms", &timeout, "idle_ms", &idle,
-	                   "grace_ms", &grace, "spool_cap", &cap, "max_processes", &processes,
-	                   "head_bytes", &head, "tail_bytes", &tail, "rows", &rows, "cols", &cols,
-	                   "interactive", &interactive, "argv", &argv, "env", &env, "request",
-	                   &request);
+	r = json_unpack_ex(
+		root, &e, JSON_STRICT,
+		"{s:s, s?s, s?s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, s:I, s:I, s:I, s:I, "
+		"s:I, s?I, s?I, s?I, s?b, "
+		"s:o, s:o, s:o}",
+		"task_id", &id, "principal", &principal, "door", &door, "command", &command,
+		"description", &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
+		"background", &background, "timeout_lets_go", &lets_go, "timeout_ms", &timeout,
+		"idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap, "max_processes",
+		&processes, "head_bytes", &head, "tail_bytes", &tail, "recorded", &recorded, "rows", &rows, "cols", &cols,
+		"interactive", &interactive, "argv", &argv, "env", &env, "request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
-	if (timeout < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
+	if (timeout < 0 || recorded < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
 	    tail < 0 || (rows != 0 && !pty_size_is_valid(rows, cols)) || !json_is_array(argv) ||
 	    !json_is_array(env) || json_array_size(argv) == 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: a value is out of range");
 	o.task_id = copy(arena, id);
 	o.command = copy(arena, command);
+	o.principal = copy(arena, principal);
+	o.door = copy(arena, door);
 	o.description = copy(arena, description);
 	o.cwd = read_exact(cwd, arena);
 	o.terminal = (struct pty_size){.rows = (uint16_t)rows, .cols = (uint16_t)cols};
@@ -268,9 +281,10 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	o.grace_ms = grace;
 	o.spool_cap = (uint64_t)cap;
 	o.max_processes = (uint64_t)processes;
+	o.recorded = (uint64_t)recorded;
 	o.kept = (struct capture_limits){.head = (size_t)head, .tail = (size_t)tail};
-	if (!o.task_id || !o.command || !o.cwd || read_strings(argv, arena, &o.argv) < 0 ||
-	    read_strings(env, arena, &o.envp) < 0 ||
+	if (!o.task_id || !o.command || !o.cwd || (principal && !o.principal) ||
+	    read_strings(argv, arena, &o.argv) < 0 || read_strings(env, arena, &o.envp) < 0 ||
 	    read_request(request, arena, o.argv, &o.request) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "order: a string is damaged, or memory ran out");

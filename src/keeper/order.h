@@ -30,6 +30,7 @@ struct keeper_request {
 	const char *cwd;                           /* relative to the workspace */
 	const char *state;   /* nacre's state directory, hidden from the box; may be NULL */
 	const char *session; /* its id; may be NULL */
+	const char *approval; /* its id: a person has to have approved this; may be NULL */
 	bool force;
 };
 
@@ -38,9 +39,10 @@ struct keeper_order {
 	struct profile *profile;            /* never travels: only a child has it; may be NULL */
 	const struct sandbox_spec *sandbox; /* never travels: it comes from the second check */
 	const char *task_id;
-	const char *command;     /* as it was asked for; shown to people, never run */
-	const char *description; /* may be NULL */
-	const char *const *argv; /* what is executed */
+	const char *principal, *door; /* who asked for it, and where; each may be NULL */
+	const char *command;          /* as it was asked for; shown to people, never run */
+	const char *description;      /* may be NULL */
+	const char *const *argv;      /* what is executed */
 	const char *const *envp;
 	const char *cwd;
 	struct pty_size terminal; /* rows 0: none */
@@ -54,6 +56,7 @@ struct keeper_order {
 	int64_t grace_ms;
 	uint64_t spool_cap;     /* bytes per stream on disk */
 	uint64_t max_processes; /* 0: not limited */
+	uint64_t recorded;      /* number of its last record in the audit log; 0: none */
 	struct capture_limits kept;
 };
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -119,16 +120,26 @@ void keeper_reserve_state(struct keeper *k)
 }
 
 /* Into the room that was taken, which then gets its name; else as a new file. */
-static void record_state(struct keeper *k, const struct buffer *text)
+static bool record_state(struct keeper *k, const struct buffer *text)
 {
 	if (k->fds.task < 0)
-		return;
+		return false;
 	if (k->state_file >= 0 && lseek(k->state_file, 0, SEEK_SET) == 0 &&
 	    fd_write_all(k->state_file, text->data, text->len) == 0 &&
 	    ftruncate(k->state_file, (off_t)text->len) == 0 &&
 	    renameat(k->fds.task, STATE_RESERVED, k->fds.task, "state.json") == 0)
-		return;
-	(void)fd_replace_file(k->fds.task, "state.json", text->data, text->len);
+		return true;
+	return fd_replace_file(k->fds.task, "state.json", text->data, text->len) == 0;
+}
+
+/* Whose result is delivered and holds all that there was is deleted in a moment. */
+static void mark_ended(struct keeper *k)
+{
+	bool brief = !k->starter_gone && !k->order.background && !k->let_go &&
+	             k->report.streams[0].bytes == 0 && k->report.streams[1].bytes == 0;
+
+	if (!brief)
+		(void)fchmod(k->fds.task, REPORT_IS_THERE);
 }
 
 void keeper_publish(struct keeper *k)
@@ -141,7 +152,8 @@ void keeper_publish(struct keeper *k)
 		return;
 	/* Before the starter hears of the end: should it die in this moment, the state is there. A
 	 * disk that refuses it leaves the packet as the only copy. */
-	record_state(k, &text);
+	if (record_state(k, &text))
+		mark_ended(k);
 	if (k->starter_gone)
 		return;
 	captures = pack_captures(k);

@@ -19,9 +19,15 @@ static const char *const tier_names[SANDBOX_TIER_MAX] = {
 	[SANDBOX_TIER_FULL] = "full",
 	[SANDBOX_TIER_LANDLOCK] = "landlock",
 	[SANDBOX_TIER_NONE] = "none",
+	[SANDBOX_TIER_CONTAINER] = "container",
 };
 
 static const char *const stream_names[2] = {"out", "err"};
+
+const char *keeper_end_name(enum keeper_end end)
+{
+	return end_names[end];
+}
 
 static void put(struct json_writer *w, const char *key, int64_t value)
 {
@@ -63,6 +69,10 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	json_put_string(&w, r->quiet);
 	json_put_key(&w, "session");
 	json_put_string(&w, r->session);
+	json_put_key(&w, "engine");
+	json_put_string(&w, r->engine);
+	json_put_key(&w, "audit");
+	json_put_string(&w, r->audit);
 	json_put_key(&w, "why");
 	json_put_string(&w, r->why);
 	for (int i = 0; i < 2; i++) {
@@ -144,7 +154,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	struct keeper_report report = {0};
 	json_t *streams[2];
 	/* A report of before these were told is still one. */
-	const char *ended = "", *quiet = "", *session = "";
+	const char *ended = "", *quiet = "", *session = "", *engine = "", *audit = "";
 	const char *end, *planted, *why;
 	json_t *sandbox;
 	json_error_t e;
@@ -155,15 +165,15 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
 	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s?i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, "
-	                   "s:s, s?s, s?s, s?s, s:s, s:o, s:o}",
+	                   "s:s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
 	                   "end", &end, "step", &step, "errno", &report.sys, "status",
 	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
 	                   "processes", &report.processes, "processes_bounded",
 	                   &report.processes_bounded, "started_ms", &started, "duration_ms",
 	                   &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox", &sandbox,
 	                   "limit_hit", &hit, "planted", &planted, "ended", &ended, "quiet", &quiet,
-	                   "session", &session, "why", &why, "out", &streams[0], "err",
-	                   &streams[1]) < 0)
+	                   "session", &session, "engine", &engine, "audit", &audit, "why", &why, "out", &streams[0],
+	                   "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)
@@ -182,6 +192,8 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	copy_text(report.ended, sizeof(report.ended), ended);
 	copy_text(report.quiet, sizeof(report.quiet), quiet);
 	copy_text(report.session, sizeof(report.session), session);
+	copy_text(report.engine, sizeof(report.engine), engine);
+	copy_text(report.audit, sizeof(report.audit), audit);
 	copy_text(report.why, sizeof(report.why), why);
 	report.started_ms = started;
 	report.duration_ms = duration;

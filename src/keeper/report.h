@@ -40,6 +40,8 @@ struct keeper_stream {
 #define REPORT_QUIET_MAX   240
 #define REPORT_NAMES_MAX   256
 #define REPORT_SESSION_MAX 240
+#define REPORT_AUDIT_MAX   248
+#define REPORT_ENGINE_MAX  240
 
 struct keeper_report {
 	enum keeper_end end;
@@ -58,11 +60,17 @@ struct keeper_report {
 	                                     moved away */
 	char ended[REPORT_NAMES_MAX];     /* names of what had to be ended, one per line */
 	char quiet[REPORT_QUIET_MAX];     /* what a quiet command was doing when it was ended */
+	char engine[REPORT_ENGINE_MAX];   /* what is to be said about the container engine */
 	char session[REPORT_SESSION_MAX]; /* what is to be said about the session */
+	char audit[REPORT_AUDIT_MAX];     /* what is to be said about the audit log */
 	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
 };
 
+/* The mode of a task's directory whose report is in it: a list of thousands needs no second look. */
+#define REPORT_IS_THERE 01700
 #define REPORT_BYTES_MAX 8192
+
+const char *keeper_end_name(enum keeper_end end);
 
 int keeper_report_write(const struct keeper_report *r, struct buffer *into);
 int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_report,

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "keeper/check.h"
+#include "keeper/client.h"
+#include "keeper/container.h"
+#include "keeper/record.h"
 #include "keeper/search.h"
 #include "keeper/variables.h"
 #include "process/spawn.h"
@@ -137,6 +140,9 @@ static int start(struct keeper *k, struct error *err)
 		c.envp = k->order.envp;
 		fill_box_limits(k, &c);
 		k->report.sandbox = *sandbox_plan_standing(k->plan);
+	} else if (k->container) {
+		keeper_container_fill(k, &c);
+		k->report.processes_bounded = true; /* by the engine; the client is our own */
 	} else {
 		fill_limits(k, &c);
 	}
@@ -151,6 +157,14 @@ static int start(struct keeper *k, struct error *err)
 	return streams_open(k, err);
 }
 
+/* Nothing runs of which it is not known on the disk that it will, and in which box. */
+static int start_recorded(struct keeper *k, struct error *err)
+{
+	int r = keeper_record_start(k, err);
+
+	return r < 0 ? r : start(k, err);
+}
+
 int keeper_start_weaker(struct keeper *k)
 {
 	struct error err = {0};
@@ -163,7 +177,7 @@ int keeper_start_weaker(struct keeper *k)
 	k->process = process_free(k->process);
 	for (int i = 0; i < 2; i++)
 		stream_done(&k->streams[i]);
-	r = start(k, &err);
+	r = start_recorded(k, &err);
 	if (r < 0)
 		return r;
 	k->report.end = KEEPER_END_EXITED;
@@ -173,7 +187,8 @@ int keeper_start_weaker(struct keeper *k)
 	return 0;
 }
 
-static int make_plan(struct keeper *k, struct error *err)
+int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
+                    struct sandbox_plan **ret_plan, struct error *err)
 {
 	char buffer[PATH_MAX];
 	struct profile_request files;
@@ -191,8 +206,7 @@ static int make_plan(struct keeper *k, struct error *err)
 	if (k->order.request.state)
 		hidden[n++] = k->order.request.state;
 
-	k->owns_plan = true;
-	return sandbox_plan_new(k->order.sandbox, &place, &k->plan, err);
+	return sandbox_plan_new(spec, &place, ret_plan, err);
 }
 
 /* Decides once more, from the raw request, and learns from the profile what the box is like. */
@@ -203,8 +217,7 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 
 	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
 	if (r == 0)
-		r = check_again(arena, k->profile, &k->order.request, k->order.argv, k->order.envp,
-		                err);
+		r = check_again(arena, k->profile, &k->order, k->fds.input, err);
 	if (r < 0 || !k->profile) {
 		k->report.end = KEEPER_END_REFUSED;
 		return r;
@@ -214,13 +227,28 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 	if (k->order.max_processes > 0 && (*processes == 0 || k->order.max_processes < *processes))
 		*processes = k->order.max_processes;
 	k->order.max_processes = *processes;
-	if (k->spec.tier != SANDBOX_TIER_NONE)
+	if (k->spec.tier != SANDBOX_TIER_NONE && k->spec.tier != SANDBOX_TIER_CONTAINER)
 		k->order.sandbox = &k->spec;
 	return 0;
 }
 
+/* A person's consent is for one run: it is used up when nothing but the start is left to do, an
+ * engine of containers is there and the box is planned. ASKED is the order as it came. */
+static int spend_consent(struct keeper *k, const struct keeper_order *asked, struct arena *arena,
+                         struct error *err)
+{
+	int r = 0;
+
+	if (asked->request.approval)
+		r = check_spend(arena, k->profile, asked, k->fds.input, err);
+	if (r < 0)
+		k->report.end = KEEPER_END_REFUSED;
+	return r;
+}
+
 int keeper_launch(struct keeper *k, struct arena *arena, struct error *err)
 {
+	const struct keeper_order asked = k->order;
 	int r;
 
 	r = check(k, arena, err);
@@ -235,14 +263,27 @@ int keeper_launch(struct keeper *k, struct arena *arena, struct error *err)
 	keeper_heard(k);
 	k->deadline = k->order.timeout_ms > 0 ? k->started_at + k->order.timeout_ms
 	                                      : KEEPER_DEADLINE_NONE;
+	r = keeper_ready_clients(k, arena, err);
+	if (r < 0)
+		return r;
 	if (k->order.sandbox && !k->plan) {
-		r = make_plan(k, err);
+		k->owns_plan = true;
+		r = keeper_box_plan(k, k->order.sandbox, &k->plan, err);
 		if (r < 0)
 			return r;
 	}
+	r = k->spec.tier == SANDBOX_TIER_CONTAINER ? keeper_container_make(k, arena, err) : 0;
+	if (r < 0)
+		return r;
+	keeper_heard(k); /* what was waited for was not the command's silence */
+	r = spend_consent(k, &asked, arena, err);
+	if (r == 0)
+		r = keeper_record_start(k, err);
+	if (r < 0)
+		return r;
 	r = start(k, err);
 	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
-		r = start(k, err);
+		r = start_recorded(k, err);
 	return r;
 }
 

@@ -15,6 +15,8 @@ static struct keeper_order some_order(void)
 	return (struct keeper_order){
 		.request = {.argv = some_argv, .workspace = "/w", .cwd = ".", .session = "s-1"},
 		.task_id = "bash-0",
+		.principal = "alice",
+		.door = "http",
 		.command = "echo",
 		.description = "says something",
 		.argv = some_argv,
@@ -54,6 +56,8 @@ static void expect_comes_back(const struct keeper_order *o)
 	buffer_done(&text); /* nothing of the order lives in the text */
 	assert_string_equal(again.task_id, o->task_id);
 	assert_string_equal(again.command, o->command);
+	assert_string_equal(again.principal, o->principal);
+	assert_string_equal(again.door, o->door);
 	if (o->description)
 		assert_string_equal(again.description, o->description);
 	else

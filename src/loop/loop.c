@@ -178,7 +178,12 @@ void loop_stop(struct loop *l)
 	l->stopped = true;
 }
 
-static int wait_ms(const struct loop *l)
+int loop_fd(const struct loop *l)
+{
+	return l->epoll;
+}
+
+int loop_wait_ms(const struct loop *l)
 {
 	int64_t left;
 
@@ -225,21 +230,35 @@ static int run_sources(struct loop *l, struct epoll_event *events, int count)
 	return r;
 }
 
-int loop_run(struct loop *l)
+static int turn(struct loop *l, int timeout_ms)
 {
 	struct epoll_event events[EVENTS_PER_TURN];
-	int n, r = 0;
+	int n, r;
+
+	n = epoll_wait(l->epoll, events, EVENTS_PER_TURN, timeout_ms);
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	l->now = clock_now_ms();
+	r = run_sources(l, events, n > 0 ? n : 0);
+	return r < 0 ? r : run_timers(l);
+}
+
+int loop_turn(struct loop *l)
+{
+	int r;
 
 	l->stopped = false;
-	while (r >= 0 && !l->stopped) {
-		n = epoll_wait(l->epoll, events, EVENTS_PER_TURN, wait_ms(l));
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		l->now = clock_now_ms();
-		r = run_sources(l, events, n > 0 ? n : 0);
-		if (r >= 0)
-			r = run_timers(l);
-	}
+	r = turn(l, 0);
+	return r < 0 ? r : 0;
+}
+
+int loop_run(struct loop *l)
+{
+	int r = 0;
+
+	l->stopped = false;
+	while (r >= 0 && !l->stopped)
+		r = turn(l, loop_wait_ms(l));
 	return r < 0 ? r : 0;
 }
 

@@ -53,6 +53,13 @@ int64_t loop_now(const struct loop *l); /* monotonic ms, read once per turn */
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 
+/* For who waits elsewhere, in a loop that is not ours: the descriptor becomes readable when a
+ * source is ready, in loop_wait_ms() a timer is due (-1: there is none), and loop_turn() does what
+ * there is to do, without waiting. */
+int loop_fd(const struct loop *l);
+int loop_wait_ms(const struct loop *l);
+int loop_turn(struct loop *l);
+
 /* Blocks the signals of SET for this process and gives a descriptor to read them from, or a
  * negative errno. */
 int loop_signal_fd(const sigset_t *set);

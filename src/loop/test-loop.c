@@ -1,6 +1,7 @@
 #include "base/test-support.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -316,6 +317,39 @@ static void signals_come_as_descriptors(void **state)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static int on_due(struct loop_timer *t)
+{
+	return 0;
+}
+
+/* As a host with a loop of its own uses it: nothing waits but the host. */
+static void a_loop_can_be_turned_from_another(void **state)
+{
+	scoped(loop_freep) struct loop *l = make();
+	scoped(fd_closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct pollfd outside = {.fd = loop_fd(l), .events = POLLIN};
+	struct loop_timer timer = {0};
+	struct probe p = {0};
+	uint64_t one = 1;
+
+	assert_int_equal(loop_add(l, &p.source, fd, EPOLLIN, on_probe, NULL), 0);
+	assert_int_equal(loop_wait_ms(l), -1);
+	assert_int_equal(loop_turn(l), 0); /* there is nothing to do, and it does not wait */
+	assert_int_equal(p.turns, 0);
+	assert_int_equal(poll(&outside, 1, 0), 0);
+	assert_int_equal(fd_write_all(fd, &one, sizeof(one)), 0);
+	assert_int_equal(poll(&outside, 1, 0), 1);
+	assert_int_equal(loop_turn(l), 0);
+	assert_int_equal(p.turns, 1);
+	assert_int_equal(loop_timer_set(l, &timer, clock_now_ms() - 1, on_due), 0);
+	assert_int_equal(loop_wait_ms(l), 0);
+	assert_int_equal(loop_turn(l), 0);
+	assert_int_equal(loop_wait_ms(l), -1);
+	p.fail_with = -ENODATA;
+	assert_int_equal(loop_turn(l), -ENODATA);
+	loop_remove(&p.source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +366,7 @@ int main(void)
 		cmocka_unit_test(timers_run_in_order_and_never_early),
 		cmocka_unit_test(a_failing_timer_ends_the_loop_and_is_not_armed_any_more),
 		cmocka_unit_test(timers_are_bounded),
+		cmocka_unit_test(a_loop_can_be_turned_from_another),
 		cmocka_unit_test(signals_come_as_descriptors),
 	};
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 #define LINKS_MAX 16
 
@@ -115,18 +116,15 @@ static void found(struct policy_file *f, const char *path, const struct stat *st
 static void resolve(struct look *l, const char *path, struct policy_file *f)
 {
 	scoped(fd_closep) int fd = open(path, O_PATH | O_CLOEXEC);
-	char link[64], real[PATH_MAX];
+	char real[PATH_MAX];
 	const char *copy;
 	struct stat st;
-	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, real, sizeof(real) - 1);
-	if (n <= 0 || real[0] != '/')
+	if (path_of_fd(fd, real) < 0 || real[0] != '/')
 		return;
-	copy = look_string(l, real, (size_t)n);
+	copy = look_string(l, real, strlen(real));
 	if (!copy)
 		return;
 	found(f, copy, &st);

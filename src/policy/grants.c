@@ -139,6 +139,37 @@ static bool is_there(const struct policy_grants *g, const struct policy_digest *
 	return false;
 }
 
+/*
+ * What stands around a command changes what it does: `cd x`, `export X=1`, a pipe that feeds it, a
+ * wrapper that changes its directory or adds words. A grant is for the command as it stands alone,
+ * with nothing before it that the shell would remember.
+ */
+static bool is_plain(const struct shell_facts *facts)
+{
+	static const char *const harmless[] = {":",    "true", "false", "echo", "printf",
+	                                       "test", "[",    "pwd",   "wait", NULL};
+
+	if (facts->changes_reading)
+		return false;
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+		bool known_name = c->word_count && known(&c->words[0]), fine = false;
+
+		if (c->via[0])
+			return false;
+		if (c->kind == SHELL_KIND_EXTERNAL)
+			continue;
+		for (const char *const *n = harmless; *n && known_name; n++)
+			fine |= strcmp(*n, c->words[0].text.bytes) == 0;
+		/* printf -v sets a variable. */
+		if (c->kind != SHELL_KIND_BUILTIN || !fine || c->assign_count ||
+		    (c->word_count > 1 && known(&c->words[1]) &&
+		     strncmp(c->words[1].text.bytes, "-v", 2) == 0))
+			return false;
+	}
+	return true;
+}
+
 static bool may_be_granted(const struct shell_fact_command *c)
 {
 	return c->word_count && known(&c->words[0]) && !runs_anything(c->words[0].text.bytes) &&
@@ -150,7 +181,7 @@ bool policy_grants_cover(const struct policy_grants *g, const struct policy_ques
 {
 	struct policy_digest digest;
 
-	if (!g->count || !may_be_granted(c))
+	if (!g->count || !may_be_granted(c) || !is_plain(q->facts))
 		return false;
 	if (digest_of(q, c, POLICY_GRANT_EXACT, &digest) == 0 &&
 	    is_there(g, &digest, POLICY_GRANT_EXACT))
@@ -177,6 +208,17 @@ static int add_one(struct policy_grants *g, const struct grant *grant)
 	return 0;
 }
 
+void policy_grants_at(const struct policy_grants *g, size_t i, struct policy_digest *ret)
+{
+	*ret = g->list[i].digest;
+}
+
+int policy_grants_put(struct policy_grants *g, const struct policy_digest *digest,
+                      enum policy_grant_scope scope)
+{
+	return add_one(g, &(struct grant){.digest = *digest, .scope = scope, .session = true});
+}
+
 static int refuse(struct error *err, const char *why)
 {
 	return error_set(err, ERROR_INPUT, EPERM, "this cannot be approved: %s", why);
@@ -193,6 +235,8 @@ int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
 		return refuse(err, "it was not to be asked about");
 	if (q->facts->status == SHELL_FACTS_OPAQUE)
 		return refuse(err, "it cannot be known before it runs what it does");
+	if (!is_plain(q->facts))
+		return refuse(err, "other parts of the line change what its commands do");
 	for (size_t i = 0; i < answer->command_count; i++) {
 		const struct shell_fact_command *c = &q->facts->commands[i];
 		struct grant grant = {.scope = scope, .session = session};

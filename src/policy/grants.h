@@ -3,7 +3,8 @@
  * Grants: what a person has approved, for once or for a session.
  *
  * A grant covers exactly one command with all its words, or one sub-command of one program
- * ("docker ps"), in one directory and one environment; never more. There is none for shells,
+ * ("docker ps"), in one directory and one environment; never more. It does not hold in a line that
+ * changes these (cd, export), nor behind a pipe or a wrapper. There is none for shells,
  * interpreters and wrappers, for what cannot be known before it runs, and none against a rule that
  * refuses.
  */
@@ -50,3 +51,8 @@ bool policy_grants_cover(const struct policy_grants *g, const struct policy_ques
 /* The question was carried out: grants for once that covered it are gone. */
 void policy_grants_spend(struct policy_grants *g, const struct policy_question *q);
 size_t policy_grants_count(const struct policy_grants *g);
+
+/* One grant as data, to be kept elsewhere; and such a one for a session, put in again. */
+void policy_grants_at(const struct policy_grants *g, size_t i, struct policy_digest *ret);
+int policy_grants_put(struct policy_grants *g, const struct policy_digest *digest,
+                      enum policy_grant_scope scope);

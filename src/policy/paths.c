@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 static int open_path(int dir, const char *path, uint64_t resolve)
 {
@@ -30,12 +31,9 @@ static int open_path(int dir, const char *path, uint64_t resolve)
 
 static char *real_path(struct look *l, int fd)
 {
-	char link[64], real[PATH_MAX];
-	ssize_t n;
+	char real[PATH_MAX];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, real, sizeof(real));
-	return n > 0 && (size_t)n < sizeof(real) ? look_string(l, real, (size_t)n) : NULL;
+	return path_of_fd(fd, real) == 0 ? look_string(l, real, strlen(real)) : NULL;
 }
 
 const char *paths_workspace(struct look *l)

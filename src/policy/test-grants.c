@@ -63,6 +63,39 @@ static void covers_these_words_and_no_others(void **state)
 	bench_done(&b);
 }
 
+static void what_stands_around_it_is_not_covered(void **state)
+{
+	static const char *const lines[] = {
+		"cd sub && docker ps",
+		"pushd sub; docker ps",
+		"export DOCKER_HOST=x; docker ps",
+		"DOCKER_HOST=x; docker ps",
+		"set -a; docker ps",
+		"echo x | docker ps",
+		"docker ps | ls",
+		"(docker ps)",
+		"ls $(docker ps)",
+		"f() { docker ps; }; f",
+		"time -p docker ps; umask 0; docker ps",
+		"exec docker ps",
+		"command docker ps",
+		"while true; do docker ps; done",
+		"printf -v DOCKER_HOST x; docker ps",
+		"docker ps < x",
+	};
+	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
+	struct bench b;
+
+	bench_init(&b, &asking);
+	assert_int_equal(grant(&b, g, "docker ps", POLICY_GRANT_EXACT, true), 0);
+	bench_expect(&b, "ls; docker ps", POLICY_VERDICT_ALLOW, NULL);
+	for (size_t i = 0; i < array_size(lines); i++)
+		bench_expect(&b, lines[i], POLICY_VERDICT_ASK, NULL);
+	assert_int_equal(grant(&b, g, "cd sub && docker ps -a", POLICY_GRANT_EXACT, true), -EPERM);
+	assert_int_equal(policy_grants_count(g), 1);
+	bench_done(&b);
+}
+
 static void a_sub_command_covers_its_other_words(void **state)
 {
 	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
@@ -164,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_digest_is_blake2b),
 		cmocka_unit_test(covers_these_words_and_no_others),
+		cmocka_unit_test(what_stands_around_it_is_not_covered),
 		cmocka_unit_test(a_sub_command_covers_its_other_words),
 		cmocka_unit_test(is_bound_to_place_and_environment),
 		cmocka_unit_test(there_is_none_for_what_runs_anything),

@@ -131,8 +131,12 @@ static void reap(struct init *in)
 	if (ended) {
 		m.leftover = !empty;
 		m.tmp_full = in->sandbox && sandbox_plan_scratch_is_full(in->sandbox);
+		m.gone = empty; /* one packet tells both, and wakes the keeper once */
+		m.processes = empty ? processes_ever(in) : 0;
 		tell(in, &m);
 	}
+	if (empty && ended)
+		_exit(0);
 	if (empty)
 		leave(in, 0);
 }
@@ -166,6 +170,7 @@ static void make_terminal(struct init *in, struct child_plan *plan)
 static void start(struct init *in, const struct child_plan *plan)
 {
 	struct init_message m = {.event = INIT_STARTED};
+	int sys;
 	pid_t pid;
 
 	if (plan->sandbox)
@@ -173,10 +178,11 @@ static void start(struct init *in, const struct child_plan *plan)
 	pid = vfork();
 	if (pid == 0)
 		child_main(plan);
+	sys = errno;
 	if (plan->sandbox)
 		sandbox_volunteer(plan->sandbox, false);
 	if (pid < 0)
-		fail(in, CHILD_FORK, errno);
+		fail(in, CHILD_FORK, sys);
 	/* The write ends must be the command's alone, or the keeper never sees the end of a stream.
 	 */
 	for (int i = 0; i < 3; i++)
@@ -347,7 +353,8 @@ static void close_holders(int socket, const struct sandbox_plan *sandbox)
 
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
 {
-	struct init in = {.socket = socket, .signals = -1, .terminal = -1, .first = true};
+	struct init in = {
+		.socket = socket, .signals = -1, .terminal = -1, .sandbox = sandbox, .first = true};
 	struct init_message m = {.event = INIT_READY};
 	struct child_plan plan = {.report_fd = socket, .sandbox = sandbox};
 	int self, r;

@@ -213,8 +213,15 @@ int process_receive(struct process *p, struct init_message *ret_message)
 	struct init_message m;
 	int fds[PACKET_FDS_MAX];
 	size_t count;
-	ssize_t n = packet_receive(p->socket, &m, sizeof(m), fds, &count, MSG_DONTWAIT);
+	ssize_t n;
 
+	if (p->farewell) {
+		p->farewell = false;
+		p->last.event = INIT_GONE;
+		*ret_message = p->last;
+		return 1;
+	}
+	n = packet_receive(p->socket, &m, sizeof(m), fds, &count, MSG_DONTWAIT);
 	if (n == -ECONNRESET) /* orders were left unread; its last words were not */
 		n = packet_receive(p->socket, &m, sizeof(m), fds, &count, MSG_DONTWAIT);
 	for (size_t i = 0; i < count; i++) {
@@ -225,6 +232,8 @@ int process_receive(struct process *p, struct init_message *ret_message)
 			fd_close(fds[i]);
 	}
 	if (n == (ssize_t)sizeof(m)) {
+		p->farewell = m.event == INIT_EXITED && m.gone;
+		p->last = m;
 		*ret_message = m;
 		return 1;
 	}

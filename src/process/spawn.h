@@ -32,6 +32,8 @@ struct process {
 	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged.
 	                  [0] of a terminal comes with INIT_TERMINAL, to read and to write */
 	int notes;     /* read end, non-blocking; -1: none */
+	bool farewell; /* the last message has told that nothing is left, too */
+	struct init_message last;
 };
 
 /* Starts init, which starts the command. Whether the command could be executed comes later as a

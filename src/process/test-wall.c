@@ -264,6 +264,92 @@ static void existing_protected_paths_cannot_be_changed(void **state)
 	assert_false(is_there(b, "work/.vscode"));
 }
 
+/* Names of submodules have slashes, and each repository has a file that leads to it. */
+static void repositories_inside_of_a_repository_are_protected(void **state)
+{
+	struct box *b = *state;
+
+	make_directory(b, "work/.git");
+	make_file(b, "work/.git/config", "[core]\n");
+	make_directory(b, "work/.git/modules");
+	make_directory(b, "work/.git/modules/a");
+	make_directory(b, "work/.git/modules/a/b");
+	make_directory(b, "work/.git/modules/a/b/hooks");
+	make_file(b, "work/.git/modules/a/b/HEAD", "ref: refs/heads/main\n");
+	make_file(b, "work/.git/modules/a/b/config", "[core]\n\tworktree = ../../../../sub\n");
+	make_directory(b, "work/.git/worktrees");
+	make_directory(b, "work/.git/worktrees/other");
+	make_file(b, "work/.git/worktrees/other/HEAD", "ref: refs/heads/other\n");
+	make_file(b, "work/.git/worktrees/other/commondir", "../..\n");
+	make_directory(b, "work/sub");
+	make_file(b, "work/sub/.git", "gitdir: ../.git/modules/a/b\n");
+	b->spec.protected_ = hooks;
+	refused(b, "echo x > .git/modules/a/b/hooks/pre-commit");
+	refused(b, "echo x > .git/modules/a/b/config || rm .git/modules/a/b/config");
+	refused(b, "mv .git/modules m || mv .git/modules/a m || mv .git/modules/a/b m");
+	refused(b, "echo evil > .git/worktrees/other/commondir || mv .git/worktrees w");
+	refused(b, "echo gitdir: ../evil > sub/.git || rm sub/.git || mv sub s");
+	expect(b, "echo x > .git/modules/a/b/index && echo y > sub/file && cat sub/.git",
+	       "gitdir: ../.git/modules/a/b\n");
+	/* What one command could remove, and make, does not open the door for the next. */
+	expect(b, "rm -f .git/modules/a/b/HEAD .git/worktrees/other/HEAD", "");
+	expect(b, "echo > .git/modules/a/config; mkdir .git/modules/a/hooks; true", "");
+	refused(b, "echo x > .git/modules/a/b/hooks/pre-commit");
+	refused(b, "echo x > .git/modules/a/b/config || echo x > .git/worktrees/other/commondir");
+}
+
+static void what_the_configuration_of_git_names_is_protected(void **state)
+{
+	struct box *b = *state;
+
+	make_directory(b, "work/.git");
+	make_file(b, "work/.git/config",
+	          "[core]\n\thooksPath = \"tools/my hooks\" ; ours\n"
+	          "[includeIf \"gitdir:~/\"] path = ../shared/one\n[user]\n\tpath = free\n");
+	make_directory(b, "work/tools");
+	make_directory(b, "work/tools/my hooks");
+	make_directory(b, "work/shared");
+	make_file(b, "work/shared/one", "[INCLUDE]\n\tpath=two # and more\n");
+	make_file(b, "work/shared/two", "[user]\n");
+	b->spec.protected_ = hooks;
+	refused(b, "echo x > 'tools/my hooks/pre-commit'");
+	refused(b, "mv tools t || mv 'tools/my hooks' tools/h || rmdir 'tools/my hooks'");
+	refused(b, "echo x >> shared/one || rm shared/one || echo x >> shared/two");
+	refused(b, "mv shared s");
+	expect(b, "echo x > tools/other && echo x > shared/three && echo x > free", "");
+}
+
+static void a_workspace_does_not_become_a_repository(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+
+	assert_int_equal(plant(b,
+	                       "mkdir objects refs; echo x > HEAD; printf "
+	                       "'[core]\n\tfsmonitor = evil\n' > config",
+	                       -1, &names),
+	                 1);
+	assert_string_equal(buffer_str(&names), "HEAD");
+	assert_false(is_there(b, "work/HEAD"));
+	/* One that runs nothing may be made, and then stays so. */
+	buffer_clear(&names);
+	assert_int_equal(
+		plant(b, "echo x > HEAD; printf '[core]\n\tbare = true\n' > config", -1, &names),
+		0);
+	refused(b, "printf '[core]\n\tfsmonitor = evil\n' > config || rm config");
+}
+
+/* In a linked work tree. */
+static void a_file_that_leads_to_a_repository_stays(void **state)
+{
+	struct box *b = *state;
+
+	make_file(b, "work/.git", "gitdir: /elsewhere\n");
+	b->spec.protected_ = hooks;
+	refused(b, "echo gitdir: evil > .git || rm .git || mv .git g || ln -sf evil .git");
+	expect_file(b, "work/.git", "gitdir: /elsewhere\n");
+}
+
 static void a_protected_link_and_its_target_stay(void **state)
 {
 	struct box *b = *state;
@@ -410,6 +496,10 @@ int main(void)
 		box_test(nacre_hides_what_is_its_own),
 		box_test(grants_are_what_they_say),
 		box_test(existing_protected_paths_cannot_be_changed),
+		box_test(repositories_inside_of_a_repository_are_protected),
+		box_test(a_file_that_leads_to_a_repository_stays),
+		box_test(what_the_configuration_of_git_names_is_protected),
+		box_test(a_workspace_does_not_become_a_repository),
 		box_test(a_protected_link_and_its_target_stay),
 		box_test(what_appears_at_a_protected_path_is_moved_away),
 		box_test(a_link_in_place_of_the_parent_is_seen_through),

@@ -14,11 +14,12 @@
 #include "base/packet.h"
 
 #define WIRE_BYTES_MAX ((size_t)64 << 20)
-
-enum { FD_TEXT, FD_STDIO, FD_COUNT = FD_STDIO + 3, FD_NOTES = FD_COUNT, FD_MAX };
+#define WIRE_PACKET    ((size_t)16 << 10) /* strings up to this length need no file */
 
 struct wire_header {
+	uint32_t text_bytes; /* behind the header; 0: in a file */
 	uint32_t paths, words, variables;
+	uint32_t notes; /* there is one */
 	uint32_t limit_count;
 	struct limit_value limits[LIMITS_MAX];
 	struct pty_size terminal;
@@ -33,14 +34,27 @@ static uint32_t put_strings(struct buffer *text, const char *const *strings)
 	return n;
 }
 
+/* How many descriptors a packet with this header has: the streams, then what there is more. */
+static size_t fd_count(const struct wire_header *h)
+{
+	return 3 + (h->notes ? 1 : 0) + (h->text_bytes ? 0 : 1);
+}
+
+static int text_file(const struct buffer *text)
+{
+	scoped(fd_closep) int fd = memfd_create("nacre-plan", MFD_CLOEXEC);
+
+	return fd < 0 || fd_write_all(fd, text->data, text->len) < 0 ? -1 : take_fd(&fd);
+}
+
 int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 {
 	scoped(buffer_donep) struct buffer text = {.max = WIRE_BYTES_MAX};
-	scoped(fd_closep) int memory = memfd_create("nacre-plan", MFD_CLOEXEC);
+	scoped(fd_closep) int file = -1;
 	struct wire_header h = {.limit_count = (uint32_t)plan->limit_count,
+	                        .notes = plan->notes_fd > 0,
 	                        .terminal = plan->terminal};
-	const int fds[FD_MAX] = {memory, plan->stdio[0], plan->stdio[1], plan->stdio[2],
-	                         plan->notes_fd};
+	int fds[5] = {plan->stdio[0], plan->stdio[1], plan->stdio[2], plan->notes_fd};
 	int r;
 
 	memcpy(h.limits, plan->limits, sizeof(h.limits));
@@ -50,10 +64,16 @@ int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 	h.variables = put_strings(&text, plan->envp);
 	if (buffer_error(&text) < 0)
 		return error_set(err, ERROR_LIMIT, -buffer_error(&text), "the command is too long");
-	if (memory < 0 || fd_write_all(memory, text.data, text.len) < 0)
-		return error_sys(err, errno, "memory for a command");
-	r = packet_send(socket, &h, sizeof(h), NULL, 0, fds, plan->notes_fd > 0 ? FD_MAX : FD_COUNT,
-	                0);
+	if (text.len <= WIRE_PACKET) {
+		h.text_bytes = (uint32_t)text.len;
+	} else {
+		file = text_file(&text);
+		if (file < 0)
+			return error_sys(err, errno, "memory for a command");
+		fds[fd_count(&h) - 1] = file;
+	}
+	r = packet_send(socket, &h, sizeof(h), h.text_bytes ? text.data : NULL, h.text_bytes, fds,
+	                fd_count(&h), 0);
 	return r < 0 ? error_sys(err, -r, "the box does not answer") : 0;
 }
 
@@ -95,26 +115,42 @@ static int unpack(const struct wire_header *h, const struct buffer *text,
 	return 0;
 }
 
+static int read_text(const struct wire_header *h, const char *behind, int fd, struct buffer *text)
+{
+	if (h->text_bytes) {
+		buffer_append(text, behind, h->text_bytes);
+		return buffer_error(text) < 0 ? -ENOMEM : 0;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0 || fd_read_all(fd, text) < 0)
+		return -EBADMSG;
+	fd_close(fd);
+	return 0;
+}
+
 int wire_plan_receive(int socket, struct child_plan *ret_plan)
 {
 	struct buffer text = {.max = WIRE_BYTES_MAX};
-	struct wire_header h;
-	int fds[PACKET_FDS_MAX];
+	struct {
+		struct wire_header h;
+		char behind[WIRE_PACKET];
+	} packet;
+	const struct wire_header *h = &packet.h;
+	int fds[PACKET_FDS_MAX], r;
 	size_t count;
 	ssize_t n;
 
-	n = packet_receive(socket, &h, sizeof(h), fds, &count, 0);
+	n = packet_receive(socket, &packet, sizeof(packet), fds, &count, 0);
 	if (n <= 0)
 		return -EPIPE;
-	if (n != (ssize_t)sizeof(h) || (count != FD_COUNT && count != FD_MAX) ||
-	    h.limit_count > LIMITS_MAX || h.paths > text.max || h.words > text.max ||
-	    h.variables > text.max)
+	if (n < (ssize_t)sizeof(*h) || (size_t)n - sizeof(*h) != h->text_bytes ||
+	    count != fd_count(h) || h->limit_count > LIMITS_MAX || h->paths > text.max ||
+	    h->words > text.max || h->variables > text.max)
 		return -EBADMSG;
-	if (lseek(fds[FD_TEXT], 0, SEEK_SET) < 0 || fd_read_all(fds[FD_TEXT], &text) < 0)
-		return -EBADMSG;
-	fd_close(fds[FD_TEXT]);
+	r = read_text(h, packet.behind, fds[count - 1], &text);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < 3; i++)
-		ret_plan->stdio[i] = fds[FD_STDIO + i];
-	ret_plan->notes_fd = count == FD_MAX ? fds[FD_NOTES] : 0;
-	return unpack(&h, &text, ret_plan);
+		ret_plan->stdio[i] = fds[i];
+	ret_plan->notes_fd = h->notes ? fds[3] : 0;
+	return unpack(h, &text, ret_plan);
 }

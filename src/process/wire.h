@@ -2,7 +2,8 @@
 /*
  * Wire: a command's plan on its way to an init that was started before the command was known.
  *
- * The strings travel in an anonymous file, the standard streams beside it. Only keepers write here,
+ * Strings travel in the packet, very long ones in an anonymous file, and the standard streams beside
+ * them. Only keepers write here,
  * so what comes is believed in content, yet every length is checked.
  */
 #include "process/child.h"

@@ -412,8 +412,9 @@ int bind_finish(struct binder *b)
 	struct profile *p = b->profile;
 
 	p->container = p->mode == PROFILE_MODE_CONTAINER;
-	p->sandbox.tier = p->mode == PROFILE_MODE_NONE       ? SANDBOX_TIER_NONE
-	                  : p->mode == PROFILE_MODE_LANDLOCK ? SANDBOX_TIER_LANDLOCK
-	                                                     : SANDBOX_TIER_FULL;
+	p->sandbox.tier = p->mode == PROFILE_MODE_NONE        ? SANDBOX_TIER_NONE
+	                  : p->mode == PROFILE_MODE_LANDLOCK  ? SANDBOX_TIER_LANDLOCK
+	                  : p->mode == PROFILE_MODE_CONTAINER ? SANDBOX_TIER_CONTAINER
+	                                                      : SANDBOX_TIER_FULL;
 	return bind_finish_rules(b);
 }

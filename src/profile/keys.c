@@ -72,6 +72,7 @@ static const struct key_choice layers[] = {
 	{"processes", SANDBOX_LAYER_PROCESSES, 0},
 	{"no_new_privs", SANDBOX_LAYER_NO_NEW_PRIVS, 0},
 	{"unprivileged", SANDBOX_LAYER_UNPRIVILEGED, 0},
+	{"container", SANDBOX_LAYER_CONTAINER, 0},
 	{0},
 };
 static const struct key_choice networks[] = {
@@ -80,6 +81,12 @@ static const struct key_choice execs[] = {
 	{"any", SANDBOX_EXEC_ANY, 0}, {"listed", SANDBOX_EXEC_LISTED, 1}, {0}};
 static const struct key_choice workspaces[] = {{"readwrite", false, 0}, {"readonly", true, 1}, {0}};
 static const struct key_choice audits[] = {{"refuse", false, 1}, {"notice", true, 0}, {0}};
+static const struct key_choice engines[] = {{"auto", PROFILE_ENGINE_AUTO, 0},
+                                            {"docker", PROFILE_ENGINE_DOCKER, 0},
+                                            {"podman", PROFILE_ENGINE_PODMAN, 0},
+                                            {0}};
+static const struct key_choice ask_answers[] = {{"wait", false, 0}, {"deny", true, 1}, {0}};
+static const struct key_choice audit_modes[] = {{"on", false, 1}, {"off", true, 0}, {0}};
 static const struct key_choice paths[] = {
 	{"inside", POLICY_PATHS_INSIDE, 0},
 	{"relative-inside", POLICY_PATHS_RELATIVE_INSIDE, 0},
@@ -175,6 +182,21 @@ static const struct key limit_keys[] = {
 	{0},
 };
 
+static const struct key container_keys[] = {
+	KEY("engine", KEY_CHOICE, KEY_NOBODY,
+            "What runs the container: `docker`, `podman`, or `auto`: docker where its socket is "
+            "there, else podman.",
+            TO(in_container.engine), .choices = engines, .fallback = "auto"),
+	KEY("image", KEY_TEXT, KEY_NOBODY,
+            "The image, which must be there already: nothing is pulled. A line for bash needs "
+            "/bin/bash in it.",
+            TO(in_container.image), .max = 255, .check = KEY_CHECK_IMAGE),
+	KEY("user", KEY_TEXT, KEY_NOBODY,
+            "`UID` or `UID:GID` of the command; unset: the owner of the workspace.",
+            TO(in_container.user), .max = 32, .check = KEY_CHECK_OWNER),
+	{0},
+};
+
 static const struct key sandbox_keys[] = {
 	KEY("mode", KEY_CHOICE, KEY_BY_RANK,
             "The wall: `strict` uses every layer that the kernel has, `landlock` none that needs "
@@ -208,6 +230,8 @@ static const struct key sandbox_keys[] = {
             .check = KEY_CHECK_RELATIVE, TO(sandbox.protected_),
             .fallback = ".nacre.yaml .git/hooks .git/config"),
 	KEY("limits", KEY_GROUP, KEY_FREE, "Bounds that the kernel enforces.", .sub = limit_keys),
+	KEY("container", KEY_GROUP, KEY_FREE, "The container of the mode `container`.",
+            .sub = container_keys),
 	{0},
 };
 
@@ -224,9 +248,60 @@ static const struct key workspace_keys[] = {
 };
 
 static const struct key audit_keys[] = {
+	KEY("mode", KEY_CHOICE, KEY_NOBODY,
+            "`off`: nothing is recorded, and every result says so. For measurements.",
+            TO(audit.off), .choices = audit_modes, .fallback = "on"),
 	KEY("on_failure", KEY_CHOICE, KEY_BY_RANK,
-            "What happens when the record of a command cannot be written.", TO(audit_optional),
+            "What happens when the record of a command cannot be written.", TO(audit.optional),
             .choices = audits, .fallback = "refuse"),
+	KEY("mask", KEY_TEXTS, KEY_NOBODY,
+            "Patterns (PCRE2) of secrets that are masked beside the built-in ones; of a pattern "
+            "with a group the group.",
+            .check = KEY_CHECK_REGEX, TO(audit.log.mask)),
+	KEY("max_bytes", KEY_SIZE, KEY_NOBODY, "The log goes on in a new file at this size.",
+            TO(audit.log.max_bytes), .min = 65536, .max = (uint64_t)1 << 40, .fallback = "16M"),
+	KEY("max_age", KEY_DURATION, KEY_NOBODY,
+            "And when the first record of its file is this old; 0: however old.",
+            TO(audit.log.max_age_ms), .max = (uint64_t)3650 * 86400000, .fallback = "0ms"),
+	KEY("keep", KEY_COUNT, KEY_NOBODY,
+            "How many older files are kept; 0: all. The oldest go when a new one is begun.",
+            TO(audit.log.keep), .max = 1000000, .fallback = "0"),
+	{0},
+};
+
+static const struct key docker_keys[] = {
+	KEY("allow", KEY_BOOL, KEY_FALSE,
+            "Whether commands get the socket of the container engine. It reaches outside of the "
+            "box: who can start containers can read and write the whole machine.",
+            TO(docker.allow), .fallback = "false"),
+	KEY("endpoint", KEY_TEXT, KEY_NOBODY,
+            "Where the engine listens: `unix:///PATH`; unset: DOCKER_HOST, docker's context, the "
+            "usual sockets; for podman CONTAINER_HOST and its usual sockets.",
+            TO(docker.endpoint), .max = 200),
+	KEY("start", KEY_TEXTS, KEY_NOBODY,
+            "Words of a command that starts the engine where it is not running. It runs outside "
+            "of the box, with the rights of who runs nacre, once for all who wait.",
+            TO(docker.start)),
+	KEY("start_timeout", KEY_DURATION, KEY_LOWER,
+            "How long an engine that is starting is waited for.", TO(docker.start_timeout_ms),
+            .min = 1, .max = 600000, .fallback = "30s"),
+	KEY("ping_timeout", KEY_DURATION, KEY_LOWER,
+            "How long it may take to answer before it is said to hang.",
+            TO(docker.ping_timeout_ms), .min = 1, .max = 60000, .fallback = "2s"),
+	{0},
+};
+
+static const struct key approval_keys[] = {
+	KEY("timeout", KEY_DURATION, KEY_LOWER,
+            "How long a request waits for a person who can be reached; then it is refused.",
+            TO(ask.timeout_ms), .min = 1, .max = 86400000, .fallback = "5m"),
+	KEY("keep", KEY_DURATION, KEY_LOWER,
+            "How long the question can be answered, and how long an answer that nothing has run "
+            "by is good.",
+            TO(ask.keep_ms), .min = 1, .max = 86400000, .fallback = "1h"),
+	KEY("answer", KEY_CHOICE, KEY_BY_RANK,
+            "`wait`: a person is asked; `deny`: what would be asked about is refused at once.",
+            TO(ask.refused), .choices = ask_answers, .fallback = "wait"),
 	{0},
 };
 
@@ -305,6 +380,9 @@ const struct key profile_keys[] = {
             .sub = environment_keys),
 	KEY("sandbox", KEY_GROUP, KEY_FREE, "The box.", .sub = sandbox_keys),
 	KEY("workspace", KEY_GROUP, KEY_FREE, "Where commands work.", .sub = workspace_keys),
+	KEY("docker", KEY_GROUP, KEY_FREE, "Clients of a container engine (docker, podman).",
+            .sub = docker_keys),
+	KEY("approval", KEY_GROUP, KEY_FREE, "How a person is asked.", .sub = approval_keys),
 	KEY("audit", KEY_GROUP, KEY_FREE, "The audit log.", .sub = audit_keys),
 	KEY("examples", KEY_EXAMPLES, KEY_FREE,
             "Commands and their verdicts, which `nacre policy test` tries."),

@@ -50,6 +50,9 @@ enum key_check {
 	KEY_CHECK_RELATIVE, /* a path below the workspace */
 	KEY_CHECK_VARIABLE, /* the name of a variable, * at its end */
 	KEY_CHECK_SETS,     /* "@name" stands for the members of a set */
+	KEY_CHECK_IMAGE,    /* a name of an image, no option */
+	KEY_CHECK_OWNER,    /* UID or UID:GID */
+	KEY_CHECK_REGEX,    /* a pattern of PCRE2 */
 };
 
 struct key_choice {

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "audit/audit.h"
 #include "base/cleanup.h"
 #include "output/view.h"
 #include "policy/rules.h"
@@ -60,6 +61,40 @@ struct profile_workspace {
 	const char *const *roots; /* a caller may name a workspace below one of these; NULL: any */
 };
 
+/* Commands that are clients of a container engine. */
+struct profile_docker {
+	bool allow; /* they get its socket, which reaches outside of the box */
+	const char *endpoint;     /* unix:///PATH or a path; NULL: as the client itself finds it */
+	const char *const *start; /* words of a command that starts it; NULL: it is not started */
+	int64_t start_timeout_ms, ping_timeout_ms;
+};
+
+enum profile_engine {
+	PROFILE_ENGINE_AUTO, /* docker if its socket is there, else podman */
+	PROFILE_ENGINE_DOCKER,
+	PROFILE_ENGINE_PODMAN,
+	PROFILE_ENGINE_MAX,
+};
+
+/* The box of PROFILE_MODE_CONTAINER. */
+struct profile_container {
+	enum profile_engine engine;
+	const char *image; /* NULL: nothing runs */
+	const char *user;  /* UID or UID:GID; NULL: the owner of the workspace */
+};
+
+struct profile_ask {
+	int64_t timeout_ms; /* how long a request waits for a person */
+	int64_t keep_ms;    /* how long the question stays open, and the answer good */
+	bool refused;       /* nobody is asked: what would be is refused */
+};
+
+struct profile_audit {
+	bool optional; /* a command may run although its record cannot be written */
+	bool off;      /* nothing is recorded */
+	struct audit_settings log;
+};
+
 struct profile_example {
 	struct policy_place place;
 	const char *command;      /* a line; or NULL and */
@@ -81,8 +116,11 @@ struct profile {
 	bool require_description;
 	enum profile_mode mode; /* of the box; sandbox.tier follows from it */
 	bool container;         /* the box is a container of docker or podman */
-	bool audit_optional;    /* a command may run although its record cannot be written */
+	struct profile_container in_container;
+	struct profile_docker docker;
+	struct profile_audit audit;
 	struct profile_timeout timeout;
+	struct profile_ask ask;
 	struct profile_output output;
 	struct profile_workspace workspace;
 	const char *const *environment_pass; /* names and globs: "LANG", "LC_*" */

@@ -30,7 +30,12 @@ static const char *check_pattern(const struct key *key)
 		return "^[^/~]";
 	case KEY_CHECK_VARIABLE:
 		return "^([A-Za-z_][A-Za-z0-9_]*\\*?|@inherited)$";
+	case KEY_CHECK_IMAGE:
+		return "^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]*$";
+	case KEY_CHECK_OWNER:
+		return "^[0-9]{1,10}(:[0-9]{1,10})?$";
 	case KEY_CHECK_NONE:
+	case KEY_CHECK_REGEX:
 	case KEY_CHECK_SETS:
 		break;
 	}

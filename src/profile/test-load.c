@@ -62,7 +62,7 @@ static void a_profile_that_says_nothing_allows_nothing(void **state)
 	assert_int_equal(p->sandbox.network, SANDBOX_NETWORK_NONE);
 	assert_int_equal(p->sandbox.limits.processes, 512);
 	assert_int_equal(p->rules.rule_count, 0);
-	assert_false(p->audit_optional);
+	assert_false(p->audit.optional);
 }
 
 static void layers_stand_one_above_the_other(void **state)

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "audit/mask.h"
 #include "base/arena.h"
 #include "profile/bind.h"
 #include "yaml/yaml.h"
@@ -34,6 +35,27 @@ static bool leaves_upwards(const char *path)
 	return false;
 }
 
+/* [HOST[:PORT]/]NAME[:TAG][@DIGEST] has no other characters, and does not begin like an option. */
+static bool is_image(const char *text)
+{
+	return *text && *text != '-' &&
+	       !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                          "0123456789-_./:@")];
+}
+
+static bool is_owner(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	if (n == 0 || n > 10)
+		return false;
+	if (!text[n])
+		return true;
+	text += n + 1;
+	n = strspn(text, "0123456789");
+	return text[-1] == ':' && n > 0 && n <= 10 && !text[n];
+}
+
 static const char *what_is_wrong(enum key_check check, const char *text)
 {
 	switch (check) {
@@ -49,6 +71,12 @@ static const char *what_is_wrong(enum key_check check, const char *text)
 		return leaves_upwards(text) ? "holds '..'" : NULL;
 	case KEY_CHECK_VARIABLE:
 		return bind_is_variable(text, true) ? NULL : "is no name of a variable";
+	case KEY_CHECK_IMAGE:
+		return is_image(text) ? NULL : "is no name of an image";
+	case KEY_CHECK_OWNER:
+		return is_owner(text) ? NULL : "is no UID or UID:GID";
+	case KEY_CHECK_REGEX:
+		return mask_check(text, (char[1]){0}, 1) == 0 ? NULL : "is no pattern";
 	case KEY_CHECK_NONE:
 	case KEY_CHECK_SETS:
 		break;

@@ -102,9 +102,23 @@ struct box_ground {
 	enum box_ground_kind kind;
 };
 
+/* When a directory was changed last; all 0: it is not there. */
+struct box_stamp {
+	dev_t device;
+	ino_t inode;
+	int64_t changed_ns;
+	bool settled; /* a later change would show */
+};
+
+struct box_around {
+	const char *path;
+	struct box_stamp stamp;
+};
+
 /* What a plan was made for, so that it can be asked whether that still holds. */
 struct box_witness {
 	const char *path;
+	const struct box_around *around; /* the directory that it is in; NULL: not known */
 	dev_t device;
 	ino_t inode; /* 0: it was not there */
 	int64_t born_ns;
@@ -136,6 +150,7 @@ struct box_identity {
 #define BOX_GROUNDS_MAX     128
 #define BOX_ABSENT_MAX      256
 #define BOX_WITNESS_MAX     256
+#define BOX_AROUND_MAX      48
 #define BOX_DIRECTORIES_MAX 32
 /* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to
  * dynamic use, where no distribution puts a user. */
@@ -182,6 +197,8 @@ struct sandbox_plan {
 	size_t absent_count;
 	struct box_witness *witnesses;
 	size_t witness_count;
+	struct box_around around[BOX_AROUND_MAX];
+	size_t around_count;
 	bool sealed; /* the process that starts commands is confined itself */
 	bool has_own;
 	bool programs_leak;                     /* a denied program could not be hidden */
@@ -200,7 +217,7 @@ int box_rule_add(struct sandbox_plan *p, const char *path, enum landlock_right r
 /* Takes FD for the box; -E2BIG closes it. */
 int box_fd_keep(struct sandbox_plan *p, int fd);
 
-/* Notes what PATH is now. Past the limit the plan is never current again. */
+/* witness.c. Notes what PATH is now. Past the limit the plan is never current again. */
 void box_witness_add(struct sandbox_plan *p, const char *path, bool content);
 
 /* maps.c: who the box runs as. */
@@ -245,6 +262,17 @@ const char *box_expand(struct sandbox_plan *p, const char *path);
 int box_protect_plan(struct sandbox_plan *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */
 int box_protect_path(struct sandbox_plan *p, const char *path);
+/* The same for one that is relative to the workspace. */
+int box_protect_inside(struct sandbox_plan *p, const char *inside);
+/* Follows links as far as they stay in the workspace; a descriptor or a negative errno. */
+int box_open_inside(const struct sandbox_plan *p, const char *path, uint64_t flags);
+/* modules.c: the hooks and configurations of submodules and linked work trees. */
+int box_modules_plan(struct sandbox_plan *p);
+/* gitconfig.c: what the configuration of git names in the workspace. */
+int box_gitconfig_plan(struct sandbox_plan *p);
+/* "a/../b" without the dots; NULL: it leads out of where it begins, is empty, or there is no
+ * memory. */
+const char *box_fold(struct sandbox_plan *p, const char *path);
 /* What is above PATH in the workspace cannot be renamed away. */
 int box_pin_parents(struct sandbox_plan *p, const char *path);
 
@@ -267,5 +295,3 @@ void box_remove(const char *path);
 
 /* paths.c. The real path of an existing file and what it is, or NULL; in the arena. */
 const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_stat);
-/* "a/b" is inside of "a" and of "a/b". Both are canonical. */
-bool box_path_inside(const char *path, const char *directory);

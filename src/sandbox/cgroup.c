@@ -34,6 +34,7 @@ struct cgroup {
 	char name[NAME_MAX_OWN];
 	int dirs[CGROUP_CONTROLLERS]; /* -1: not limited; with v2 only the first one is used */
 	bool limited[CGROUP_CONTROLLERS];
+	int event_fds[CGROUP_CONTROLLERS]; /* what the limits did; -1: none */
 	int join_fds[CGROUP_CONTROLLERS];
 	size_t join_count;
 };
@@ -64,16 +65,18 @@ static int read_text(int dir, const char *file, char text[TEXT_MAX])
 	return n < 0 ? -errno : 0;
 }
 
-/* The number behind "KEY " at the start of a line; KEY "" is a file of one number. */
-static uint64_t read_value(int dir, const char *file, const char *key)
+/* The number behind "KEY " at the start of a line. */
+static uint64_t read_value(int fd, const char *key)
 {
 	char text[TEXT_MAX];
 	size_t n = strlen(key);
+	ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 
-	if (dir < 0 || read_text(dir, file, text) < 0)
+	if (got < 0)
 		return 0;
+	text[got] = '\0';
 	for (const char *line = text; *line;) {
-		if (strncmp(line, key, n) == 0 && (n == 0 || line[n] == ' '))
+		if (strncmp(line, key, n) == 0 && line[n] == ' ')
 			return strtoull(line + n, NULL, 10);
 		line += strcspn(line, "\n");
 		line += *line == '\n';
@@ -218,6 +221,9 @@ static int limit_memory(struct cgroup *g, uint64_t bytes)
 	else
 		(void)write_number(dir, "memory.memsw.limit_in_bytes", bytes);
 	g->limited[CGROUP_MEMORY] = true;
+	g->event_fds[CGROUP_MEMORY] =
+		openat(dir, g->place.kind == CGROUP_V2 ? "memory.events" : "memory.oom_control",
+	               O_RDONLY | O_CLOEXEC);
 	return 0;
 }
 
@@ -227,7 +233,17 @@ static int limit_pids(struct cgroup *g, uint64_t processes)
 	int r = write_number(dir, "pids.max", processes + PIDS_OF_INIT);
 
 	g->limited[CGROUP_PIDS] = r == 0;
+	if (r == 0) /* a kernel without the file has nothing to tell */
+		g->event_fds[CGROUP_PIDS] = openat(dir, "pids.events", O_RDONLY | O_CLOEXEC);
 	return r;
+}
+
+void cgroup_share(const struct cgroup *g, uint64_t processes, size_t commands, size_t inits)
+{
+	int dir = g->dirs[g->place.kind == CGROUP_V2 ? CGROUP_MEMORY : CGROUP_PIDS];
+
+	if (g->limited[CGROUP_PIDS])
+		(void)write_number(dir, "pids.max", processes * (commands ? commands : 1) + inits);
 }
 
 static int make(struct cgroup *g, const struct sandbox_limits *limits)
@@ -262,7 +278,7 @@ int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *li
 	if (!g)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++)
-		g->dirs[c] = g->join_fds[c] = -1;
+		g->dirs[c] = g->join_fds[c] = g->event_fds[c] = -1;
 	g->place = *place;
 	g->owner = getpid();
 	r = name_new(g->name);
@@ -281,6 +297,7 @@ struct cgroup *cgroup_forget(struct cgroup *g)
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++) {
 		fd_close(g->dirs[c]);
 		fd_close(g->join_fds[c]);
+		fd_close(g->event_fds[c]);
 	}
 	free(g);
 	return NULL;
@@ -325,24 +342,17 @@ int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err)
 	return 0;
 }
 
-const int *cgroup_dirs(const struct cgroup *g)
+const int *cgroup_event_fds(const struct cgroup *g)
 {
-	return g->dirs;
+	return g->event_fds;
 }
 
-int cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events)
+void cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events)
 {
-	bool v2 = g->place.kind == CGROUP_V2;
-	int memory = g->dirs[CGROUP_MEMORY], pids = v2 ? memory : g->dirs[CGROUP_PIDS];
-
 	*ret_events = (struct cgroup_events){
-		.oom_kills =
-			read_value(memory, v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
-		.forks_denied = read_value(pids, "pids.events", "max"),
-		.memory_peak =
-			read_value(memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes", ""),
+		.oom_kills = read_value(g->event_fds[CGROUP_MEMORY], "oom_kill"),
+		.forks_denied = read_value(g->event_fds[CGROUP_PIDS], "max"),
 	};
-	return 0;
 }
 
 int cgroup_kill(const struct cgroup *g)

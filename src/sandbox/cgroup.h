@@ -41,7 +41,6 @@ struct cgroup_place { /* plain data: where groups can be made */
 struct cgroup_events {
 	uint64_t oom_kills;    /* processes that the memory limit ended */
 	uint64_t forks_denied; /* by the limit of processes */
-	uint64_t memory_peak;  /* bytes; 0: not known */
 };
 
 /* Where groups can be made; never fails: the kind may be NONE. */
@@ -68,13 +67,16 @@ int cgroup_clone_fd(const struct cgroup *g);
 size_t cgroup_join_fds(const struct cgroup *g, const int **ret_fds);
 /* Moves the calling process, which has a single thread. Async-signal-safe. */
 int cgroup_join(const int *fds, size_t count);
+/* For a group that more than one command uses: they may have PROCESSES each, together, beside INITS
+ * of ours. */
+void cgroup_share(const struct cgroup *g, uint64_t processes, size_t commands, size_t inits);
+
 /* Moves any process, slowly: where a process could not be born in the group. */
 int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err);
 
-/* The directories of the group, -1 where there is none: for a clone that wants to read its events.
- */
-const int *cgroup_dirs(const struct cgroup *g);
-int cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
+/* The descriptors that this reads, -1 where there is none: for a clone that wants to read, too. */
+const int *cgroup_event_fds(const struct cgroup *g);
+void cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
 /* Kills all in it. */
 int cgroup_kill(const struct cgroup *g);
 

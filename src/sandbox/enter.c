@@ -260,6 +260,23 @@ static void choice_open(struct sandbox_plan *p)
 	p->oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 }
 
+/* The same from a /proc of our own namespace that has no place in the tree: there it can only be
+ * read. */
+static void choice_open_own(struct sandbox_plan *p)
+{
+	int context = fsopen("proc", FSOPEN_CLOEXEC), proc = -1;
+
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* our files in there are root's else */
+	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		proc = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (proc >= 0)
+		p->oom_fd = openat(proc, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (proc >= 0)
+		close(proc);
+	if (context >= 0)
+		close(context);
+}
+
 static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 {
 	int r;
@@ -353,10 +370,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 	int r = 0;
 
 	umask(0);
-	/* The last look into a /proc that can be written; the one for the command lies over it. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 &&
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
-		choice_open(p);
+	choice_open_own(p);
 	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
 		s = &p->steps.items[i];
 		*ret_step = (int)i;

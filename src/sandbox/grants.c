@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 #define GRANTS_MAX 64
@@ -82,10 +83,10 @@ static bool is_covered(const struct sandbox_plan *p, const struct grants *g, siz
 {
 	const struct grant *grant = &g->items[n];
 
-	if (box_path_inside(grant->path, p->workspace))
+	if (path_is_in(grant->path, p->workspace))
 		return !grant->writable || !p->spec->workspace_readonly;
 	for (size_t i = 0; i < n; i++)
-		if (box_path_inside(grant->path, g->items[i].path) &&
+		if (path_is_in(grant->path, g->items[i].path) &&
 		    (g->items[i].writable || !grant->writable))
 			return true;
 	return !grant->writable && box_ground_of(p, grant->path) == BOX_GROUND_HOST;
@@ -145,6 +146,9 @@ int box_grants_plan(struct sandbox_plan *p)
 		r = collect(p, &g, (const char *const[]){"/etc/resolv.conf", NULL}, false);
 	if (r == 0)
 		r = collect(p, &g, p->spec->readable, false);
+	/* Who may connect does not write: read-only, so that nobody changes the socket's mode. */
+	if (r == 0)
+		r = collect(p, &g, p->spec->sockets, false);
 	if (r < 0)
 		return r;
 	if (g.count > 0)
@@ -167,7 +171,7 @@ static int hide(struct sandbox_plan *p, const char *path)
 	const char *real = box_real(p, path, &st);
 	int r;
 
-	if (!real || box_path_inside(p->workspace, real) ||
+	if (!real || path_is_in(p->workspace, real) ||
 	    box_ground_of(p, real) != BOX_GROUND_HOST)
 		return 0;
 	r = box_pin_parents(p, real);

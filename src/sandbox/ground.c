@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include "base/arena.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 int box_directory(struct sandbox_plan *p, enum box_phase phase, const char *path, mode_t mode)
@@ -45,7 +46,7 @@ enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *pat
 	for (size_t i = 0; i < p->ground_count; i++) {
 		size_t n = strlen(p->grounds[i].path);
 
-		if (n >= longest && box_path_inside(path, p->grounds[i].path)) {
+		if (n >= longest && path_is_in(path, p->grounds[i].path)) {
 			longest = n;
 			kind = p->grounds[i].kind;
 		}
@@ -94,8 +95,9 @@ int box_mask(struct sandbox_plan *p, const char *path, bool is_directory)
 		                       : box_own_file(p, "mask", 0, NULL);
 	if (!*source)
 		return -ENOMEM;
+	/* One that is held, since something in it is hidden, is not hidden yet. */
 	for (size_t i = 0; i < p->steps.count; i++)
-		if (p->steps.items[i].phase == BOX_MASKS &&
+		if (p->steps.items[i].phase == BOX_MASKS && p->steps.items[i].kind != BOX_HOLD &&
 		    strcmp(p->steps.items[i].path, path + 1) == 0)
 			return 0;
 	return box_bind(p, BOX_MASKS, *source, path + 1);

@@ -25,6 +25,7 @@ static const struct layer {
 	{SANDBOX_LAYER_UNPRIVILEGED, "unprivileged",
          "run nacre as an ordinary user, give the workspace to one, or use a file system with "
          "idmapped mounts (ext4, xfs, btrfs)"},
+	{SANDBOX_LAYER_CONTAINER, "container", "the profile must say 'sandbox: {mode: container}'"},
 };
 
 const char *sandbox_layer_name(enum sandbox_layer layer)
@@ -57,6 +58,7 @@ const char *sandbox_tier_name(enum sandbox_tier tier)
 		[SANDBOX_TIER_FULL] = "full",
 		[SANDBOX_TIER_LANDLOCK] = "landlock",
 		[SANDBOX_TIER_NONE] = "none",
+		[SANDBOX_TIER_CONTAINER] = "container",
 	};
 
 	return tier < SANDBOX_TIER_MAX ? names[tier] : NULL;

@@ -38,10 +38,15 @@ static rlim_t processes(const struct sandbox_limits *limits, const struct limits
 {
 	if (!limits->processes || place->kernel_root)
 		return RLIM_INFINITY;
+	/* Many commands of a kept box have more together than one may have; their group knows how
+	 * many there are. */
+	if (place->waiting > 0 && place->process_group)
+		return RLIM_INFINITY;
 	/* The box's init is one of them. Where a group counts how often it refused, it has to be
 	 * the one that refuses. */
 	if (place->own_user_namespace)
-		return limits->processes + 1 + (place->process_group ? GROUP_FIRST : 0);
+		return limits->processes + 1 + place->waiting +
+		       (place->process_group ? GROUP_FIRST : 0);
 	return pids_rlimit(limits->processes);
 }
 

@@ -11,15 +11,6 @@
 #include "base/arena.h"
 #include "sandbox/box.h"
 
-bool box_path_inside(const char *path, const char *directory)
-{
-	size_t n = strlen(directory);
-
-	if (n == 1) /* "/" */
-		return true;
-	return strncmp(path, directory, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 /* The real path of the first N bytes of PATH, a directory; NULL: it is not there. */
 static const char *real_directory(struct sandbox_plan *p, const char *path, size_t n)
 {

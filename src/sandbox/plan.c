@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
 
@@ -110,16 +110,6 @@ static int steps_sort(struct sandbox_plan *p)
 	return 0;
 }
 
-static const char *path_of_fd(struct arena *arena, int fd)
-{
-	char link[64], path[PATH_MAX];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path));
-	return n > 0 && n < (ssize_t)sizeof(path) ? arena_strndup(arena, path, (size_t)n) : NULL;
-}
-
 /* A workspace in or around one of these would make the system's own files the command's. */
 static int check_workspace(const char *path, struct error *err)
 {
@@ -128,7 +118,7 @@ static int check_workspace(const char *path, struct error *err)
 	                                       "/sys",   "/run",   "/boot"};
 
 	for (size_t i = 0; i < array_size(reserved); i++)
-		if (box_path_inside(path, reserved[i]) || box_path_inside(reserved[i], path))
+		if (path_is_in(path, reserved[i]) || path_is_in(reserved[i], path))
 			return error_set(err, ERROR_INPUT, EINVAL,
 			                 "'%.150s' cannot be a workspace: it is part of the system",
 			                 path);
@@ -138,12 +128,14 @@ static int check_workspace(const char *path, struct error *err)
 static int find_workspace(struct sandbox_plan *p, const char *path, struct error *err)
 {
 	struct stat held, named;
+	char real[PATH_MAX];
 
 	p->workspace_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (p->workspace_fd < 0)
 		return error_set(err, ERROR_INPUT, errno, "workspace '%.150s': %s", path,
 		                 strerrordesc_np(errno));
-	p->workspace = path_of_fd(p->arena, p->workspace_fd);
+	if (path_of_fd(p->workspace_fd, real) == 0)
+		p->workspace = arena_strndup(p->arena, real, strlen(real));
 	/* A deleted directory has a name that is not its own. */
 	if (!p->workspace || fstat(p->workspace_fd, &held) < 0 || lstat(p->workspace, &named) < 0 ||
 	    held.st_ino != named.st_ino || held.st_dev != named.st_dev)
@@ -200,9 +192,12 @@ static int plan_rules(struct sandbox_plan *p, int abi, struct error *err)
 static int plan_filter(struct sandbox_plan *p, struct error *err)
 {
 	bool no_network = p->spec->network == SANDBOX_NETWORK_NONE;
+	/* Without a tree of its own a box that may connect to one path may connect to all. */
+	bool wants_socket = p->spec->sockets && p->spec->sockets[0];
 	struct seccomp_options options = {
-		.sockets = !p->clone_flags && no_network ? SECCOMP_SOCKETS_PAIRS
-	                                                 : SECCOMP_SOCKETS_INET,
+		.sockets = p->clone_flags || !no_network ? SECCOMP_SOCKETS_INET
+	                   : wants_socket                ? SECCOMP_SOCKETS_UNIX
+	                                                 : SECCOMP_SOCKETS_PAIRS,
 		.no_anonymous_exec = !p->runs_own,
 		.no_anonymous_files =
 			p->spec->limits.memory_bytes > 0 && !cgroup_limits(p->group, CGROUP_MEMORY),
@@ -253,7 +248,8 @@ static void box_forget(struct sandbox_plan *p)
 {
 	for (size_t i = 0; i < p->fd_count; i++)
 		fd_close(p->fds[i]);
-	p->fd_count = p->ground_count = p->absent_count = p->witness_count = 0;
+	p->fd_count = p->ground_count = p->absent_count = 0;
+	p->witness_count = p->around_count = 0;
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
@@ -273,7 +269,7 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	scoped(sandbox_plan_freep) struct sandbox_plan *p = calloc(1, sizeof(*p));
 	int r;
 
-	if (spec->tier == SANDBOX_TIER_NONE)
+	if (spec->tier == SANDBOX_TIER_NONE || spec->tier == SANDBOX_TIER_CONTAINER)
 		return error_set(err, ERROR_INPUT, EINVAL, "the spec wants no box");
 	if (p)
 		p->arena = arena_new(PLAN_BYTES_MAX);
@@ -377,55 +373,6 @@ void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret
 {
 	*ret_memory = cgroup_limits(p->group, CGROUP_MEMORY);
 	*ret_processes = cgroup_limits(p->group, CGROUP_PIDS);
-}
-
-/* A removed file's number is given to the next one that is made, and times can be set: only the
- * time of birth tells them apart. Where the file system has none, any change counts. */
-static bool witness_look(const char *path, bool content, struct box_witness *ret_witness)
-{
-	struct statx st;
-	struct statx_timestamp *t;
-
-	*ret_witness = (struct box_witness){.path = path};
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
-		return false;
-	t = st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime;
-	ret_witness->device = makedev(st.stx_dev_major, st.stx_dev_minor);
-	ret_witness->inode = st.stx_ino;
-	ret_witness->born_ns = t->tv_sec * 1000000000 + t->tv_nsec;
-	if (content)
-		ret_witness->changed_ns = st.stx_mtime.tv_sec * 1000000000 + st.stx_mtime.tv_nsec;
-	return true;
-}
-
-void box_witness_add(struct sandbox_plan *p, const char *path, bool content)
-{
-	if (!p->keeps)
-		return;
-	if (!p->witnesses)
-		p->witnesses = arena_new_array(p->arena, struct box_witness, BOX_WITNESS_MAX);
-	if (!path || !p->witnesses || p->witness_count >= BOX_WITNESS_MAX) {
-		p->witness_count = BOX_WITNESS_MAX + 1;
-		return;
-	}
-	(void)witness_look(path, content, &p->witnesses[p->witness_count++]);
-}
-
-bool sandbox_plan_is_current(const struct sandbox_plan *p)
-{
-	struct box_witness now;
-
-	if (!p->keeps || p->witness_count > BOX_WITNESS_MAX)
-		return false;
-	for (size_t i = 0; i < p->witness_count; i++) {
-		const struct box_witness *w = &p->witnesses[i];
-
-		(void)witness_look(w->path, w->changed_ns != 0, &now);
-		if (now.inode != w->inode || now.device != w->device || now.born_ns != w->born_ns ||
-		    now.changed_ns != w->changed_ns)
-			return false;
-	}
-	return true;
 }
 
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p)

@@ -71,9 +71,16 @@ bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p);
 const char *sandbox_plan_tmp(const struct sandbox_plan *p);
 /* Whether a plan that was made earlier would be made in the same way now: the workspace is the same
  * directory, and what is protected, secret, denied or listed is there, or not there, as before. */
-bool sandbox_plan_is_current(const struct sandbox_plan *p);
+bool sandbox_plan_is_current(struct sandbox_plan *p);
 /* Flags for clone: the namespaces of one command in a box that is kept (sandbox_enter_nested). */
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p);
+/* Whether a kept box bounds the processes of several commands at a time. Where only a limit per user
+ * does that, one command may be in it, and this many of our own processes. */
+#define SANDBOX_WAITING_MAX 4
+bool sandbox_plan_is_shared(const struct sandbox_plan *p);
+/* How many commands and inits of ours are in a kept box now: its limit of processes is for each of
+ * the commands, and for all of them together. */
+void sandbox_plan_share(const struct sandbox_plan *p, size_t commands, size_t inits);
 /* For a keeper that was forked with the plan of a kept box: descriptors that it needs to judge (-1
  * in the list means nothing), and the moment from which on it judges. */
 #define SANDBOX_JUDGE_FDS 2

@@ -337,6 +337,16 @@ uint32_t sandbox_spec_layers(const struct sandbox_spec *spec)
 	return wanted;
 }
 
+uint32_t sandbox_container_layers(const struct sandbox_spec *spec, uint32_t *ret_have)
+{
+	uint32_t engines = SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_LANDLOCK | SANDBOX_LAYER_SECCOMP;
+	uint32_t wanted = (sandbox_spec_layers(spec) & ~engines) | SANDBOX_LAYER_CONTAINER;
+
+	/* Programs are those of the image, and root there is the kernel's root or not. */
+	*ret_have = wanted & ~(uint32_t)(SANDBOX_LAYER_PROGRAMS | SANDBOX_LAYER_UNPRIVILEGED);
+	return wanted;
+}
+
 static uint32_t have_full(const struct sandbox_survey *s, bool user)
 {
 	uint32_t have = SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS;
@@ -391,6 +401,10 @@ void sandbox_survey_stand(const struct sandbox_survey *s, const struct sandbox_s
 	enum sandbox_tier tier = spec->tier > best ? spec->tier : best; /* the weaker one */
 	uint32_t wanted = sandbox_spec_layers(spec), have = layers_in(s, spec, tier);
 
+	if (spec->tier == SANDBOX_TIER_CONTAINER) {
+		wanted = sandbox_container_layers(spec, &have);
+		tier = spec->tier;
+	}
 	*ret_standing = (struct sandbox_standing){
 		.tier = tier,
 		.layers = wanted & have,

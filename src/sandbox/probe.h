@@ -60,3 +60,6 @@ void sandbox_survey_stand(const struct sandbox_survey *s, const struct sandbox_s
                           struct sandbox_standing *ret_standing);
 /* What a spec asks for, as layers. */
 uint32_t sandbox_spec_layers(const struct sandbox_spec *spec);
+/* The same for a spec whose box is a container, and what any engine gives of it. What the engine
+ * itself is made of is its own affair, and no layer of ours. */
+uint32_t sandbox_container_layers(const struct sandbox_spec *spec, uint32_t *ret_have);

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 #define CONFIG_MAX ((size_t)64 << 10)
@@ -32,6 +33,11 @@ static int open_inside(int workspace_fd, const char *path, uint64_t flags)
 	long fd = syscall(SYS_openat2, workspace_fd, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+int box_open_inside(const struct sandbox_plan *p, const char *path, uint64_t flags)
+{
+	return open_inside(p->workspace_fd, path, flags);
 }
 
 static bool is_usable(const char *path)
@@ -75,18 +81,12 @@ static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t a
 /* Where a path that is or leads through a link really lies: that is held, too. */
 static int hold_real(struct sandbox_plan *p, const char *inside)
 {
-	char link[64], real[PATH_MAX];
+	char real[PATH_MAX];
 	size_t n = strlen(p->workspace);
 	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH);
-	ssize_t length;
 
-	if (fd < 0)
+	if (fd < 0 || path_of_fd(fd, real) < 0)
 		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, real, sizeof(real) - 1);
-	if (length <= 0)
-		return 0;
-	real[length] = '\0';
 	if (strncmp(real, p->workspace, n) != 0 || real[n] != '/' ||
 	    strcmp(real + n + 1, inside) == 0)
 		return 0;
@@ -157,6 +157,10 @@ static int protect(struct sandbox_plan *p, const char *inside)
 		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return note(p, inside, (size_t)(end - inside), 0);
+		/* A work tree or submodule has a file ".git" that leads to its repository: nothing
+		 * is below it, and it must not lead elsewhere. */
+		if (!last && S_ISREG(st.st_mode))
+			return protect(p, part);
 		if (!p->clone_flags) { /* nothing can be mounted: it is compared afterwards */
 			if (last)
 				return note(p, inside, strlen(inside), content_of(fd));
@@ -176,7 +180,7 @@ int box_pin_parents(struct sandbox_plan *p, const char *path)
 	const char *inside = path + strlen(p->workspace) + 1;
 	int r = 0;
 
-	if (p->spec->workspace_readonly || !box_path_inside(path, p->workspace) ||
+	if (p->spec->workspace_readonly || !path_is_in(path, p->workspace) ||
 	    strcmp(path, p->workspace) == 0)
 		return 0;
 	for (const char *slash = strchr(inside, '/'); r == 0 && slash;
@@ -189,10 +193,38 @@ int box_protect_path(struct sandbox_plan *p, const char *path)
 {
 	const char *inside = path + strlen(p->workspace) + 1;
 
-	if (!box_path_inside(path, p->workspace) || strcmp(path, p->workspace) == 0 ||
+	if (!path_is_in(path, p->workspace) || strcmp(path, p->workspace) == 0 ||
 	    p->spec->workspace_readonly || !is_usable(inside))
 		return 0;
 	return protect(p, inside);
+}
+
+int box_protect_inside(struct sandbox_plan *p, const char *inside)
+{
+	return is_usable(inside) ? protect(p, inside) : 0;
+}
+
+static bool is_there(const struct sandbox_plan *p, const char *inside)
+{
+	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+
+	return fd >= 0;
+}
+
+/* Without .git the workspace itself is a repository as soon as it has a HEAD, and a few directories
+ * that do no harm alone. */
+static int protect_bare(struct sandbox_plan *p)
+{
+	static const char *const names[] = {"config", "hooks", "config.worktree", "commondir"};
+	int r = 0;
+
+	if (is_there(p, ".git"))
+		return 0;
+	if (!is_there(p, "HEAD"))
+		return protect(p, "HEAD");
+	for (size_t i = 0; r == 0 && i < array_size(names); i++)
+		r = protect(p, names[i]);
+	return r;
 }
 
 /* Both let git read its configuration from another file than the one that is protected. */
@@ -200,7 +232,13 @@ static int protect_config(struct sandbox_plan *p)
 {
 	int r = protect(p, ".git/config.worktree");
 
-	return r == 0 ? protect(p, ".git/commondir") : r;
+	if (r == 0)
+		r = protect(p, ".git/commondir");
+	if (r == 0)
+		r = protect_bare(p);
+	if (r == 0)
+		r = box_gitconfig_plan(p);
+	return r == 0 ? box_modules_plan(p) : r;
 }
 
 int box_protect_plan(struct sandbox_plan *p)
@@ -296,8 +334,21 @@ static bool is_harmless_hooks(int workspace_fd, const char *path)
 	return harmless;
 }
 
+/* A bare repository that runs nothing; what else has this name is no repository either. */
+static bool is_harmless_bare(int workspace_fd)
+{
+	scoped(fd_closep) int config = open_inside(workspace_fd, "config", O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int hooks = open_inside(workspace_fd, "hooks", O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int common = open_inside(workspace_fd, "commondir", O_PATH | O_NOFOLLOW);
+
+	return common < 0 && (config < 0 || is_harmless_config(workspace_fd, "config")) &&
+	       (hooks < 0 || is_harmless_hooks(workspace_fd, "hooks"));
+}
+
 static bool is_harmless(int workspace_fd, const struct box_absent *a)
 {
+	if (strcmp(a->path, "HEAD") == 0)
+		return is_harmless_bare(workspace_fd);
 	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
 		return false;
 	if (strcmp(a->path, ".git/config") == 0)

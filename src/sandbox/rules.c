@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 #define DEPTH_MAX 8
@@ -88,7 +89,7 @@ static bool is_exception(const struct rules *g, const char *path, unsigned char 
 static bool has_exception_below(const struct rules *g, const char *path)
 {
 	for (size_t i = 0; i < g->out.count; i++)
-		if (box_path_inside(g->out.items[i].path, path))
+		if (path_is_in(g->out.items[i].path, path))
 			return true;
 	return false;
 }
@@ -124,7 +125,7 @@ static int grant_entries(struct rules *g, const char *path, enum landlock_right 
 static int grant(struct rules *g, const char *path, enum landlock_right right, int depth)
 {
 	for (size_t i = 0; i < g->out.count; i++)
-		if (box_path_inside(path, g->out.items[i].path))
+		if (path_is_in(path, g->out.items[i].path))
 			return 0;
 	if (has_exception_below(g, path)) {
 		/* What lies too deep is not granted at all. */
@@ -159,7 +160,7 @@ static int find_exceptions(struct rules *g)
 	for (const char *const *s = g->plan->spec->secrets; r == 0 && s && *s; s++) {
 		const char *path = box_expand(g->plan, *s);
 
-		if (path && !box_path_inside(g->plan->workspace, path))
+		if (path && !path_is_in(g->plan->workspace, path))
 			r = box_except(g, path);
 	}
 	return r;

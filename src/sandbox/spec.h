@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 enum sandbox_tier {
-	SANDBOX_TIER_FULL,     /* namespaces, Landlock, seccomp: whatever the kernel has */
-	SANDBOX_TIER_LANDLOCK, /* no namespaces: Landlock and seccomp are the wall */
-	SANDBOX_TIER_NONE,     /* only by the operator's configuration */
+	SANDBOX_TIER_FULL,      /* namespaces, Landlock, seccomp: whatever the kernel has */
+	SANDBOX_TIER_LANDLOCK,  /* no namespaces: Landlock and seccomp are the wall */
+	SANDBOX_TIER_NONE,      /* only by the operator's configuration */
+	SANDBOX_TIER_CONTAINER, /* an engine makes the box; there is no plan for it here */
 	SANDBOX_TIER_MAX,
 };
 
@@ -26,7 +27,8 @@ enum sandbox_layer {
 	SANDBOX_LAYER_PROCESSES = 1 << 6, /* a bound on processes */
 	SANDBOX_LAYER_NO_NEW_PRIVS = 1 << 7,
 	SANDBOX_LAYER_UNPRIVILEGED = 1 << 8, /* the kernel's uid 0 is not in the box */
-	SANDBOX_LAYER_COUNT = 9,
+	SANDBOX_LAYER_CONTAINER = 1 << 9,    /* of docker or podman */
+	SANDBOX_LAYER_COUNT = 10,
 };
 
 enum sandbox_network {
@@ -61,6 +63,7 @@ struct sandbox_spec {
 	bool workspace_noexec;         /* no program of the workspace runs */
 	const char *const *readable;   /* more paths, read-only; "~/" is the home directory */
 	const char *const *writable;   /* more paths, writable: sockets such as docker's too */
+	const char *const *sockets;    /* unix sockets that a command may connect to */
 	const char *const *secrets;    /* masked wherever granted trees contain them; "~/" too */
 	const char *const *protected_; /* relative to the workspace: not writable, not to be made */
 	struct sandbox_limits limits;

@@ -51,6 +51,7 @@ static void find_limits(struct sandbox_plan *p)
 		.kernel_root = p->identity.uid == 0,
 		.memory_group = p->group && cgroup_limits(p->group, CGROUP_MEMORY),
 		.process_group = cgroup_limits(p->group, CGROUP_PIDS),
+		.waiting = p->keeps ? SANDBOX_WAITING_MAX : 0,
 	};
 
 	p->limit_count = limits_fill(&p->spec->limits, &place, p->limits);
@@ -131,24 +132,36 @@ bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
 	return fd >= 0 && limits_is_full(fd);
 }
 
+bool sandbox_plan_is_shared(const struct sandbox_plan *p)
+{
+	return p->spec->limits.processes == 0 || cgroup_limits(p->group, CGROUP_PIDS);
+}
+
+void sandbox_plan_share(const struct sandbox_plan *p, size_t commands, size_t inits)
+{
+	if (p->group)
+		cgroup_share(p->group, p->spec->limits.processes, commands, inits);
+}
+
 void sandbox_plan_judge_fds(const struct sandbox_plan *p, int into[SANDBOX_JUDGE_FDS])
 {
 	_Static_assert(SANDBOX_JUDGE_FDS == CGROUP_CONTROLLERS, "one for each");
 	for (int i = 0; i < SANDBOX_JUDGE_FDS; i++)
-		into[i] = p->group ? cgroup_dirs(p->group)[i] : -1;
+		into[i] = p->group ? cgroup_event_fds(p->group)[i] : -1;
 }
 
 void sandbox_plan_judge_from_now(struct sandbox_plan *p)
 {
 	if (p->group)
-		(void)cgroup_read_events(p->group, &p->before);
+		cgroup_read_events(p->group, &p->before);
 }
 
 enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence)
 {
 	struct cgroup_events events;
 
-	if (p->group && cgroup_read_events(p->group, &events) == 0) {
+	if (p->group) {
+		cgroup_read_events(p->group, &events);
 		evidence->oom_kills += events.oom_kills - p->before.oom_kills;
 		evidence->forks_denied += events.forks_denied - p->before.forks_denied;
 	}

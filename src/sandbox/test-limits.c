@@ -36,7 +36,13 @@ static void processes_are_exact_only_in_a_namespace_and_never_for_root(void **st
 	int n = limits_fill(&limits, &place, list);
 
 	assert_int_equal(find(list, n, RLIMIT_NPROC)->value.rlim_cur, 65); /* and the box's init */
-	place.process_group = true; /* it has to strike first: it counts */
+	place.waiting = 3;
+	n = limits_fill(&limits, &place, list);
+	assert_int_equal(find(list, n, RLIMIT_NPROC)->value.rlim_cur, 68);
+	place.process_group = true; /* which knows how many commands share the box */
+	n = limits_fill(&limits, &place, list);
+	assert_null(find(list, n, RLIMIT_NPROC));
+	place.waiting = 0; /* it has to strike first: it counts */
 	n = limits_fill(&limits, &place, list);
 	assert_true(find(list, n, RLIMIT_NPROC)->value.rlim_cur > 65);
 	place.kernel_root = true;

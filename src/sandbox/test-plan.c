@@ -1,8 +1,10 @@
 #include "base/test-support.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "sandbox/plan.h"
@@ -78,6 +80,81 @@ static void a_plan_is_current_until_something_it_names_appears(void **state)
 	c = plan(p, &spec, true);
 	make(p->home, ".ssh");
 	assert_false(sandbox_plan_is_current(c));
+}
+
+/* Where a directory has not changed for a while its entries are not looked at one by one. */
+static void what_appears_in_a_quiet_directory_is_seen(void **state)
+{
+	struct place *p = *state;
+	const struct sandbox_spec spec = {.secrets = (const char *const[]){"~/.ssh", NULL}};
+	scoped(sandbox_plan_freep) struct sandbox_plan *a = NULL;
+	struct stat st;
+
+	assert_int_equal(stat(p->home, &st), 0);
+	while (clock_wall_ms() < (st.st_ctim.tv_sec + 2) * 1000)
+		(void)poll(NULL, 0, 20);
+	a = plan(p, &spec, true);
+	assert_true(sandbox_plan_is_current(a));
+	make(p->home, "other");
+	assert_true(sandbox_plan_is_current(a));
+	assert_true(sandbox_plan_is_current(a));
+	make(p->home, ".ssh");
+	assert_false(sandbox_plan_is_current(a));
+}
+
+/* Bytes that look like a configuration of git, by chance and with malice. */
+static void a_hostile_configuration_of_git_does_no_harm(void **state)
+{
+	static const char *const pieces[] = {"[core]",
+	                                     "[include]",
+	                                     "[includeIf \"",
+	                                     "]",
+	                                     "hooksPath",
+	                                     "path",
+	                                     "=",
+	                                     " = ",
+	                                     "\n",
+	                                     "\"",
+	                                     "\\",
+	                                     "#",
+	                                     "../",
+	                                     "~/",
+	                                     "/",
+	                                     "./",
+	                                     "config",
+	                                     ".git",
+	                                     "\0",
+	                                     "\t",
+	                                     "..",
+	                                     "[",
+	                                     "\r\n",
+	                                     "..//..",
+	                                     ".git/config",
+	                                     "a/b/c",
+	                                     "\377\376",
+	                                     ";"};
+	struct place *p = *state;
+	const struct sandbox_spec spec = {
+		.protected_ = (const char *const[]){".git/hooks", ".git/config", NULL}};
+	uint32_t seed = 1;
+	char path[160];
+
+	make(p->workspace, ".git");
+	snprintf(path, sizeof(path), "%s/.git/config", p->workspace);
+	for (int i = 0; i < 100; i++) {
+		FILE *file = fopen(path, "we");
+
+		assert_non_null(file);
+		fputs("[include]\npath = config\npath = ../.git/config\n", file); /* itself */
+		for (int n = 0; n < 60; n++) {
+			seed = seed * 1664525 + 1013904223;
+			const char *piece = pieces[(seed >> 16) % array_size(pieces)];
+
+			fwrite(piece, 1, *piece ? strlen(piece) : 1, file);
+		}
+		assert_int_equal(fclose(file), 0);
+		sandbox_plan_free(plan(p, &spec, true));
+	}
 }
 
 static void a_plan_is_not_current_for_another_directory(void **state)
@@ -208,6 +285,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_plan_is_current_until_something_it_names_appears),
+		TEST(what_appears_in_a_quiet_directory_is_seen),
+		TEST(a_hostile_configuration_of_git_does_no_harm),
 		TEST(a_plan_is_not_current_for_another_directory),
 		TEST(a_plan_is_not_current_for_a_copy),
 		TEST(temporary_files_are_removed_whatever_they_are),

@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 #define PASSWD_MAX ((size_t)1 << 20)
@@ -131,10 +132,18 @@ static void mark_each(struct sandbox_plan *p, size_t last)
 static int plan_proc(struct sandbox_plan *p)
 {
 	int r = box_directory(p, BOX_SKELETON, "proc", 0755);
+	struct box_step *s = NULL;
 
 	if (r == 0)
-		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
-		                NULL);
+		r = file_system(p, "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	/* The mount is made read-only, not the file system: below one of these the kernel lets no
+	 * namespace have another that can be written, and an init needs that for a moment. */
+	if (r == 0)
+		s = box_step_add(p, BOX_PRIVATE, BOX_ATTR, "proc");
+	if (!s)
+		return r < 0 ? r : -ENOMEM;
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	s->each = true;
 	/* Keys belong to a user, not to a namespace: their names are the host's. */
 	if (r == 0 && access("/proc/keys", F_OK) == 0) {
 		r = box_bind(p, BOX_PRIVATE, "/dev/null", "proc/keys");
@@ -168,7 +177,7 @@ static int plan_scratch_part(struct sandbox_plan *p, const char *path, const cha
 
 static bool is_granted_by_host(const struct sandbox_plan *p, const char *path)
 {
-	return box_path_inside(path, p->workspace) || box_ground_of(p, path) == BOX_GROUND_HOST;
+	return path_is_in(path, p->workspace) || box_ground_of(p, path) == BOX_GROUND_HOST;
 }
 
 static int plan_scratch(struct sandbox_plan *p)
@@ -176,7 +185,7 @@ static int plan_scratch(struct sandbox_plan *p)
 	uint64_t bytes = p->spec->limits.tmp_bytes;
 	const char *options = "mode=755";
 	unsigned long flags = MS_NOSUID | MS_NODEV | (p->runs_own ? 0 : MS_NOEXEC);
-	bool var_tmp = box_path_inside(p->workspace, "/var/tmp");
+	bool var_tmp = path_is_in(p->workspace, "/var/tmp");
 	int r;
 
 	if (bytes > 0) /* files without content are bounded, too */
@@ -329,7 +338,7 @@ static int plan_root_masks(struct sandbox_plan *p)
 		if (!real)
 			continue;
 		r = box_mask(p, real, S_ISDIR(st.st_mode));
-		if (r == 0 && box_path_inside(real, "/proc"))
+		if (r == 0 && path_is_in(real, "/proc"))
 			p->steps.items[p->steps.count - 1].each = true;
 	}
 	/* It could change the mode of the host's own devices. */

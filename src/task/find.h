@@ -26,6 +26,7 @@ struct find_entry {
 	enum find_state state;
 	int64_t started_ms, ended_ms; /* wall clock; ended_ms of a lost one: when it last wrote */
 	/* Filled by find_look(). */
+	char principal[64]; /* who asked for it; empty: who runs nacre */
 	char command[256], description[128];
 	bool background, merged;
 	uint64_t bytes[2]; /* written by the command to stdout (or both) and stderr */

@@ -87,6 +87,11 @@ int follow_fd(const struct follow *f)
 	return f->wakes;
 }
 
+void follow_unwatch(struct follow *f)
+{
+	fd_close(take_fd(&f->wakes));
+}
+
 void follow_woken(struct follow *f)
 {
 	char events[4096];

@@ -51,6 +51,8 @@ enum follow_event follow_next(struct follow *f, char *bytes, size_t size,
 #define FOLLOW_LOOK_MS 20
 int follow_fd(const struct follow *f);
 void follow_woken(struct follow *f);
+/* The caller watches the directory itself, for many followers at once: follow_fd() is -1. */
+void follow_unwatch(struct follow *f);
 void follow_wait(struct follow *f, int64_t timeout_ms); /* both, for a caller without a loop */
 
 uint64_t follow_offset(const struct follow *f); /* of the next byte */

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "audit/audit.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,9 +30,11 @@
 #include "task/shelf.h"
 
 #define KEY_MAX     8192
-#define KEY_PARTS   6
+#define KEY_PARTS   7
 #define SHELVES_MAX 8
+#define CALM_MS     2      /* without a request: then there is time to make more stand by */
 #define IDLE_MS     300000 /* a shelf that nobody asks for is given up */
+#define LEAVE_MS    1000
 
 struct launching {
 	int socket, signals;
@@ -53,7 +56,8 @@ static bool read_key(const char *text, size_t n, struct shelf_key *ret_key)
 		parts[i] = text + at;
 		at += len + 1;
 	}
-	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3], parts[4], parts[5]};
+	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3],
+	                              parts[4], parts[5], parts[6]};
 	return true;
 }
 
@@ -130,8 +134,17 @@ static void reap(struct launching *l)
 		for (int i = 0; i < l->shelf_count; i++)
 			if (shelf_ended(l->shelves[i], pid))
 				break;
+}
+
+/* Makes one keeper more stand by. False: there are enough. */
+static bool fill(struct launching *l, bool calm)
+{
+	int64_t now = clock_now_ms();
+
 	for (int i = 0; i < l->shelf_count; i++)
-		shelf_fill(l->shelves[i], clock_now_ms());
+		if (shelf_fill(l->shelves[i], calm, now))
+			return true;
+	return false;
 }
 
 static void drop_idle(struct launching *l)
@@ -155,11 +168,14 @@ static _Noreturn void launcher_main(int socket)
 {
 	struct launching l = {.socket = socket};
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
+	bool lacking = false;
+	int n;
 	sigset_t child;
 
 	(void)prctl(PR_SET_NAME, "nacre-launcher", 0, 0, 0);
 	(void)setsid();
 	fd_close_except(&socket, 1);
+	audit_prepare();
 	fd_null_standard(); /* a reader of nacre's output must not wait for us */
 	for (int s = 1; s < 32; s++)
 		if (s != SIGSEGV && s != SIGBUS && s != SIGABRT && s != SIGILL && s != SIGFPE)
@@ -173,17 +189,31 @@ static _Noreturn void launcher_main(int socket)
 		struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
 		                        {.fd = l.signals, .events = POLLIN}};
 
-		if (poll(fds, 2, l.shelf_count > 0 ? IDLE_MS / 4 : -1) < 0)
+		n = poll(fds, 2, lacking ? CALM_MS : l.shelf_count > 0 ? IDLE_MS / 4 : -1);
+		if (n < 0)
 			continue;
 		/* Requests first: somebody waits for them. */
-		if (fds[0].revents) {
-			if (!take_packet(&l))
-				leave(&l);
-		} else if (fds[1].revents) {
+		if (fds[0].revents && !take_packet(&l))
+			leave(&l);
+		if (fds[1].revents)
 			reap(&l);
-		}
+		lacking = fill(&l, n == 0) || fds[0].revents || fds[1].revents;
 		drop_idle(&l);
 	}
+}
+
+int launcher_serve(int socket, const char *version)
+{
+	int kept = fcntl(socket, F_DUPFD_CLOEXEC, 3);
+
+	if (kept < 0)
+		return -errno;
+	/* Before a word of an order is read: another version may mean something else by it. */
+	if (packet_send(kept, NACRE_VERSION, strlen(NACRE_VERSION), NULL, 0, NULL, 0,
+	                MSG_NOSIGNAL) < 0 ||
+	    strcmp(version, NACRE_VERSION) != 0)
+		return -EPROTO;
+	launcher_main(kept);
 }
 
 int launcher_start(struct launcher *ret_launcher, struct error *err)
@@ -208,18 +238,25 @@ int launcher_start(struct launcher *ret_launcher, struct error *err)
 
 void launcher_done(struct launcher *l)
 {
+	struct pollfd end = {.fd = l->pidfd, .events = POLLIN};
+
 	if (l->socket < 0)
 		return;
 	fd_close(take_fd(&l->socket)); /* end of file: it leaves */
-	(void)waitpid(l->pid, NULL, 0);
+	if (l->pid > 0)
+		(void)waitpid(l->pid, NULL, 0);
+	else if (poll(&end, 1, LEAVE_MS) > 0) /* a host that is a subreaper has got it as a child */
+		(void)waitid(P_PIDFD, (id_t)l->pidfd, &(siginfo_t){0}, WEXITED | WNOHANG);
 	fd_close(take_fd(&l->pidfd));
 }
 
 /* NULL parts are empty ones. */
-static int put_key(struct buffer *key, const struct keeper_request *rq)
+static int put_key(struct buffer *key, const struct keeper_order *order)
 {
-	const char *const parts[KEY_PARTS] = {rq->profile,   rq->agent, rq->policy_file,
-	                                      rq->workspace, rq->state, rq->session};
+	const struct keeper_request *rq = &order->request;
+	const char *const parts[KEY_PARTS] = {rq->profile,     rq->agent, rq->policy_file,
+	                                      rq->workspace,   rq->state, rq->session,
+	                                      order->principal};
 
 	for (int i = 0; i < KEY_PARTS; i++) {
 		buffer_puts(key, parts[i] ? parts[i] : "");
@@ -235,7 +272,7 @@ static int put_key(struct buffer *key, const struct keeper_request *rq)
 }
 
 int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
-                   const struct keeper_request *request, const char *order, size_t order_bytes,
+                   const struct keeper_order *order, const char *text, size_t text_bytes,
                    struct error *err)
 {
 	scoped(fd_closep) int memory = memfd_create("nacre-order", MFD_CLOEXEC);
@@ -247,18 +284,21 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
 	size_t count = fds->task >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASK;
 	int r;
 
-	if (memory < 0 || fd_write_all(memory, order, order_bytes) < 0)
+	if (memory < 0 || fd_write_all(memory, text, text_bytes) < 0)
 		return error_sys(err, errno, "memory for an order");
-	if (put_key(&key, request) < 0)
+	if (put_key(&key, order) < 0)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	r = packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, 0);
+	/* Without one the last attempt to start one has failed. */
+	r = l->socket < 0
+	            ? -EPIPE
+	            : packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, MSG_NOSIGNAL);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		/* Forking from here may be slow by now, but it is once. */
 		launcher_done(l);
-		r = launcher_start(l, err);
+		r = l->program ? launcher_execute(l->program, l, err) : launcher_start(l, err);
 		if (r < 0)
 			return r;
-		r = packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, 0);
+		r = packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, MSG_NOSIGNAL);
 	}
 	return r < 0 ? error_sys(err, -r, "the launcher does not answer") : 0;
 }

@@ -14,20 +14,31 @@
 #include "keeper/keeper.h"
 
 struct error;
-struct keeper_request;
+struct keeper_order;
 
 struct launcher {
 	int socket; /* -1: none */
-	pid_t pid;
+	pid_t pid;  /* 0: it is no child of ours */
 	int pidfd;
+	const char *program; /* borrowed: it was executed; NULL: it was forked */
 };
 
 /* Call while the process is small and has no threads. */
 int launcher_start(struct launcher *ret_launcher, struct error *err);
+
+/* The same for a process that is big already, has threads, or is not ours at all: executes PROGRAM,
+ * which is to be nacre of the same version (`nacre launcher`), and waits until it answers. PROGRAM
+ * has to live as long as the launcher, which is started again when it was killed. */
+int launcher_execute(const char *program, struct launcher *ret_launcher, struct error *err);
+
+/* What the executed program then does: greets, and starts keepers until SOCKET ends. VERSION is
+ * what the other side wants us to be. Returns only if that is not so. */
+int launcher_serve(int socket, const char *version);
+
 void launcher_done(struct launcher *l); /* the keepers it started go on */
 
-/* Starts a keeper. REQUEST says which box would do; the order holds it, too. The descriptors stay
+/* Starts a keeper. ORDER says which box would do; TEXT is the same as JSON. The descriptors stay
  * the caller's. A launcher that was killed is replaced. */
 int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
-                   const struct keeper_request *request, const char *order, size_t order_bytes,
+                   const struct keeper_order *order, const char *text, size_t text_bytes,
                    struct error *err);

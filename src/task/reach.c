@@ -20,9 +20,9 @@
 #define HELLO_MS   5000
 #define SEND_S     5
 
-static int connect_once(int dir_fd)
+static int connect_once(int dir_fd, int flags)
 {
-	scoped(fd_closep) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	scoped(fd_closep) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	struct timeval limit = {.tv_sec = SEND_S};
 
@@ -59,7 +59,7 @@ int reach_open(int dir_fd, struct reach *ret_reach, struct error *err)
 	for (;;) {
 		if (find_state(dir_fd) != FIND_RUNNING)
 			return error_set(err, ERROR_INPUT, ESRCH, "the task is not running");
-		fd = connect_once(dir_fd);
+		fd = connect_once(dir_fd, 0);
 		if (fd >= 0) {
 			pidfd = receive_hello(fd);
 			if (pidfd >= 0)
@@ -75,6 +75,43 @@ int reach_open(int dir_fd, struct reach *ret_reach, struct error *err)
 	}
 	*ret_reach = (struct reach){.socket = fd, .keeper = pidfd};
 	return 0;
+}
+
+int reach_try(int dir_fd, struct reach *ret_reach)
+{
+	int fd;
+
+	if (find_state(dir_fd) != FIND_RUNNING)
+		return -ESRCH;
+	fd = connect_once(dir_fd, SOCK_NONBLOCK);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ECONNREFUSED ? -EAGAIN : fd;
+	*ret_reach = (struct reach){.socket = fd, .keeper = -1};
+	return 0;
+}
+
+int reach_greeted(struct reach *r)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	enum control_kind kind;
+	int fd = -1, code = control_receive(r->socket, &kind, &text, &fd);
+
+	if (code == 0)
+		return -EAGAIN;
+	if (code == 1 && kind == CONTROL_HELLO && fd >= 0) {
+		r->keeper = fd;
+		return 0;
+	}
+	fd_close(fd);
+	return -EPIPE;
+}
+
+int reach_order_now(struct reach *r, enum control_order order, const void *bytes, size_t n)
+{
+	uint32_t kind = order;
+
+	return packet_send(r->socket, &kind, sizeof(kind), bytes, n, NULL, 0,
+	                   MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void reach_done(struct reach *r)

@@ -30,3 +30,11 @@ bool reach_wait(struct reach *r, int64_t timeout_ms);
 
 /* A keeper that does not answer is killed; its init then ends the command. */
 void reach_kill(struct reach *r);
+
+/* For who must not wait: one attempt to connect, without the greeting. *ret_reach has no pidfd yet;
+ * the greeting is taken by reach_greeted() when the socket is readable. -ESRCH: it is not running;
+ * -EAGAIN: try again soon. */
+int reach_try(int dir_fd, struct reach *ret_reach);
+int reach_greeted(struct reach *r); /* 0; or -EAGAIN: not yet; else it will never be */
+/* -EAGAIN: the keeper is busy. */
+int reach_order_now(struct reach *r, enum control_order order, const void *bytes, size_t n);

@@ -19,22 +19,33 @@
 
 #define READY_MAX   32
 #define RUNNING_MAX 256
+#define HOLDERS     1     /* what keeps the box is in it, too */
+#define SPARE       3     /* ready beside as many as ran at the same time */
 #define FAILED_MS   10000 /* how long after a failure no box is tried */
 #define CALM_MS     2000  /* after this time the crowd of before is forgotten */
 #define BOX_END_MS  500
 #define BOX_AGE_MS  600000
 
+struct ready { /* a keeper that waits for an order */
+	int socket;
+	pid_t keeper;
+};
+
+struct running {
+	pid_t keeper;
+	bool inside; /* of the kept box; else it has one of its own */
+};
+
 struct shelf {
-	char *profile_name, *agent, *policy_file, *workspace, *state, *session;
+	char *profile_name, *agent, *policy_file, *workspace, *state, *session, *principal;
 	struct profile *profile;
 	struct sandbox_plan *plan;
 	struct held box;
 	int64_t box_made_at, failed_at, used_at, peak_at;
-	int ready[READY_MAX]; /* sockets of keepers that wait */
-	pid_t ready_pids[READY_MAX];
+	struct ready ready[READY_MAX]; /* the oldest first */
 	int ready_count;
-	pid_t running[RUNNING_MAX];
-	int running_count, peak;
+	struct running running[RUNNING_MAX];
+	int running_count, inside_count, peak;
 };
 
 struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
@@ -50,10 +61,11 @@ struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
 	s->workspace = strdup(key->workspace);
 	s->state = strdup(key->state);
 	s->session = strdup(key->session);
+	s->principal = strdup(key->principal);
 	s->failed_at = now_ms - FAILED_MS;
 	s->used_at = now_ms;
 	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->state ||
-	    !s->session)
+	    !s->session || !s->principal)
 		return shelf_free(s);
 	return s;
 }
@@ -62,13 +74,16 @@ struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
 static void take_down(struct shelf *s)
 {
 	for (int i = 0; i < s->ready_count; i++)
-		fd_close(s->ready[i]);
+		fd_close(s->ready[i].socket);
 	s->ready_count = 0;
 	/* Its control group can be removed when nobody is in it; one that is still busy is removed
 	 * by whoever comes next. */
 	held_done(&s->box, s->running_count == 0 ? BOX_END_MS : 0);
 	s->plan = sandbox_plan_free(s->plan);
 	s->profile = profile_free(s->profile);
+	for (int i = 0; i < s->running_count; i++)
+		s->running[i].inside = false; /* of the next one */
+	s->inside_count = 0;
 }
 
 struct shelf *shelf_free(struct shelf *s)
@@ -82,6 +97,7 @@ struct shelf *shelf_free(struct shelf *s)
 	free(s->workspace);
 	free(s->state);
 	free(s->session);
+	free(s->principal);
 	free(s);
 	return NULL;
 }
@@ -91,7 +107,7 @@ bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
 	return strcmp(s->workspace, key->workspace) == 0 &&
 	       strcmp(s->profile_name, key->profile) == 0 && strcmp(s->agent, key->agent) == 0 &&
 	       strcmp(s->policy_file, key->policy_file) == 0 && strcmp(s->state, key->state) == 0 &&
-	       strcmp(s->session, key->session) == 0;
+	       strcmp(s->session, key->session) == 0 && strcmp(s->principal, key->principal) == 0;
 }
 
 int64_t shelf_used_at(const struct shelf *s)
@@ -105,46 +121,48 @@ static bool is_current(const struct shelf *s, int64_t now_ms)
 	       profile_is_current(s->profile) && sandbox_plan_is_current(s->plan);
 }
 
-void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms)
+/* Before there is one more that waits, or one more that runs: each has an init. */
+static void make_room(const struct shelf *s, int waiting, int running)
+{
+	int commands = s->inside_count + running;
+
+	if (s->plan)
+		sandbox_plan_share(s->plan, (size_t)commands,
+		                   (size_t)(HOLDERS + s->ready_count + waiting + commands));
+}
+
+static void started(struct shelf *s, pid_t keeper, bool inside, int64_t now_ms)
 {
 	s->used_at = now_ms;
-	if (s->running_count < RUNNING_MAX)
-		s->running[s->running_count++] = keeper;
+	if (s->running_count < RUNNING_MAX) {
+		s->running[s->running_count++] = (struct running){keeper, inside};
+		s->inside_count += inside;
+	}
 	if (s->running_count >= s->peak || now_ms - s->peak_at > CALM_MS) {
 		s->peak = s->running_count;
 		s->peak_at = now_ms;
 	}
 }
 
-bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_ms)
+void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms)
 {
-	if (s->ready_count > 0 && !is_current(s, now_ms))
-		take_down(s); /* a file of the profile or the workspace has changed */
-	while (s->ready_count > 0) {
-		int socket = s->ready[--s->ready_count];
-		int r = packet_send(socket, "", 1, NULL, 0, fds, count, MSG_DONTWAIT);
-
-		fd_close(socket);
-		if (r == 0) {
-			shelf_started(s, s->ready_pids[s->ready_count], now_ms);
-			return true;
-		}
-	}
-	return false;
+	started(s, keeper, false, now_ms);
 }
 
 bool shelf_ended(struct shelf *s, pid_t pid)
 {
 	for (int i = 0; i < s->running_count; i++)
-		if (s->running[i] == pid) {
+		if (s->running[i].keeper == pid) {
+			s->inside_count -= s->running[i].inside;
 			s->running[i] = s->running[--s->running_count];
+			make_room(s, 0, 0);
 			return true;
 		}
 	for (int i = 0; i < s->ready_count; i++)
-		if (s->ready_pids[i] == pid) {
-			fd_close(s->ready[i]);
-			s->ready[i] = s->ready[--s->ready_count];
-			s->ready_pids[i] = s->ready_pids[s->ready_count];
+		if (s->ready[i].keeper == pid) {
+			fd_close(s->ready[i].socket);
+			memmove(s->ready + i, s->ready + i + 1,
+			        (size_t)(--s->ready_count - i) * sizeof(s->ready[0]));
 			return true;
 		}
 	return false;
@@ -167,7 +185,8 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 	rq->policy_file = or_null(s->policy_file);
 	rq->workspace_fd = workspace;
 	r = profile_load(rq, &s->profile, NULL);
-	if (r == 0 && s->profile->sandbox.tier != SANDBOX_TIER_FULL)
+	/* With docker's socket in it a box depends on where that is now, and the keeper looks. */
+	if (r == 0 && (s->profile->sandbox.tier != SANDBOX_TIER_FULL || s->profile->docker.allow))
 		r = -EOPNOTSUPP;
 	return r;
 }
@@ -221,6 +240,7 @@ static int make_ready(struct shelf *s)
 		return -errno;
 	keeper_end = ends[0];
 	init_end = ends[1];
+	make_room(s, 1, 0);
 	r = held_prepare(&s->box, init_end);
 	if (r < 0)
 		return r;
@@ -228,30 +248,73 @@ static int make_ready(struct shelf *s)
 	if (pid == 0)
 		keeper_wait(&(struct keeper_ready){.orders = their_orders,
 		                                   .init = keeper_end,
+		                                   .workspace = s->workspace,
 		                                   .profile = s->profile,
-		                                   .plan = s->plan});
+		                                   .plan = s->plan,
+		                                   .state = s->state});
 	if (pid < 0)
 		return (int)pid;
 	fd_close(pidfd);
-	s->ready[s->ready_count] = take_fd(&our_orders);
-	s->ready_pids[s->ready_count++] = pid;
+	s->ready[s->ready_count++] = (struct ready){.socket = take_fd(&our_orders), .keeper = pid};
 	return 0;
 }
 
-void shelf_fill(struct shelf *s, int64_t now_ms)
+/* The one that has waited longest: the last may still be entering its box. */
+static struct ready take_first(struct shelf *s)
 {
-	int wanted = s->peak + 1 - s->running_count;
+	struct ready first = s->ready[0];
+
+	memmove(s->ready, s->ready + 1, (size_t)--s->ready_count * sizeof(first));
+	return first;
+}
+
+/* Whether one more command may run in the box. One that is not counted could have too many beside
+ * it. */
+static bool has_room(const struct shelf *s)
+{
+	return s->running_count < RUNNING_MAX &&
+	       (s->inside_count == 0 || (s->plan && sandbox_plan_is_shared(s->plan)));
+}
+
+bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_ms)
+{
+	if (s->box.socket >= 0 && !is_current(s, now_ms))
+		take_down(s); /* a file of the profile or the workspace has changed */
+	if (!has_room(s))
+		return false;
+	if (s->box.socket >= 0 && s->ready_count == 0)
+		(void)make_ready(s); /* later than wanted, but sooner than a box of its own */
+	while (s->ready_count > 0) {
+		struct ready first = take_first(s);
+		int r;
+
+		make_room(s, 0, 1);
+		r = packet_send(first.socket, "", 1, NULL, 0, fds, count, MSG_DONTWAIT);
+
+		fd_close(first.socket);
+		if (r == 0) {
+			started(s, first.keeper, true, now_ms);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms)
+{
+	int wanted = s->peak + SPARE;
 
 	if (now_ms - s->failed_at < FAILED_MS)
-		return;
+		return false;
 	if (wanted > READY_MAX)
 		wanted = READY_MAX;
-	if (!is_current(s, now_ms) && make_box(s, now_ms) < 0)
-		return;
-	while (s->ready_count < wanted)
-		if (make_ready(s) < 0) {
-			s->failed_at = now_ms;
-			take_down(s);
-			return;
-		}
+	if (s->plan && !sandbox_plan_is_shared(s->plan) && wanted > SANDBOX_WAITING_MAX - 1)
+		wanted = SANDBOX_WAITING_MAX - 1; /* beside the one that holds the box */
+	if (s->ready_count >= wanted || (!calm && s->ready_count > s->running_count))
+		return false;
+	if ((is_current(s, now_ms) || make_box(s, now_ms) == 0) && make_ready(s) == 0)
+		return true;
+	s->failed_at = now_ms;
+	take_down(s);
+	return false;
 }

@@ -3,9 +3,9 @@
  * Shelf: what a launcher keeps ready for one kind of request: the profile, a box, and keepers that
  * wait for a command.
  *
- * As many are ready as ran at the same time lately, and one more. They are made after an answer,
- * not while a command runs: the next request comes later than that, and the command has the
- * processors for itself.
+ * As many are ready as ran at the same time lately, and a few more. They are made when no request
+ * came for a moment, so that a command has the processors for itself; under steady requests one is
+ * made for each that is handed out, as soon as fewer wait than run.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,8 +18,9 @@ struct shelf;
 struct shelf_key {
 	const char *profile, *agent, *policy_file; /* each may be "" */
 	const char *workspace;
-	const char *state;   /* nacre's own directory, hidden from the box; may be "" */
-	const char *session; /* its calls share /tmp and the network; may be "" */
+	const char *state;     /* nacre's own directory, hidden from the box; may be "" */
+	const char *session;   /* may be "" */
+	const char *principal; /* who asks; may be "": commands of one box can talk to each other */
 };
 
 /* NULL: no memory. */
@@ -36,7 +37,8 @@ void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms);
 /* A child of the launcher has ended. Whether it was a keeper of this shelf. */
 bool shelf_ended(struct shelf *s, pid_t pid);
 
-/* Makes ready what is missing. Call when there is time. */
-void shelf_fill(struct shelf *s, int64_t now_ms);
+/* Makes one keeper more ready, if that is missing: CALM: up to what is wanted, else only what the
+ * next requests need. False: it was not. */
+bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms);
 
 int64_t shelf_used_at(const struct shelf *s);

@@ -186,18 +186,23 @@ int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, 
 
 	if (r < 0)
 		return error_sys(err, -r, "random numbers for a task id");
+	store_task_make(s, ret_id, ret_dir_fd);
+	return 0;
+}
+
+void store_task_make(struct store *s, const char *id, int *ret_dir_fd)
+{
 	*ret_dir_fd = -1;
 	if (s->tasks_fd < 0)
-		return 0;
-	if (mkdirat(s->tasks_fd, ret_id, 0700) == 0)
-		*ret_dir_fd = openat(s->tasks_fd, ret_id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return;
+	if (mkdirat(s->tasks_fd, id, 0700) == 0)
+		*ret_dir_fd = openat(s->tasks_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*ret_dir_fd >= 0)
 		lock_directory(*ret_dir_fd);
 	else
 		snprintf(s->notice, sizeof(s->notice),
 		         "no task directory in %.150s (%s): output is kept in memory only", s->path,
 		         strerrordesc_np(errno));
-	return 0;
 }
 
 /* Takes all whose name begins with BEGINNING out of the directory, whose descriptor it takes, too.

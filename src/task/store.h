@@ -32,6 +32,8 @@ void store_done(struct store *s); /* removes a temporary directory that is empty
 
 /* Makes the directory of a new task and its id. *ret_dir_fd is -1 where nothing can be stored. */
 int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, struct error *err);
+/* The same with an id that is known already. */
+void store_task_make(struct store *s, const char *id, int *ret_dir_fd);
 void store_task_remove(struct store *s, const char *id);
 
 /* Whether the task in this directory has a keeper, or is about to get one: its spec.json is locked,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
@@ -43,9 +44,14 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	t->control = t->dir_fd = t->keeper_fd = -1;
 	t->captures[0].counts.nul_at = t->captures[1].counts.nul_at = CAPTURE_NO_NUL;
-	r = store_task_new(store, t->id, &t->dir_fd, err);
-	if (r < 0)
-		return r;
+	if (order->task_id) { /* its records bear it already */
+		snprintf(t->id, sizeof(t->id), "%s", order->task_id);
+		store_task_make(store, t->id, &t->dir_fd);
+	} else {
+		r = store_task_new(store, t->id, &t->dir_fd, err);
+		if (r < 0)
+			return r;
+	}
 	order->task_id = t->id;
 	t->merged = order->merged;
 	r = keeper_order_write(order, &text);
@@ -65,7 +71,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	fds = (struct keeper_fds){
 		.control = theirs, .task = t->dir_fd, .input = input_fd, .profile = order->profile};
 	if (launcher) {
-		r = launcher_spawn(launcher, &fds, &order->request, text.data, text.len, err);
+		r = launcher_spawn(launcher, &fds, order, text.data, text.len, err);
 	} else {
 		t->keeper = process_clone(&t->keeper_fd);
 		if (t->keeper == 0)
@@ -125,6 +131,10 @@ enum task_event task_receive(struct task *t)
 		return TASK_STARTED;
 	if (kind == CONTROL_LET_GO)
 		return TASK_LET_GO;
+	if (kind == CONTROL_NOTE) {
+		snprintf(t->note, sizeof(t->note), "%s", buffer_str(&text));
+		return TASK_NOTE;
+	}
 	if (kind == CONTROL_HELLO) {
 		fd_close(t->keeper_fd);
 		t->keeper_fd = take_fd(&fd);

@@ -24,12 +24,14 @@ struct task {
 	bool on_disk;  /* the captures did not come: the output is in the files */
 	struct keeper_report report;
 	struct capture_snapshot captures[2];
+	char note[256]; /* TASK_NOTE */
 };
 
 enum task_event {
 	TASK_NOTHING,
 	TASK_OUTPUT,  /* the spool files have grown */
 	TASK_STARTED, /* a background command runs */
+	TASK_NOTE,    /* note says what is waited for */
 	TASK_LET_GO,  /* its time is over, and it goes on as a task: do not wait for it */
 	TASK_ENDED,   /* report and captures are filled */
 	TASK_LOST,    /* the keeper was killed; its init ends the command */

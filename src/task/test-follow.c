@@ -259,13 +259,14 @@ static void a_state_is_told_by_lock_and_report(void **state)
 	struct find_entry e;
 
 	put(p, "spec.json",
-	    "{\"task_id\":\"bash-x\",\"command\":\"a \\\"b\\\"\\nc \\u001b[2J\","
+	    "{\"task_id\":\"bash-x\",\"principal\":\"alice\",\"command\":\"a \\\"b\\\"\\nc \\u001b[2J\","
 	    "\"description\":\"why\",\"merged\":true,\"background\":true,"
 	    "\"timeout_ms\":17}");
 	find_look(p->fd, "bash-x", &e);
 	assert_string_equal(find_state_name(&e), "running");
 	assert_string_equal(e.command, "a \"b\" c \033[2J");
 	assert_string_equal(e.description, "why");
+	assert_string_equal(e.principal, "alice");
 	assert_true(e.merged && e.background);
 	assert_int_equal(e.timeout_ms, 17);
 	assert_int_equal(find_exit_code(&e), -1);

@@ -62,8 +62,11 @@ static struct keeper_order order_of(const char *const *argv)
 
 static void fill_request(struct place *p, struct keeper_order *o)
 {
-	o->request = (struct keeper_request){
-		.policy_file = p->policy, .argv = o->argv, .workspace = "/", .cwd = "."};
+	o->request = (struct keeper_request){.policy_file = p->policy,
+	                                     .argv = o->argv,
+	                                     .workspace = "/",
+	                                     .cwd = ".",
+	                                     .state = p->dir};
 }
 
 static struct task *start_order(struct place *p, bool launched, struct keeper_order *o)

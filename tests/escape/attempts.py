@@ -190,6 +190,8 @@ ATTEMPTS = [
     _("planting", "config_file", "change .git/config", landlock=TREES),
     _("planting", "config_other", "attributes, worktree configuration, hooks of submodules", landlock=TREES),
     _("planting", "common_dir", "lead git to another configuration by .git/commondir"),
+    _("planting", "submodule", "hooks and configuration of a submodule, and the file that leads to it", landlock=TREES),
+    _("planting", "named", "hooks and configuration elsewhere in the workspace, which .git/config names", landlock=TREES),
     _("planting", "parent_link", "let nacre itself move files outside, through a link above a protected path",
       "not tried outside: there is no nacre"),
     _("planting", "settings_new", "settings of editors, agents, shells that do not exist yet"),

@@ -81,6 +81,33 @@ config_other() {
 	:
 }
 
+submodule() {
+	local inner=.git/modules/group/inner
+	printf '%s\n' "$hook" > $inner/hooks/pre-commit
+	printf '[core]\n\tfsmonitor = evil\n' >> $inner/config
+	mv .git/modules old-modules
+	mv .git/modules/group old-group
+	mkdir -p evil/hooks evil/refs evil/objects
+	cp $inner/HEAD evil/HEAD
+	printf '[core]\n\tfsmonitor = evil\n' > evil/config
+	echo 'gitdir: ../evil' > inner/.git
+	rm -f inner/.git
+	mv inner old-inner && mkdir inner && echo 'gitdir: ../evil' > inner/.git
+	ln -sfn ../evil inner/.git
+	rm -rf evil
+}
+
+named() {
+	printf '%s\n' "$hook" > tools/hooks/pre-commit
+	printf '%s\n' "$hook" >> tools/hooks/existing
+	printf '[core]\n\tfsmonitor = evil\n' >> tools/shared
+	mv tools/shared tools/old
+	mv tools/hooks tools/old-hooks
+	mv tools old-tools && mkdir -p tools/hooks && printf '%s\n' "$hook" > tools/hooks/pre-commit
+	rm -rf tools/hooks tools/shared
+	ln -sfn ../evil tools/hooks
+}
+
 common_dir() {
 	mkdir -p evil/hooks evil/refs evil/objects
 	printf '[core]\n\thooksPath = evil\n' > evil/config

@@ -29,6 +29,9 @@ SYSCTL = "/proc/sys/fs/inotify/max_queued_events"
 SPOTS = ("/etc", "/usr", "/usr/bin", "/usr/lib", "/usr/local/bin", "/opt", "/var", "/var/lib", "/boot",
          "/root", "/home", "/", "/run", "/etc/cron.d", "/var/spool/cron", "/tmp", "/var/tmp", "/dev/shm",
          "/dev", "/bin", "/lib", "/sbin")
+# Hooks and configuration that lie elsewhere: those of a submodule, and those that .git/config names.
+OTHERS = (".git/modules/group/inner/hooks", ".git/modules/group/inner/config", "inner/.git", "tools/hooks",
+          "tools/shared")
 # What must not exist in the workspace after a command, because somebody would run it later.
 PLANTS = (".vscode", ".mcp.json", ".claude", ".cursor", ".idea", ".envrc", ".bashrc", ".profile",
           ".zshrc", ".gitconfig", ".nacre.yaml", ".git/commondir", ".git/config.worktree",
@@ -281,6 +284,17 @@ class World:
         (self.template / "hooks").mkdir()
         (self.template / "hooks" / "existing").write_text("#!/bin/sh\n")
         (self.template / "hooks" / "sample").write_text("#!/bin/sh\n")
+        inner = self.template / "modules" / "group" / "inner"
+        (inner / "hooks").mkdir(parents=True)
+        (inner / "hooks" / "existing").write_text("#!/bin/sh\n")
+        (inner / "HEAD").write_text("ref: refs/heads/main\n")
+        (inner / "config").write_text("[core]\n\tworktree = ../../../../inner\n")
+        (self.template / "link").write_text("gitdir: ../.git/modules/group/inner\n")
+        with open(self.template / "config", "a", encoding="ascii") as config:
+            config.write("[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../tools/shared\n")
+        (self.template / "tools" / "hooks").mkdir(parents=True)
+        (self.template / "tools" / "hooks" / "existing").write_text("#!/bin/sh\n")
+        (self.template / "tools" / "shared").write_text("[user]\n\tname = nobody\n")
         self.reset_workspace()
         self.before = self.look()
 
@@ -398,6 +412,9 @@ class World:
             if path.name not in self.kept:
                 remove(path)
         shutil.copytree(self.template, self.work / ".git")
+        (self.work / "inner").mkdir()
+        shutil.copy2(self.template / "link", self.work / "inner" / ".git")
+        shutil.copytree(self.template / "tools", self.work / "tools")
         (self.work / "attack" / "nacre-pids").unlink(missing_ok=True)
         (self.work / "link-out").symlink_to("../../outside")
         (self.work / "link-secret").symlink_to(self.home / "secret.txt")
@@ -419,7 +436,7 @@ class World:
         seen.update(fingerprint(self.tmp))
         seen["names beside"] = sorted(path.name for path in self.base.iterdir())
         seen["above"] = (self.base / "secret.txt").read_bytes()
-        for name in (".git/hooks", ".git/config", *PLANTS):
+        for name in (".git/hooks", ".git/config", *OTHERS, *PLANTS):
             seen.update(fingerprint(self.work / name))
         git = self.work / ".git"
         seen["git"] = (git.is_dir(), git.is_symlink())

@@ -360,11 +360,22 @@ def make(place, attempt, tier):
         if attempt.name in OWN and result is not None and result["exit_code"] != 0:
             seen.append(f"the result is {out[-600:]}")
     elif attempt.theme == "daemons":
-        # One that changes its id is between two of them now and then, until it stays.
-        wait_until("the daemon stays",
-                   lambda: (found := world.daemons()) and world.daemons() == found, 10)
+        wait_until("the daemon stays", lambda: stays(world), 10)
     evidence, claims = world.evidence(output)
     return Outcome(output, seen + evidence, claims, result)
+
+
+def stays(world):
+    """Whether a daemon has become what it will be. One that changes its id is between two of them now
+    and then, and not to be seen, until then."""
+    for pid in world.daemons():
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                if file.read().strip() == "bash":
+                    return True
+        except OSError:
+            pass
+    return False
 
 
 def name_nacres(world, popen):

@@ -112,7 +112,14 @@ class Callers(NacreTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
         done = self.finish(self.start("-c", "exit 3", preexec_fn=no_files))
-        self.assertEqual(done.code, 3)
+        self.assertEqual(done.code, 125, done)  # what cannot be recorded does not run
+        self.assertIn(b"audit", done.err)
+        policy = self.dir / "unrecorded.yaml"
+        policy.write_text("profile: unrecorded\ninherits: bash\nsandbox: {mode: none}\n"
+                          "audit: {on_failure: notice}\n")
+        done = self.finish(self.start("--policy", str(policy), "-c", "exit 3", preexec_fn=no_files))
+        self.assertEqual(done.code, 3, done)
+        self.assertIn(b"audit", done.err)
 
     def test_a_reader_who_stops_reading_can_end_nacre(self):
         ours, theirs = os.pipe()

@@ -1,5 +1,6 @@
 """Each limit of a box strikes, ends no more than it must, and is named in the result: in both tiers, for
 root (whose boxes have control groups, where the machine has them) and for an ordinary user."""
+import json
 import os
 import signal
 import unittest
@@ -114,6 +115,45 @@ class RootWithoutNamespaces(Root):
 
 class UserWithoutNamespaces(User):
     MODE = "landlock"
+
+
+class Kept(NacreTest):
+    """Commands of one kept box: the limit of processes is for each of them."""
+    BOXED = True
+
+    def expect_room_for_all(self, **who):
+        policy = self.dir / "few.yaml"
+        policy.write_text("profile: few\ninherits: bash\nsandbox: {limits: {processes: 8}}\n")
+        requests = [{"id": i, "command": "sleep 0.2; echo done"} for i in range(48)]
+        text = "".join(json.dumps(request) + "\n" for request in requests)
+        done = self.run_nacre("--batch", "--jobs", "24", "--policy", str(policy), "--workspace",
+                              str(self.work), input=text.encode(), **who)
+        results = [json.loads(line)["result"] for line in done.out.splitlines()]
+        self.assertEqual([(r["stdout"], r["reason"]) for r in results],
+                         [("done\n", None)] * len(requests))
+
+    def test_what_strikes_one_is_named_there_and_spares_the_next(self):
+        """Also that init lives on: it has to tell, and memory that runs out looks for somebody."""
+        policy = self.dir / "limits.yaml"
+        policy.write_text(f"profile: limits\ninherits: bash\nsandbox: {{limits: {LIMITS}}}\n")
+        lines = ["true", "true", "for i in 1 2 3; do head -c 7M /dev/zero >/tmp/$i; done; true",
+                 "cat /tmp/1 | wc -c; cat /proc/1/oom_score_adj", HOG, "cat /proc/self/oom_score_adj"]
+        text = "".join(json.dumps({"id": i, "command": line}) + "\n" for i, line in enumerate(lines))
+        done = self.run_nacre("--batch", "--jobs", "1", "--policy", str(policy), "--workspace", str(self.work),
+                              input=text.encode())
+        results = [json.loads(line)["result"] for line in done.out.splitlines()]
+        hits = [result["sandbox"]["limit_hit"] for result in results]
+        self.assertEqual([hits[i] for i in (0, 1, 3, 5)], [None] * 4, results)
+        self.assertEqual((hits[2], results[2]["exit_code"]), ("tmp", 0))
+        self.assertEqual((results[3]["stdout"], results[5]["stdout"]), ("0\n0\n", "500\n"))
+        self.assertEqual(hits[4], "memory", results[4])
+        self.assertNotEqual(results[4]["exit_code"], 125)
+
+    def test_many_of_root_at_once(self):
+        self.expect_room_for_all()
+
+    def test_many_of_a_user_at_once(self):
+        self.expect_room_for_all(**self.as_ordinary_user())
 
 
 del Limits, NacreTest

@@ -664,10 +664,8 @@ class Person(PtyTest):
         self.write_config("bash.yaml", "profile: bash\ntimeout: {default: 300ms, max: 600ms}\n")
         nacre = self.sit("-c", "echo ready; read x; echo \"<$x>\"")
         self.read_until("ready")
-        began = time.monotonic()
-        while time.monotonic() - began < 1.2:  # twice the maximum
-            self.assertIsNone(nacre.poll())
-            time.sleep(0.1)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            nacre.wait(1.2)  # twice the maximum
         self.press("still here\r")
         self.read_until("<still here>")
         self.assertEqual(self.end(nacre), 0)

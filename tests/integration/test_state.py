@@ -25,6 +25,15 @@ class State(NacreTest):
         else:
             self.assertIn(words, notices)
 
+    def run_without_records(self):
+        """The profile lets commands run that cannot be recorded; else nothing would."""
+        path = self.config / "nacre" / "bash.yaml"
+        path.write_text(path.read_text() + "audit: {on_failure: notice}\n")
+
+    def expect_only_the_audit_log(self):
+        [place] = self.tmp.iterdir()
+        self.assertEqual([entry.name for entry in place.iterdir()], ["audit"])
+
     def expect_fallback(self, words, **options):
         """The output lies in a private temporary directory, and the notice names it."""
         result = self.run_json("-c", LINE, **options)
@@ -86,15 +95,16 @@ class Shape(State):
         self.expect_fallback("state cannot be used (Invalid argument)")
         self.assertFalse((self.work / "state").exists())
 
-    def test_a_replacement_that_holds_nothing_is_removed(self):
+    def test_of_a_replacement_the_audit_log_stays(self):
         self.state.write_text("a file")
         result = self.run_json("--", "echo", "small")
         self.assertEqual((result["stdout"], len(result["notices"])), ("small\n", 1))
-        self.assertEqual(list(self.tmp.iterdir()), [])
+        self.expect_only_the_audit_log()
 
     def test_without_any_place_output_is_kept_in_memory(self):
         self.state.write_text("a file")
         self.env["TMPDIR"] = "/proc/nowhere"
+        self.run_without_records()
         result = self.run_json("-c", LINE)
         self.expect_result(result, "output is kept in memory only")
         self.assertIn("the full output was not kept", result["stderr"])
@@ -115,7 +125,7 @@ class Shape(State):
         for answer in answers:
             self.assertEqual(answer["result"]["stdout"], f"{answer['id']}\n")
             self.assertEqual(len(answer["result"]["notices"]), 1)
-        self.assertEqual(list(self.tmp.iterdir()), [])
+        self.expect_only_the_audit_log()
 
     def test_users_have_it_where_the_xdg_rules_say(self):
         user = self.as_ordinary_user()
@@ -127,8 +137,40 @@ class Shape(State):
         self.assertEqual(len(list((self.work / "xdg/nacre/tasks").iterdir())), 1)
 
 
+class Landlock(NacreTest):
+    BOXED = True
+
+    def test_a_state_inside_of_the_workspace_is_in_the_way_and_the_result_says_so(self):
+        policy = self.dir / "landlock.yaml"
+        policy.write_text("profile: ll\ninherits: bash\nsandbox: {mode: landlock}\n")
+        (self.work / "made").mkdir()
+        self.env["NACRE_STATE_DIR"] = str(self.work / ".local" / "nacre")
+        # Its names can be listed there, its files cannot be read.
+        line = "touch made/a && touch b; cat .local/nacre/tasks/*/*; touch .local/nacre/tasks/x"
+        result = self.run_json("--policy", str(policy), "--workspace", str(self.work), "-c", line)
+        self.assertIn("set NACRE_STATE_DIR to a place outside", " ".join(result["notices"]))
+        self.assertEqual(result["stdout"], "")
+        self.assertEqual(sorted(p.name for p in self.work.iterdir()), [".local", "made"])
+        self.assertTrue((self.work / "made" / "a").exists())
+        self.env["NACRE_STATE_DIR"] = str(self.state)
+        result = self.run_json("--policy", str(policy), "--workspace", str(self.work), "-c", "touch b")
+        self.assertEqual((result["exit_code"], result["notices"]), (0, []))
+
+
 class Disk(State):
     """A state directory on a small file system of its own, in a user and mount namespace."""
+
+    def setUp(self):
+        super().setUp()
+        # In a namespace of an ordinary user "/" belongs to nobody it knows, and nacre believes no file below that.
+        self.believed = os.geteuid() == 0
+        if not self.believed:
+            (self.config / "nacre" / "bash.yaml").unlink()
+
+    def run_without_records(self):
+        if not self.believed:
+            self.skipTest("an ordinary user's namespace has no profile of its own")
+        super().run_without_records()
 
     def run_on(self, mount_options, after="true"):
         self.state.mkdir(mode=0o700)
@@ -147,10 +189,12 @@ class Disk(State):
         self.assertIn("bytes that could not be written", result["stderr"])
 
     def test_a_disk_that_is_already_full_loses_only_the_file(self):
+        self.run_without_records()
         result = self.run_on("size=64k", after="cat /dev/zero >filler 2>/dev/null; mkdir -m 700 tasks")
         self.expect_result(result, "No space left on device")
 
     def test_a_disk_without_room_for_a_name_is_named(self):
+        self.run_without_records()
         result = self.run_on("nr_inodes=3", after="mkdir -m 700 tasks; : >filler")
         self.expect_result(result, "No space left on device")
         self.assertIsNone(result["stderr_file"])

@@ -358,6 +358,18 @@ class Listing(TaskTest):
         self.assertIn(b"2 more", self.nacre("tasks", "--limit", "2").err)
 
 
+    def test_the_mark_of_an_ended_task_is_a_help_and_no_more(self):
+        """A directory that is not marked is looked into; one that is marked and holds no report was lost."""
+        ids = [self.background("-c", "echo x")["task_id"] for _ in range(3)]
+        for task in ids:
+            self.wait_for_end(task)
+        places = [self.state / "tasks" / task for task in ids]
+        self.assertEqual({place.stat().st_mode & 0o7777 for place in places}, {0o1700})
+        places[0].chmod(0o700)
+        (places[1] / "state.json").unlink()
+        self.assertEqual(self.states(), {ids[0]: "finished", ids[1]: "lost", ids[2]: "finished"})
+
+
 class Retention(TaskTest):
     def test_clean_deletes_by_age_and_size_and_nothing_that_runs(self):
         running = self.background("-c", self.LINE)["task_id"]

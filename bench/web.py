@@ -1,0 +1,159 @@
+"""HTTP: how much of what the launcher can do is left behind POST /shell, and what a follower costs.
+
+The bars of the project: with 64 connections at least 0.8 of the commands a second that the launcher alone
+reaches with as many callers, without an error; 1,000 idle followers at most 20 kB each, and no time.
+"""
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from measure import Skip, median, progress, table
+
+CONNECTIONS = 64
+LUA = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Authorization"] = "Bearer %s"
+wrk.body = '{"command":"pwd"}'
+bad = 0
+function response(status, headers, body)
+  if status ~= 200 or not body:find('"success":true', 1, true) then bad = bad + 1 end
+end
+local threads = {}
+function setup(thread) table.insert(threads, thread) end
+function done(summary, latency, requests)
+  local all = 0
+  for _, thread in ipairs(threads) do all = all + thread:get("bad") end
+  io.write(string.format("bad %%d errors %%d\\n", all, summary.errors.connect + summary.errors.read +
+    summary.errors.write + summary.errors.timeout))
+end
+"""
+
+
+class Server:
+    def __init__(self, bench):
+        self.socket = os.path.join(bench.work, "http.sock")
+        self.popen = subprocess.Popen([bench.nacre, "serve", "--listen", "127.0.0.1:0", "--unix", self.socket, "--rate", "0",
+                                       "--workspace", bench.workspace], env=bench.env, stdin=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True)
+        for line in self.popen.stderr:
+            found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found[1])
+                break
+        else:
+            raise SystemExit("bench: the server does not listen")
+        with open(os.path.join(bench.state, "token"), encoding="ascii") as file:
+            self.token = file.read().strip()
+
+    def rss_kb(self):
+        with open(f"/proc/{self.popen.pid}/status", encoding="ascii") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
+
+    def ticks(self):
+        with open(f"/proc/{self.popen.pid}/stat", encoding="ascii") as file:
+            return sum(int(x) for x in file.read().rsplit(")", 1)[1].split()[11:13])
+
+    def send(self, text):
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(self.socket)
+        sock.sendall(text)
+        return sock
+
+    def close(self):
+        self.popen.send_signal(signal.SIGTERM)
+        self.popen.wait(60)
+        self.popen.stderr.close()
+
+
+def batch(bench, count):
+    """Commands a second through the launcher alone, with as many callers."""
+    requests = b'{"command":"pwd"}\n' * count
+    began = time.monotonic()
+    done = subprocess.run([bench.nacre, "run", "--batch", "--jobs", str(CONNECTIONS), "--profile", "readonly"], input=requests,
+                          env=bench.env, cwd=bench.workspace, capture_output=True, check=True, timeout=600)
+    took = time.monotonic() - began
+    good = done.stdout.count(b'"success":true')
+    return count / took, count - good
+
+
+def load(bench, server, seconds):
+    script = os.path.join(bench.work, "post.lua")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(LUA % server.token)
+    done = subprocess.run(["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{seconds}s", "--timeout", "30s", "-s", script,
+                           f"http://127.0.0.1:{server.port}/shell"], capture_output=True, text=True, check=True)
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])
+    bad, errors = map(int, re.search(r"bad (\d+) errors (\d+)", done.stdout).groups())
+    return rate, bad + errors
+
+
+def commands(bench, server):
+    seconds, rounds = (3, 2) if bench.quick else (12, 5)
+    progress(f"http: {rounds} rounds of {seconds} s with {CONNECTIONS} connections")
+    rows, ratios, wrong = [], [], 0
+    load(bench, server, 2)
+    before = server.rss_kb()
+    for _ in range(rounds):
+        http, bad = load(bench, server, seconds)
+        alone, failed = batch(bench, max(100, int(http * seconds)))
+        wrong += bad
+        ratios.append(http / alone)
+        rows.append([f"{http:.0f}", f"{alone:.0f}", f"{http / alone:.2f}", bad, failed])
+    table("POST /shell against the launcher alone, commands per second",
+          ["HTTP", "launcher", "ratio", "wrong over HTTP", "wrong in the launcher"], rows)
+    bench.result("POST /shell, 64 connections", "the launcher alone", f"{median(ratios):.2f}", f"{max(ratios):.2f}")
+    bench.note(f"commands per second over HTTP: {median(ratios):.2f} of the launcher alone, at least 0.8: "
+               f"{'kept' if median(ratios) >= 0.8 else 'MISSED'}; {wrong} wrong answers; the server has grown by "
+               f"{server.rss_kb() - before} kB")
+
+
+def followers(bench, server):
+    count = 100 if bench.quick else 1000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    progress(f"http: {count} idle followers")
+    body = json.dumps({"command": "sleep 3600", "profile": "bash", "background": True}).encode()
+    head = (f"POST /v1/run HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            "Connection: close\r\n\r\n").encode()
+    with server.send(head + body) as sock:
+        answer = b"".join(iter(lambda: sock.recv(65536), b""))
+    task = re.search(rb'"task_id":"([^"]+)"', answer)[1].decode()
+    request = f"GET /v1/tasks/{task}/output?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+
+    def follow():
+        sock = server.send(request)
+        assert b"200 OK" in sock.recv(4096)
+        return sock
+    warm = [follow() for _ in range(20)]
+    before = server.rss_kb()
+    socks = [follow() for _ in range(count)]
+    each = (server.rss_kb() - before) * 1024 / count / 1000
+    used = server.ticks()
+    time.sleep(5)
+    used = (server.ticks() - used) * 1000 / os.sysconf("SC_CLK_TCK") / 5
+    for sock in warm + socks:
+        sock.close()
+    stop = f"POST /v1/tasks/{task}/stop HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+    with server.send(stop) as sock:
+        sock.recv(4096)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    bench.note(f"an idle follower: {each:.1f} kB, at most 20: {'kept' if each <= 20 else 'MISSED'}; {count} of them use "
+               f"{used:.1f} ms of processor time a second")
+
+
+def section(bench):
+    if not shutil.which("wrk"):
+        raise Skip("wrk is not installed")
+    server = Server(bench)
+    try:
+        commands(bench, server)
+        followers(bench, server)
+    finally:
+        server.close()

@@ -1,0 +1,24 @@
+/*
+ * `nacre launcher VERSION`: not for people. A program that uses libnacre executes it, with a socket
+ * as standard input, to have its commands started; see task/launcher.h.
+ */
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "cli/cli.h"
+#include "engine/result.h"
+#include "task/launcher.h"
+
+int cli_launcher(int argc, char **argv)
+{
+	int type = 0;
+	socklen_t n = sizeof(type);
+
+	if (argc != 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &n) < 0 ||
+	    type != SOCK_SEQPACKET) {
+		cli_complain("'nacre launcher' is started by libnacre, which speaks to it");
+		return EXIT_NACRE_FAILED;
+	}
+	(void)launcher_serve(STDIN_FILENO, argv[1]);
+	return EXIT_NACRE_FAILED;
+}

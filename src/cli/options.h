@@ -1,0 +1,22 @@
+#pragma once
+/*
+ * Options of a subcommand as a table: a name, and where goes what is given with it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_OPTIONS_MAX 32
+
+struct cli_option {
+	const char *name; /* --name; NULL: there is only the letter */
+	char letter;      /* -x; 0: there is only the name */
+	/* One of these is set: */
+	bool *flag;                                  /* takes no value, becomes true */
+	const char **text;                           /* takes a value; the last one stays */
+	int (*each)(void *owner, const char *value); /* takes values; negative: the end */
+	void *owner;                                 /* of EACH */
+};
+
+/* Reads options up to the first operand, where optind is then. -EINVAL: getopt has complained about
+ * one, else what EACH has returned. */
+int cli_options_read(int argc, char **argv, const struct cli_option *options, size_t count);

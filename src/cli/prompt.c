@@ -1,0 +1,327 @@
+/*
+ * The prompt speaks with /dev/tty and with nothing else: standard input belongs to the command,
+ * standard output to whoever reads the result. Keys come one by one and without an echo, Ctrl-C
+ * included, which is a no here. What was typed before the question was shown is thrown away: it was
+ * meant for something else.
+ *
+ * The terminal is put back on every way out, and by a guard, a process that waits for our end, on
+ * the one way that leaves us no time.
+ */
+#include "cli/prompt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+#include "approval/text.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/desk.h"
+#include "engine/engine.h"
+#include "loop/loop.h"
+#include "process/clone.h"
+
+#define CTRL_C 3
+#define CTRL_D 4
+
+struct prompt {
+	struct engine *engine;
+	struct engine_run *run;
+	struct loop *loop;
+	struct loop_source keys, answer, signals;
+	struct loop_timer look;
+	int tty; /* -1: nobody is asked here */
+	bool raw;
+	struct termios before;
+	int guard_pipe;
+	pid_t guard;
+	int signal;
+	bool answered; /* here */
+};
+
+static int open_tty(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	/* In the background we would be stopped when we touch it. */
+	if (fd >= 0 && tcgetpgrp(fd) != getpgrp()) {
+		fd_close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+bool prompt_is_possible(void)
+{
+	scoped(fd_closep) int tty = isatty(STDERR_FILENO) ? open_tty() : -1;
+
+	return tty >= 0;
+}
+
+/* The guard */
+
+static _Noreturn void guard_main(int pipe_fd, int tty, const struct termios *before)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	char byte;
+
+	(void)prctl(PR_SET_NAME, "nacre-guard", 0, 0, 0);
+	for (int s = 1; s < 32; s++)
+		if (s != SIGSEGV && s != SIGBUS && s != SIGABRT)
+			(void)sigaction(s, &ignore, NULL);
+	(void)setpgid(0, 0); /* whoever kills a whole group has not meant us */
+	fd_null_standard();
+	fd_close_except((const int[]){pipe_fd, tty}, 2);
+	if (read(pipe_fd, &byte, 1) == 0)
+		(void)tcsetattr(tty, TCSANOW, before);
+	_exit(0);
+}
+
+static void post_guard(struct prompt *p)
+{
+	int ends[2], pidfd = -1;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	p->guard = process_clone(&pidfd);
+	if (p->guard == 0)
+		guard_main(ends[0], p->tty, &p->before);
+	fd_close(pidfd);
+	fd_close(ends[0]);
+	p->guard_pipe = ends[1];
+}
+
+static void dismiss_guard(struct prompt *p)
+{
+	if (p->guard_pipe >= 0 && write(p->guard_pipe, "", 1) < 0) {
+		/* It is gone. */
+	}
+	fd_close(take_fd(&p->guard_pipe));
+	if (p->guard > 0)
+		while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
+			;
+	p->guard = 0;
+}
+
+/* The terminal */
+
+static void say(struct prompt *p, const char *text)
+{
+	if (p->tty >= 0)
+		(void)fd_write_all(p->tty, text, strlen(text));
+}
+
+static bool session_is_possible(const struct approval *a)
+{
+	return a->session && a->exact.count;
+}
+
+static void show_keys(struct prompt *p, const struct approval *a)
+{
+	say(p, session_is_possible(a) ? "[o]nce  for the [s]ession  [d]eny  [e]xplain? "
+	                              : "[o]nce  [d]eny  [e]xplain? ");
+}
+
+static void show_question(struct prompt *p, const struct approval *a)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	buffer_printf(&text, "nacre: this needs your approval (%s):\n", a->id);
+	approval_print(a, &text);
+	say(p, buffer_str(&text));
+	show_keys(p, a);
+}
+
+static void show_details(struct prompt *p, const struct approval *a)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	buffer_puts(&text, "explain\n");
+	approval_print_details(a, clock_wall_ms(), &text);
+	say(p, buffer_str(&text));
+	show_keys(p, a);
+}
+
+static int go_raw(struct prompt *p)
+{
+	struct termios raw;
+
+	if (tcgetattr(p->tty, &p->before) < 0)
+		return -errno;
+	post_guard(p);
+	raw = p->before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	if (tcsetattr(p->tty, TCSAFLUSH, &raw) < 0)
+		return -errno;
+	p->raw = true;
+	return 0;
+}
+
+static void put_back(struct prompt *p)
+{
+	if (p->raw)
+		(void)tcsetattr(p->tty, TCSANOW, &p->before);
+	p->raw = false;
+	dismiss_guard(p);
+}
+
+/* Answers */
+
+static int look(struct prompt *p);
+
+static int on_look(struct loop_timer *t)
+{
+	return look(container_of(t, struct prompt, look));
+}
+
+static int on_answer(struct loop_source *s, uint32_t events)
+{
+	return look(container_of(s, struct prompt, answer));
+}
+
+static int look(struct prompt *p)
+{
+	int64_t until, next;
+
+	if (engine_run_asked(p->engine, p->run)) {
+		if (!p->answered)
+			say(p, "\n");
+		loop_stop(p->loop);
+		return 0;
+	}
+	until = engine_run_ask_until(p->run);
+	next = loop_now(p->loop) + ENGINE_ASK_LOOK_MS;
+	return loop_timer_set(p->loop, &p->look, next < until ? next : until, on_look);
+}
+
+static int answer(struct prompt *p, enum approval_answer what, const char *echo)
+{
+	struct error err = {0};
+	char by[128];
+	int r;
+
+	cli_name_person(STDERR_FILENO, NULL, by, sizeof(by)); /* /dev/tty has no name */
+	r = engine_run_answer(p->run, what, by, NULL, &err);
+	p->answered = r == 0;
+	if (r == 0) {
+		say(p, echo);
+	} else {
+		say(p, "\nnacre: ");
+		say(p, err.text);
+	}
+	say(p, "\n");
+	/* Somebody else was first: that is what counts. An answer that cannot be kept is a no. */
+	if (r < 0 && r != -EALREADY && r != -ETIME)
+		engine_run_give_up(p->run);
+	return look(p);
+}
+
+static int on_key(struct loop_source *s, uint32_t events)
+{
+	struct prompt *p = container_of(s, struct prompt, keys);
+	const struct approval *a = engine_run_asks(p->run);
+	char key;
+	ssize_t n = read(s->fd, &key, 1);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (!a)
+		return look(p);
+	if (n <= 0) /* the terminal is gone, and with it the person */
+		return answer(p, APPROVAL_DENY, "");
+	switch (key) {
+	case 'o':
+	case 'O':
+		return answer(p, APPROVAL_ONCE, "once");
+	case 's':
+	case 'S':
+		return session_is_possible(a) ? answer(p, APPROVAL_SESSION, "session") : 0;
+	case 'd':
+	case 'D':
+	case CTRL_C:
+	case CTRL_D:
+		return answer(p, APPROVAL_DENY, "deny");
+	case 'e':
+	case 'E':
+		show_details(p, a);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The question stays open: who is ended has not answered it. */
+static int on_signal(struct loop_source *s, uint32_t events)
+{
+	struct prompt *p = container_of(s, struct prompt, signals);
+	struct signalfd_siginfo info;
+
+	if (read(s->fd, &info, sizeof(info)) != (ssize_t)sizeof(info) || info.ssi_signo == SIGTSTP)
+		return 0;
+	p->signal = (int)info.ssi_signo;
+	engine_run_give_up(p->run);
+	return look(p);
+}
+
+static int wait_for_answer(struct prompt *p, int signal_fd, struct error *err)
+{
+	int watch = engine_run_ask_fd(p->run), r;
+
+	r = loop_add(p->loop, &p->signals, signal_fd, EPOLLIN, on_signal, err);
+	if (r == 0 && watch >= 0)
+		r = loop_add(p->loop, &p->answer, watch, EPOLLIN, on_answer, err);
+	if (r == 0 && p->tty >= 0)
+		r = loop_add(p->loop, &p->keys, p->tty, EPOLLIN, on_key, err);
+	if (r == 0)
+		r = loop_timer_set(p->loop, &p->look, loop_now(p->loop), on_look);
+	if (r == 0)
+		r = loop_run(p->loop);
+	loop_remove(&p->signals);
+	loop_remove(&p->answer);
+	engine_run_ask_done(p->run);
+	loop_remove(&p->keys);
+	loop_timer_clear(&p->look);
+	return r;
+}
+
+int prompt_wait(struct engine *e, struct engine_run *run, bool here, int signal_fd, int *ret_signal,
+                struct error *err)
+{
+	struct prompt p = {.engine = e,
+	                   .run = run,
+	                   .tty = here ? open_tty() : -1,
+	                   .guard_pipe = -1,
+	                   .keys = {.fd = -1},
+	                   .answer = {.fd = -1},
+	                   .signals = {.fd = -1}};
+	int r = loop_new(&p.loop, err);
+
+	if (r == 0 && p.tty >= 0) {
+		r = go_raw(&p);
+		if (r < 0)
+			error_sys(err, -r, "the terminal");
+		else
+			show_question(&p, engine_run_asks(run));
+	}
+	if (r == 0)
+		r = wait_for_answer(&p, signal_fd, err);
+	put_back(&p);
+	fd_close(p.tty);
+	p.loop = loop_free(p.loop);
+	if (r < 0) {
+		engine_run_give_up(run);
+		(void)engine_run_asked(e, run);
+	}
+	*ret_signal = p.signal;
+	return r;
+}

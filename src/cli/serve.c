@@ -1,0 +1,430 @@
+/*
+ * `nacre serve`: nacre behind HTTP, on a socket of the user and on addresses that are named.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/number.h"
+#include "cli/cli.h"
+#include "engine/dialect.h"
+#include "engine/result.h"
+#include "loop/loop.h"
+#include "profile/profile.h"
+#include "serve/listen.h"
+#include "serve/principal.h"
+#include "serve/server.h"
+#include "task/launcher.h"
+#include "task/store.h"
+
+#define LIST_MAX 32
+
+static const char usage[] =
+	"usage: nacre serve [OPTIONS]\n"
+	"\n"
+	"Serves HTTP: POST /shell, the interface under /v1 (see /v1/openapi.json), and MCP under\n"
+	"/mcp. Without options it listens on a socket that only its user can reach.\n"
+	"\n"
+	"  --listen ADDR:PORT   listen on an address of this machine, e.g. 127.0.0.1:8080; "
+	"repeatable.\n"
+	"                       Everybody needs a token there (see nacre token); the first start\n"
+	"                       makes one and leaves it in the state directory, in the file "
+	"'token'\n"
+	"  --allow-remote       also on addresses that other machines can reach; there is no TLS\n"
+	"  --unix PATH          the socket (default: nacre.sock in the state directory)\n"
+	"  --no-unix            no such socket\n"
+	"  --profile P          offer this profile; repeatable, the first is the default\n"
+	"                       (default: bash, readonly, verify, universal, workspace)\n"
+	"  --policy FILE        a file of rules above all others\n"
+	"  --workspace DIR      clients may work below this directory; repeatable, the first is "
+	"the\n"
+	"                       default (default: the current one)\n"
+	"  --host NAME          a further name that Host and Origin may have; repeatable\n"
+	"  --rate N             requests per second of one principal (default 100; 0: no limit)\n"
+	"  --running N          commands at a time (default 64)\n"
+	"  --queue N            commands that may wait (default 256)\n"
+	"  --tasks N            background tasks of one principal (default 256)\n"
+	"  --stop-time DUR      at the end, for running calls to end (default 5s); what still "
+	"runs\n"
+	"                       then goes on as a task\n"
+	"  --help               this text\n"
+	"\n"
+	"Sockets of a service manager (LISTEN_FDS) are used instead of --listen and --unix.\n"
+	"SIGTERM ends the server; a second one does not wait for running calls.\n";
+
+struct setup {
+	const char *listens[LIST_MAX + 1], *profiles[LIST_MAX + 1], *hosts[LIST_MAX + 1];
+	const char *workspaces[LIST_MAX + 1];
+	char *made[LIST_MAX];
+	int listen_count, profile_count, host_count, workspace_count;
+	const char *unix_path;
+	bool no_unix, remote, help;
+	struct serve_options options;
+	/* While it runs */
+	struct serve *serve;
+	struct loop_source signals;
+	char socket_path[PATH_MAX];
+	int lock;
+};
+
+static void write_log(const char *line)
+{
+	struct timespec now;
+	struct tm tm;
+	char at[32] = "";
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (gmtime_r(&now.tv_sec, &tm))
+		(void)strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	cli_complain("%s serve: %s", at, line);
+}
+
+static int add(const char **list, int *count, const char *value)
+{
+	if (*count == LIST_MAX) {
+		cli_complain("serve: too many of one option");
+		return -E2BIG;
+	}
+	list[(*count)++] = value;
+	return 0;
+}
+
+static int add_workspace(struct setup *s, const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real) {
+		cli_complain("serve: workspace '%s': %s", path, strerrordesc_np(errno));
+		return -EINVAL;
+	}
+	if (add(s->workspaces, &s->workspace_count, real) < 0) {
+		free(real);
+		return -E2BIG;
+	}
+	s->made[s->workspace_count - 1] = real;
+	return 0;
+}
+
+static int read_count(const char *name, const char *value, uint64_t least, size_t *ret)
+{
+	uint64_t n;
+
+	if (number_parse_u64(value, &n) < 0 || n < least || n > 100000) {
+		cli_complain("serve: --%s %s: expected a number from %llu to 100000", name, value,
+		             (unsigned long long)least);
+		return -EINVAL;
+	}
+	*ret = (size_t)n;
+	return 0;
+}
+
+static int read_option(struct setup *s, int id, const char *value)
+{
+	size_t n = 0;
+
+	switch (id) {
+	case 'l':
+		return add(s->listens, &s->listen_count, value);
+	case 'p':
+		return add(s->profiles, &s->profile_count, value);
+	case 'H':
+		return add(s->hosts, &s->host_count, value);
+	case 'w':
+		return add_workspace(s, value);
+	case 'R':
+		s->remote = true;
+		return 0;
+	case 'u':
+		s->unix_path = value;
+		return 0;
+	case 'U':
+		s->no_unix = true;
+		return 0;
+	case 'P':
+		s->options.policy_file = value;
+		return 0;
+	case 'r':
+		if (read_count("rate", value, 0, &n) < 0)
+			return -EINVAL;
+		s->options.rate = (struct rate_limit){(double)n, 2 * (double)n};
+		return 0;
+	case 'n':
+		return read_count("running", value, 1, &s->options.running_max);
+	case 'q':
+		return read_count("queue", value, 0, &s->options.queued_max);
+	case 'b':
+		return read_count("tasks", value, 1, &s->options.background_each);
+	case 't':
+		if (number_parse_duration_ms(value, &s->options.stop_ms) == 0)
+			return 0;
+		cli_complain("serve: --stop-time %s: expected a duration such as 5s", value);
+		return -EINVAL;
+	case 'h':
+		s->help = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int read_options(int argc, char **argv, struct setup *s)
+{
+	static const struct option options[] = {
+		{"listen", required_argument, NULL, 'l'},
+		{"allow-remote", no_argument, NULL, 'R'},
+		{"unix", required_argument, NULL, 'u'},
+		{"no-unix", no_argument, NULL, 'U'},
+		{"profile", required_argument, NULL, 'p'},
+		{"policy", required_argument, NULL, 'P'},
+		{"workspace", required_argument, NULL, 'w'},
+		{"host", required_argument, NULL, 'H'},
+		{"rate", required_argument, NULL, 'r'},
+		{"running", required_argument, NULL, 'n'},
+		{"queue", required_argument, NULL, 'q'},
+		{"stop-time", required_argument, NULL, 't'},
+		{"tasks", required_argument, NULL, 'b'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	static const char *const all[] = {"bash", "readonly", "verify", "universal", "workspace"};
+	static char name[] = "nacre serve";
+	int id;
+
+	argv[0] = name;
+	optind = 0;
+	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		if (read_option(s, id, optarg) < 0)
+			return -EINVAL;
+	if (optind < argc)
+		return -EINVAL;
+	for (size_t i = 0; s->profile_count == 0 && i < array_size(all); i++)
+		s->profiles[i] = all[i];
+	if (s->workspace_count == 0 && !s->help && add_workspace(s, ".") < 0)
+		return -EINVAL;
+	/* One principal leaves some places to the others. */
+	s->options.running_each = s->options.running_max - s->options.running_max / 4;
+	return 0;
+}
+
+static int on_signal(struct loop_source *source, uint32_t events)
+{
+	struct setup *s = container_of(source, struct setup, signals);
+	struct signalfd_siginfo info;
+
+	if (read(source->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return 0;
+	listen_notify("STOPPING=1");
+	serve_stop(s->serve);
+	return 0;
+}
+
+static int open_tcp(struct setup *s, const char *text, struct error *err)
+{
+	char address[LISTEN_ADDRESS_MAX];
+	scoped(fd_closep) int fd = listen_tcp(text, s->remote, address, err);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = serve_listen(s->serve, fd, SERVE_TCP, address, err);
+	if (r < 0)
+		return r;
+	fd = -1;
+	fprintf(stderr, "nacre: listening on http://%s\n", address);
+	return 0;
+}
+
+static int open_unix(struct setup *s, struct error *err)
+{
+	scoped(fd_closep) int fd = -1;
+	int n, r;
+
+	if (s->unix_path)
+		n = snprintf(s->socket_path, sizeof(s->socket_path), "%s", s->unix_path);
+	else
+		n = snprintf(s->socket_path, sizeof(s->socket_path), "%s/nacre.sock",
+		             s->options.state);
+	if (n < 0 || (size_t)n >= sizeof(s->socket_path))
+		s->socket_path[0] = '\0';
+	fd = listen_unix(s->socket_path, &s->lock, err);
+	if (fd < 0) {
+		s->socket_path[0] = '\0';
+		return fd;
+	}
+	r = serve_listen(s->serve, fd, SERVE_UNIX, s->socket_path, err);
+	if (r < 0)
+		return r;
+	fd = -1;
+	fprintf(stderr, "nacre: listening on %s\n", s->socket_path);
+	return 0;
+}
+
+static int open_inherited(struct setup *s, int count, struct error *err)
+{
+	char address[LISTEN_ADDRESS_MAX];
+	enum serve_door door;
+	int r = 0;
+
+	for (int fd = 3; fd < 3 + count && r == 0; fd++) {
+		r = listen_look(fd, &door, address, err);
+		if (r == 0)
+			r = serve_listen(s->serve, fd, door, address, err);
+		if (r == 0)
+			fprintf(stderr, "nacre: listening on %s\n", address);
+	}
+	return r;
+}
+
+static int open_all(struct setup *s, int inherited, struct error *err)
+{
+	int r = 0;
+
+	if (inherited > 0)
+		return open_inherited(s, inherited, err);
+	if (!s->no_unix)
+		r = open_unix(s, err);
+	for (int i = 0; i < s->listen_count && r == 0; i++)
+		r = open_tcp(s, s->listens[i], err);
+	if (r == 0 && s->no_unix && s->listen_count == 0)
+		r = error_set(err, ERROR_INPUT, EINVAL, "there is nothing to listen on");
+	return r;
+}
+
+/* No token, no service on TCP: the first start makes one. */
+static int make_token(struct setup *s, struct error *err)
+{
+	bool made = false;
+	int r = principals_begin(s->options.state_fd, &made, err);
+
+	if (r == 0 && made)
+		fprintf(stderr, "nacre: a token was made: %s/token\n", s->options.state);
+	return r;
+}
+
+static int run(struct setup *s, struct launcher *launcher, int signal_fd, int inherited,
+               struct error *err)
+{
+	scoped(loop_freep) struct loop *loop = NULL;
+	int r;
+
+	r = loop_new(&loop, err);
+	if (r == 0 && (s->listen_count > 0 || inherited > 0))
+		r = make_token(s, err);
+	if (r == 0)
+		r = serve_new(loop, launcher, &s->options, &s->serve, err);
+	if (r == 0)
+		r = loop_add(loop, &s->signals, signal_fd, EPOLLIN, on_signal, err);
+	if (r == 0)
+		r = open_all(s, inherited, err);
+	if (r == 0) {
+		listen_notify("READY=1");
+		r = loop_run(loop);
+		if (r < 0)
+			error_sys(err, -r, "loop");
+	}
+	loop_remove(&s->signals);
+	s->serve = serve_free(s->serve);
+	if (s->socket_path[0])
+		(void)unlink(s->socket_path);
+	fd_close(s->lock);
+	return r;
+}
+
+static int open_state(struct setup *s, char state[PATH_MAX], struct error *err)
+{
+	struct store store;
+	char *end;
+
+	store_open(&store);
+	if (store.tasks_fd >= 0 && !store.temporary) {
+		s->options.state_fd =
+			openat(store.tasks_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		snprintf(state, PATH_MAX, "%s", store.path);
+		end = strrchr(state, '/');
+		if (end)
+			*end = '\0';
+	}
+	store_done(&store);
+	s->options.state = state;
+	return s->options.state_fd >= 0
+	               ? 0
+	               : error_set(err, ERROR_SYSTEM, EROFS,
+	                           "the state directory cannot be used: %.150s", store.notice);
+}
+
+/* A follower needs several descriptors, and there may be thousands. The launcher, and so every
+ * command, keeps the limit that we were started with. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int serve(struct setup *s)
+{
+	struct launcher launcher = {.socket = -1, .pidfd = -1};
+	scoped(fd_closep) int signal_fd = -1;
+	int inherited = listen_inherited();
+	char state[PATH_MAX] = "";
+	struct error err = {0};
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	signal_fd = loop_signal_fd(&set);
+	r = signal_fd < 0 ? error_sys(&err, -signal_fd, "signals") : 0;
+	if (r == 0)
+		r = launcher_start(&launcher, &err);
+	if (r == 0) {
+		raise_limit();
+		r = open_state(s, state, &err);
+	}
+	if (r == 0)
+		r = run(s, &launcher, signal_fd, inherited, &err);
+	launcher_done(&launcher);
+	fd_close(s->options.state_fd);
+	if (r < 0)
+		cli_complain("serve: %s", err.text);
+	return r < 0 ? EXIT_NACRE_FAILED : 0;
+}
+
+int cli_serve(int argc, char **argv)
+{
+	struct setup s = {.options = serve_options_default, .signals = {.fd = -1}, .lock = -1};
+	int code;
+
+	s.options.profiles = s.profiles;
+	s.options.workspaces = s.workspaces;
+	s.options.hosts = s.hosts;
+	s.options.http = http_limits_default;
+	s.options.environment = (const char *const *)environ;
+	s.options.log = write_log;
+	if (read_options(argc, argv, &s) < 0) {
+		fputs(usage, stderr);
+		code = EXIT_NACRE_FAILED;
+	} else if (s.help) {
+		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	} else {
+		code = serve(&s);
+	}
+	for (int i = 0; i < s.workspace_count; i++)
+		free(s.made[i]);
+	return code;
+}

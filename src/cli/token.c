@@ -1,0 +1,248 @@
+/*
+ * `nacre token`: who may use a server, by which token.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "engine/result.h"
+#include "json/write.h"
+#include "profile/profile.h"
+#include "serve/principal.h"
+#include "task/store.h"
+
+#define LIST_MAX 64
+
+static const char usage[] =
+	"usage: nacre token create NAME [--profile P]... [--workspace DIR]... [--approve] "
+	"[--audit]\n"
+	"       nacre token list [--json]\n"
+	"       nacre token revoke NAME\n"
+	"\n"
+	"Tokens let programs use 'nacre serve' by name. A token is printed once, when it is made;\n"
+	"nacre keeps its digest. A revoked token is worthless at once.\n"
+	"\n"
+	"  --profile P      may use this profile (default: all that are served)\n"
+	"  --workspace DIR  may work below this directory (default: those of the server)\n"
+	"  --approve        may answer what others ask for; not for an agent's own token\n"
+	"  --audit          may read the audit log of all, not only its own records\n"
+	"  --json           one JSON object instead of text for people\n"
+	"  --help           this text\n";
+
+struct arguments {
+	const char *verb, *name;
+	const char *profiles[LIST_MAX + 1], *workspaces[LIST_MAX + 1];
+	char *made[LIST_MAX]; /* canonical paths */
+	int profile_count, workspace_count;
+	bool approve, audit, json, help;
+};
+
+static int complain(const char *words)
+{
+	cli_complain("token: %s", words);
+	return EXIT_NACRE_FAILED;
+}
+
+/* A link that is turned later must not widen what was granted. */
+static int add_workspace(struct arguments *a, const char *path)
+{
+	char *real = a->workspace_count < LIST_MAX ? realpath(path, NULL) : NULL;
+
+	if (!real) {
+		cli_complain("token: workspace '%s': %s", path, strerrordesc_np(errno));
+		return -EINVAL;
+	}
+	a->made[a->workspace_count] = real;
+	a->workspaces[a->workspace_count++] = real;
+	return 0;
+}
+
+static int read_arguments(int argc, char **argv, struct arguments *a)
+{
+	static const struct option options[] = {
+		{"profile", required_argument, NULL, 'p'},
+		{"workspace", required_argument, NULL, 'w'},
+		{"approve", no_argument, NULL, 'a'},
+		{"audit", no_argument, NULL, 'u'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	static char name[] = "nacre token";
+	int c;
+
+	argv[0] = name;
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (c == 'p' && a->profile_count < LIST_MAX)
+			a->profiles[a->profile_count++] = optarg;
+		else if (c == 'w' && add_workspace(a, optarg) < 0)
+			return -EINVAL;
+		else if (c == '?')
+			return -EINVAL;
+		a->approve = a->approve || c == 'a';
+		a->audit = a->audit || c == 'u';
+		a->json = a->json || c == 'j';
+		a->help = a->help || c == 'h';
+	}
+	if (a->help)
+		return 0;
+	a->verb = optind < argc ? argv[optind++] : NULL;
+	a->name = optind < argc ? argv[optind++] : NULL;
+	if (!a->verb || optind < argc || (strcmp(a->verb, "list") == 0) != !a->name)
+		return -EINVAL;
+	return 0;
+}
+
+static int create(int state_fd, const struct arguments *a)
+{
+	struct principal who = {.name = a->name,
+	                        .profiles = a->profile_count ? a->profiles : NULL,
+	                        .workspaces = a->workspace_count ? a->workspaces : NULL,
+	                        .approve = a->approve,
+	                        .audit = a->audit};
+	char token[PRINCIPAL_TOKEN_MAX];
+	struct error err = {0};
+
+	if (principals_create(state_fd, &who, token, &err) < 0)
+		return complain(err.text);
+	puts(token);
+	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;
+}
+
+static void put_list(struct json_writer *w, const char *key, const char *const *list)
+{
+	json_put_key(w, key);
+	if (!list) {
+		json_put_null(w);
+		return;
+	}
+	json_array_begin(w);
+	for (; *list; list++)
+		json_put_string(w, *list);
+	json_array_end(w);
+}
+
+static void print_json(const struct principals *p, struct buffer *out)
+{
+	struct json_writer w = {.out = out};
+
+	json_object_begin(&w);
+	json_put_key(&w, "tokens");
+	json_array_begin(&w);
+	for (size_t i = 0; i < p->count; i++) {
+		json_object_begin(&w);
+		json_put_key(&w, "name");
+		json_put_string(&w, p->list[i].name);
+		json_put_key(&w, "created_ms");
+		json_put_int(&w, p->list[i].created_ms);
+		put_list(&w, "profiles", p->list[i].profiles);
+		put_list(&w, "workspaces", p->list[i].workspaces);
+		json_put_key(&w, "approve");
+		json_put_bool(&w, p->list[i].approve);
+		json_put_key(&w, "audit");
+		json_put_bool(&w, p->list[i].audit);
+		json_object_end(&w);
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	buffer_putc(out, '\n');
+}
+
+static void print_words(struct buffer *out, const char *before, const char *const *list,
+                        const char *none)
+{
+	buffer_puts(out, before);
+	if (!list)
+		buffer_puts(out, none);
+	for (; list && *list; list++) {
+		buffer_putc(out, ' ');
+		cli_put_clean(*list, out);
+	}
+	buffer_putc(out, '\n');
+}
+
+static void print_text(const struct principals *p, struct buffer *out)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct principal *one = &p->list[i];
+		time_t made = (time_t)(one->created_ms / 1000);
+		char day[32] = "";
+		struct tm tm;
+
+		if (localtime_r(&made, &tm))
+			(void)strftime(day, sizeof(day), "%Y-%m-%d", &tm);
+		buffer_printf(out, "%s  (made %s%s%s)\n", one->name, day,
+		              one->approve ? ", approves" : "",
+		              one->audit ? ", reads the log" : "");
+		print_words(out, "  profiles:  ", one->profiles, " all");
+		print_words(out, "  workspaces:", one->workspaces, " those of the server");
+	}
+	if (p->count == 0)
+		buffer_puts(out, "There are no tokens. 'nacre token create NAME' makes one.\n");
+}
+
+static int list(int state_fd, bool json)
+{
+	scoped(principals_donep) struct principals p = {0};
+	scoped(buffer_donep) struct buffer out = {0};
+	struct error err = {0};
+
+	if (principals_refresh(&p, state_fd, NULL, &err) < 0)
+		return complain(err.text);
+	if (json)
+		print_json(&p, &out);
+	else
+		print_text(&p, &out);
+	return buffer_error(&out) < 0 || fd_write_all(STDOUT_FILENO, out.data, out.len) < 0
+	               ? EXIT_NACRE_FAILED
+	               : 0;
+}
+
+static int carry_out(const struct arguments *a)
+{
+	scoped(fd_closep) int state_fd = -1;
+	struct error err = {0};
+	struct store store;
+
+	store_open(&store);
+	if (store.tasks_fd >= 0 && !store.temporary)
+		state_fd = openat(store.tasks_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	store_done(&store);
+	if (state_fd < 0)
+		return complain("the state directory cannot be used");
+	if (strcmp(a->verb, "create") == 0)
+		return create(state_fd, a);
+	if (strcmp(a->verb, "list") == 0)
+		return list(state_fd, a->json);
+	if (strcmp(a->verb, "revoke") == 0)
+		return principals_revoke(state_fd, a->name, &err) < 0 ? complain(err.text) : 0;
+	fputs(usage, stderr);
+	return EXIT_NACRE_FAILED;
+}
+
+int cli_token(int argc, char **argv)
+{
+	struct arguments a = {0};
+	int code;
+
+	if (read_arguments(argc, argv, &a) < 0) {
+		fputs(usage, stderr);
+		code = EXIT_NACRE_FAILED;
+	} else if (a.help) {
+		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
+	} else {
+		code = carry_out(&a);
+	}
+	for (int i = 0; i < a.workspace_count; i++)
+		free(a.made[i]);
+	return code;
+}

@@ -1,0 +1,303 @@
+#include "engine/ask.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "approval/desk.h"
+#include "approval/text.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/number.h"
+#include "engine/request.h"
+#include "keeper/consent.h"
+#include "keeper/order.h"
+#include "policy/policy.h"
+#include "profile/profile.h"
+
+#define LOOK_BYTES (8 * APPROVAL_BYTES_MAX)
+
+void ask_init(struct ask *a)
+{
+	*a = (struct ask){.desk = -1, .watch = -1};
+}
+
+void ask_done(struct ask *a)
+{
+	fd_close(take_fd(&a->desk));
+	fd_close(take_fd(&a->watch));
+}
+
+static void __attribute__((format(printf, 2, 3))) refuse(struct ask *a, const char *format, ...)
+{
+	va_list args;
+
+	a->state = ASK_REFUSED;
+	va_start(args, format);
+	vsnprintf(a->words, sizeof(a->words), format, args);
+	va_end(args);
+}
+
+/* Nobody is there, or nobody has answered: how it can be approved all the same. */
+static void refuse_open(struct ask *a, const char *why)
+{
+	refuse(a, "%s: run `nacre approve %s`, then repeat it.", why, a->approval.id);
+}
+
+/* Values that look like secrets are no business of whoever reads over a shoulder. */
+static const char *shown_variable(struct arena *arena, const char *entry)
+{
+	static const char *const secret[] = {"TOKEN", "KEY", "SECRET", "PASS", "CREDENTIAL"};
+	size_t n = strcspn(entry, "=");
+
+	for (size_t i = 0; i < array_size(secret); i++)
+		if (memmem(entry, n, secret[i], strlen(secret[i])))
+			return arena_printf(arena, "%.*s=***", (int)n, entry);
+	return approval_escaped(arena, entry, false);
+}
+
+static int fill_env(struct arena *arena, const char *const *env, struct approval *a)
+{
+	const char **shown;
+	size_t n = 0;
+
+	while (env && env[n])
+		n++;
+	shown = arena_new_array(arena, const char *, n + 1);
+	for (size_t i = 0; shown && i < n; i++) {
+		shown[i] = shown_variable(arena, env[i]);
+		if (!shown[i])
+			return -ENOMEM;
+	}
+	a->env = shown;
+	return shown ? 0 : -ENOMEM;
+}
+
+/* The beginning of a text, and that there is more; of a pipe only that it is one. */
+static int fill_input(struct arena *arena, const struct ask_question *q, struct approval *a)
+{
+	scoped(buffer_donep) struct buffer b = {0};
+	const struct request *rq = q->request;
+	size_t shown = rq->input_len < APPROVAL_INPUT_MAX ? rq->input_len : APPROVAL_INPUT_MAX;
+
+	if (!rq->input && rq->input_fd < 0)
+		return 0;
+	if (!rq->input)
+		buffer_puts(&b, "[a pipe or a file, which nobody has looked at]");
+	else
+		approval_escape(rq->input, shown, true, &b);
+	if (rq->input && shown < rq->input_len)
+		buffer_printf(&b, "\n[%zu bytes of %zu]", shown, rq->input_len);
+	if (buffer_error(&b) < 0)
+		return -ENOMEM;
+	a->input = arena_strndup(arena, buffer_str(&b), b.len);
+	return a->input ? 0 : -ENOMEM;
+}
+
+/* What an answer for the session would give; nothing, where that must not be. */
+static int fill_grants(struct arena *arena, const struct ask_question *q,
+                       enum policy_grant_scope scope, struct approval_grants *ret)
+{
+	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
+	struct policy_question question;
+	struct policy_digest *digests;
+	size_t n;
+
+	if (!g)
+		return -ENOMEM;
+	if (!q->order->request.session || !object_input_is_empty(q->input_fd))
+		return 0;
+	check_question(q->checked, q->check->facts, &question);
+	if (policy_grants_add(g, &question, &q->check->answer, scope, true, NULL) < 0)
+		return 0;
+	n = policy_grants_count(g);
+	if (n > APPROVAL_GRANTS_MAX)
+		return 0;
+	digests = arena_new_array(arena, struct policy_digest, n + 1);
+	if (!digests)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		policy_grants_at(g, i, &digests[i]);
+	*ret = (struct approval_grants){.digests = digests, .count = n};
+	return 0;
+}
+
+/* All that the person will see, made harmless here, once and for every door. */
+static int fill(struct arena *arena, const struct ask_question *q, struct approval *a)
+{
+	const struct policy_finding *f = &q->check->answer.line;
+	const struct keeper_order *o = q->order;
+	int64_t now = clock_wall_ms();
+	int r;
+
+	a->principal = o->principal ? o->principal : ""; /* it is compared: escaped when shown */
+	a->door = approval_escaped(arena, o->door, false);
+	a->session = o->request.session;
+	a->profile = approval_escaped(arena, q->checked->profile->name, false);
+	a->created_ms = now;
+	a->expires_ms = now + q->checked->profile->ask.keep_ms;
+	a->command = approval_escaped(arena, q->check->canonical, true);
+	a->description = approval_escaped(arena, o->description, false);
+	a->workspace = approval_escaped(arena, q->checked->workspace, false);
+	a->cwd = approval_escaped(arena, o->cwd, false);
+	a->rule_id = approval_escaped(arena, f->rule_id, false);
+	a->rule_file = approval_escaped(arena, f->place.file, false);
+	a->rule_line = f->place.line;
+	a->audited = !q->checked->profile->audit.off;
+	a->reason = approval_escaped(arena, f->reason ? f->reason : "", false);
+	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
+		return -E2BIG;
+	r = consent_terms(arena, q->checked, o, &a->terms);
+	if (r == 0)
+		r = fill_env(arena, o->request.env, a);
+	if (r == 0)
+		r = fill_input(arena, q, a);
+	if (r == 0)
+		r = fill_grants(arena, q, POLICY_GRANT_EXACT, &a->exact);
+	if (r == 0)
+		r = fill_grants(arena, q, POLICY_GRANT_SUB, &a->sub);
+	return r;
+}
+
+/* The approval that was given before is used, the one that is open is joined. */
+static int find_or_put(struct ask *a, struct arena *arena, const struct ask_question *q,
+                       struct error *err)
+{
+	struct approval wanted = a->approval;
+	int r;
+
+	a->desk = desk_open(q->order->request.state, true, err);
+	if (a->desk < 0)
+		return take_fd(&a->desk);
+	r = desk_find(a->desk, &wanted, arena, &a->approval, NULL);
+	if (r == 0)
+		return 0;
+	a->approval = wanted;
+	/* In this order: what happens from now on is heard of. */
+	a->watch = q->request->can_ask ? desk_watch(a->desk) : -1;
+	return desk_put(a->desk, &a->approval, err);
+}
+
+static void approved(struct ask *a, const struct approval *now)
+{
+	a->approval.state = now->state;
+	a->approval.answer = now->answer;
+	snprintf(a->by, sizeof(a->by), "%s", now->by);
+	a->approval.by = a->by;
+	a->state = ASK_APPROVED;
+}
+
+int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, struct error *err)
+{
+	const struct profile_ask *limits = &q->checked->profile->ask;
+	int64_t wait_ms = limits->timeout_ms;
+	struct error why = {0};
+	int r;
+
+	if (limits->refused) {
+		refuse(a, "This profile refuses what a person would be asked about.");
+		return 0;
+	}
+	if (!q->order->request.state) {
+		refuse(a, "Nobody can be asked: there is no state directory.");
+		return 0;
+	}
+	if (q->passing && !q->request->can_ask) {
+		refuse(a, "Nobody can be asked: the state directory cannot be used.");
+		return 0;
+	}
+	r = fill(arena, q, &a->approval);
+	if (r == -ENOMEM)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	if (r < 0)
+		error_set(&why, ERROR_LIMIT, E2BIG, "it is too long to be shown");
+	if (r == 0)
+		r = consent_object(arena, q->checked, q->check, q->order, q->input_fd,
+		                   &a->approval.object, &why);
+	if (r == 0)
+		r = find_or_put(a, arena, q, &why);
+	if (r < 0) {
+		a->approval.id[0] = '\0';
+		refuse(a, "Nobody can be asked: %s.", why.text);
+		return 0;
+	}
+	if (a->approval.state == APPROVAL_GIVEN) {
+		approved(a, &a->approval);
+		return 0;
+	}
+	if (!q->request->can_ask) {
+		refuse_open(a, "It needs the approval of a person");
+		return 0;
+	}
+	if (q->request->ask_ms > 0 && q->request->ask_ms < wait_ms)
+		wait_ms = q->request->ask_ms;
+	if (a->watch < 0)
+		a->watch = desk_watch(a->desk);
+	a->until_ms = clock_now_ms() + wait_ms;
+	a->state = ASK_WAITING;
+	return 0;
+}
+
+static void refuse_answered(struct ask *a, const struct approval *now)
+{
+	a->approval.state = now->state;
+	snprintf(a->by, sizeof(a->by), "%s", now->by);
+	a->approval.by = a->by;
+	if (now->state == APPROVAL_REFUSED)
+		refuse(a, "It was not approved (%s)%s%s.", a->by, now->why ? ": " : "",
+		       now->why ? now->why : "");
+	else if (now->state == APPROVAL_USED)
+		refuse(a, "It was approved for one run, and another run of the same was first.");
+	else
+		refuse(a, "The time to approve it is over.");
+}
+
+void ask_look(struct ask *a)
+{
+	scoped(arena_freep) struct arena *arena = NULL;
+	struct approval now;
+	char text[32];
+	int r;
+
+	if (a->state != ASK_WAITING)
+		return;
+	desk_watch_drain(a->watch);
+	arena = arena_new(LOOK_BYTES);
+	r = arena ? desk_read(a->desk, a->approval.id, arena, &now, NULL) : -ENOMEM;
+	if (r == 0 && now.state == APPROVAL_GIVEN) {
+		approved(a, &now);
+	} else if (r == 0 && now.state != APPROVAL_OPEN) {
+		refuse_answered(a, &now);
+	} else if (r < 0 && r != -ENOMEM) {
+		refuse(a, "The question was taken away before anybody has answered.");
+	} else if (clock_now_ms() >= a->until_ms) {
+		number_format_duration(a->approval.expires_ms - clock_wall_ms(), text);
+		refuse(a,
+		       "Nobody has approved it in time: run `nacre approve %s` within %s, then "
+		       "repeat it.",
+		       a->approval.id, text);
+	}
+}
+
+int ask_answer(struct ask *a, enum approval_answer answer, const char *by, const char *why,
+               struct error *err)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(LOOK_BYTES);
+	struct desk_answer given = {.answer = answer, .by = by, .why = why};
+	struct approval now;
+
+	if (a->state != ASK_WAITING)
+		return error_set(err, ERROR_INPUT, EALREADY, "nobody is asked any more");
+	if (!arena)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	return desk_answer(a->desk, a->approval.id, NULL, &given, arena, &now, err);
+}
+
+void ask_give_up(struct ask *a)
+{
+	if (a->state == ASK_WAITING)
+		refuse_open(a, "It needs the approval of a person, and nobody has answered here");
+}

@@ -1,0 +1,59 @@
+#pragma once
+/*
+ * Ask: a run that a person has to approve first: the question is put on the desk, and looked at
+ * until somebody has answered or the time is over.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "approval/approval.h"
+
+struct arena;
+struct check;
+struct check_request;
+struct error;
+struct keeper_order;
+struct request;
+
+enum ask_state {
+	ASK_NONE, /* nobody had to be asked */
+	ASK_WAITING,
+	ASK_APPROVED,
+	ASK_REFUSED,
+};
+
+struct ask {
+	enum ask_state state;
+	struct approval
+		approval; /* its memory is in the run's arena; id "": it could not be kept */
+	int desk, watch;  /* -1: none; open until ask_done() */
+	int64_t until_ms; /* clock_now_ms() when nobody waits any longer */
+	char by[256];     /* who has approved, or refused */
+	char words[700];  /* why it is refused */
+};
+
+struct ask_question {
+	const struct request *request;
+	const struct check_request *checked;
+	const struct check *check;
+	const struct keeper_order *order;
+	int input_fd;
+	bool passing; /* the state directory is one that goes with this process */
+};
+
+void ask_init(struct ask *a);
+void ask_done(struct ask *a);
+
+/* Asks, or finds what was asked before. A question that nobody can be asked is no error: it is
+ * refused, in words. */
+int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, struct error *err);
+
+/* Looks for an answer, and at the time. */
+void ask_look(struct ask *a);
+
+/* A person has answered here. -EALREADY: another was first; ask_look() tells what they said. */
+int ask_answer(struct ask *a, enum approval_answer answer, const char *by, const char *why,
+               struct error *err);
+
+/* Nobody here will answer: it is refused, and stays open for others. */
+void ask_give_up(struct ask *a);

@@ -1,0 +1,173 @@
+#include "engine/explain.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/environment.h"
+#include "engine/inside.h"
+#include "engine/place.h"
+#include "engine/session.h"
+#include "json/write.h"
+#include "keeper/check.h"
+#include "shell/facts.h"
+#include "shell/print.h"
+
+static int decide(struct engine *e, const struct request *rq, struct arena *arena,
+                  const struct session_use *session, const struct place *place,
+                  struct check *ret_check, struct error *err)
+{
+	struct environment_wish wish = {
+		.base = e->environment,
+		.pass = e->profile->environment_pass,
+		.set = e->profile->environment_set,
+		.kept = session->state.set,
+		.dropped = session->state.unset,
+		.extra = rq->env,
+		.cwd = place->cwd,
+		.terminal = rq->rows > 0,
+	};
+	struct check_request question = {
+		.profile = e->profile,
+		.command = rq->command,
+		.argv = rq->argv,
+		.force = rq->force,
+		.workspace_fd = place->workspace_fd,
+		.workspace = place->workspace,
+		.cwd = place_relative_cwd(place),
+		.session = session->id != NULL,
+	};
+	int r;
+
+	if (session_environment(session, arena, rq->env, &question.env) < 0)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	r = environment_build(arena, &wish, &question.envp, err);
+	return r < 0 ? r : check_request(arena, &question, ret_check, err);
+}
+
+int engine_explain(struct engine *e, const struct request *rq, struct arena *arena,
+                   struct check *ret_check, struct error *err)
+{
+	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
+	struct session_use session;
+	int r;
+
+	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
+		return error_set(err, ERROR_INPUT, EINVAL, "nothing to decide about");
+	r = session_use(arena, engine_state_of(arena, &e->store), rq->session, &session, err);
+	if (r == 0)
+		r = engine_choose_place(e, rq, &session, &place, err);
+	if (r < 0)
+		return r;
+	r = decide(e, rq, arena, &session, &place, ret_check, err);
+	/* The directory that a profile gives to every job was made for one that never will be. */
+	if (!rq->workspace && e->profile->workspace.per_job && e->profile->workspace.root)
+		(void)rmdir(place.workspace);
+	return r;
+}
+
+static void put_rule(const struct policy_finding *f, struct json_writer *w)
+{
+	json_put_key(w, "rule");
+	if (!f->rule_id) {
+		json_put_null(w);
+		return;
+	}
+	json_object_begin(w);
+	json_put_key(w, "id");
+	json_put_string(w, f->rule_id);
+	json_put_key(w, "file");
+	json_put_string(w, f->place.file);
+	json_put_key(w, "line");
+	if (f->place.line)
+		json_put_uint(w, f->place.line);
+	else
+		json_put_null(w);
+	json_object_end(w);
+}
+
+static void put_finding(const struct policy_finding *f, struct json_writer *w)
+{
+	json_put_key(w, "verdict");
+	json_put_string(w, policy_verdict_name(f->verdict));
+	json_put_key(w, "reason");
+	json_put_string(w, f->reason);
+	put_rule(f, w);
+}
+
+static void put_words(const struct shell_fact_command *c, struct json_writer *w)
+{
+	json_put_key(w, "words");
+	json_array_begin(w);
+	for (size_t i = 0; i < c->word_count; i++) {
+		if (c->words[i].kind == SHELL_VALUE_KNOWN)
+			json_put_bytes(w, c->words[i].text.bytes, c->words[i].text.len);
+		else
+			json_put_null(w);
+	}
+	json_array_end(w);
+}
+
+static void put_canonical(const struct shell_facts *facts, struct json_writer *w)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	json_put_key(w, "canonical");
+	if (!facts->tree->list || facts->changes_reading) {
+		json_put_null(w);
+		return;
+	}
+	shell_print(facts->tree->list, &text);
+	json_put_bytes(w, buffer_str(&text), text.len);
+}
+
+/* Of the line or of any command of it. */
+static bool is_left(const struct policy_answer *a)
+{
+	bool left = a->line.left_to_sandbox;
+
+	for (size_t i = 0; i < a->command_count; i++)
+		left |= a->commands[i].left_to_sandbox;
+	return left;
+}
+
+void explain_put_json(const struct check *c, struct json_writer *w)
+{
+	const struct policy_answer *a = &c->answer;
+
+	put_finding(&a->line, w);
+	json_put_key(w, "recommended");
+	json_array_begin(w);
+	for (const char *const *u = a->line.use; u && *u; u++)
+		json_put_string(w, *u);
+	json_array_end(w);
+	json_put_key(w, "left_to_sandbox");
+	json_put_bool(w, is_left(a));
+	json_put_key(w, "docker");
+	json_object_begin(w);
+	json_put_key(w, "client");
+	json_put_bool(w, c->is_client);
+	json_put_key(w, "allow");
+	json_put_bool(w, c->reaches_engine);
+	json_object_end(w);
+	json_put_key(w, "status");
+	json_put_string(w, shell_facts_status_name(c->facts->status));
+	put_canonical(c->facts, w);
+	json_put_key(w, "commands");
+	json_array_begin(w);
+	for (size_t i = 0; i < a->command_count; i++) {
+		json_object_begin(w);
+		put_words(&c->facts->commands[i], w);
+		json_put_key(w, "via");
+		json_put_string(w, c->facts->commands[i].via);
+		put_finding(&a->commands[i], w);
+		json_put_key(w, "resolved");
+		json_put_string(w, a->commands[i].resolved);
+		json_put_key(w, "left_to_sandbox");
+		json_put_bool(w, a->commands[i].left_to_sandbox);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}

@@ -1,0 +1,20 @@
+#pragma once
+/*
+ * Explain: what would be decided about a request, and why. Runs nothing, and makes nothing.
+ */
+struct arena;
+struct check;
+struct engine;
+struct error;
+struct json_writer;
+struct request;
+
+/* The decision that engine_start() would make. A refusal is no error; an error means that there is
+ * no decision (no such directory, a profile that cannot be used). The check lives in the arena, and
+ * as long as the engine has no other request. */
+int engine_explain(struct engine *e, const struct request *rq, struct arena *arena,
+                   struct check *ret_check, struct error *err);
+
+/* The members of one JSON object: verdict, reason, rule, recommended, left_to_sandbox, docker, status,
+ * canonical, commands. The caller begins and ends the object. */
+void explain_put_json(const struct check *c, struct json_writer *w);

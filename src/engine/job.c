@@ -1,0 +1,272 @@
+/*
+ * A job ends in one place, end(), whatever the cause: its task has ended, was lost, was let go, or
+ * never started. The last is told by a timer that is due at once, so that an owner never hears of
+ * a job that it does not have yet.
+ */
+#include "engine/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/result.h"
+#include "loop/loop.h"
+
+struct job {
+	struct engine *engine;
+	struct engine_run *run;
+	struct loop *loop;
+	struct arena *arena;
+	const struct job_ops *ops; /* NULL: the owner has left */
+	void *owner;
+	struct loop_source control;
+	struct loop_source answer; /* of a person; or look timer is due */
+	struct loop_timer look;
+	struct loop_timer timer; /* beyond all of the keeper's own limits; or due: it has ended */
+	bool stopping;
+	bool told; /* the owner knows that a person is asked */
+};
+
+static void stop_asking(struct job *j)
+{
+	loop_remove(&j->answer);
+	loop_timer_clear(&j->look);
+}
+
+static void end(struct job *j)
+{
+	struct result result = {0};
+	bool keep = false;
+
+	loop_remove(&j->control);
+	stop_asking(j);
+	loop_timer_clear(&j->timer);
+	if (j->ops) {
+		engine_result(j->engine, j->run, &result);
+		keep = !j->ops->ended(j->owner, j, &result) || result.output_kept;
+		result_done(&result);
+	}
+	engine_run_done(j->engine, j->run, keep);
+	arena_free(j->arena);
+	free(j);
+}
+
+static int on_end(struct loop_timer *t)
+{
+	end(container_of(t, struct job, timer));
+	return 0;
+}
+
+/* A keeper that was stopped does not report: without it, its init ends the command. */
+static int on_late(struct loop_timer *t)
+{
+	struct job *j = container_of(t, struct job, timer);
+
+	task_abandon(engine_run_task(j->run));
+	end(j);
+	return 0;
+}
+
+static int on_packet(struct loop_source *s, uint32_t events)
+{
+	struct job *j = container_of(s, struct job, control);
+
+	switch (task_receive(engine_run_task(j->run))) {
+	case TASK_NOTHING:
+		break;
+	case TASK_OUTPUT:
+		if (j->ops && j->ops->output)
+			j->ops->output(j->owner, j);
+		break;
+	case TASK_NOTE:
+		if (j->ops && j->ops->note)
+			j->ops->note(j->owner, j, engine_run_task(j->run)->note);
+		break;
+	case TASK_STARTED:
+		engine_run_let_go(j->run, false);
+		end(j);
+		break;
+	case TASK_LET_GO:
+		engine_run_let_go(j->run, true);
+		end(j);
+		break;
+	case TASK_ENDED:
+	case TASK_LOST:
+		end(j);
+		break;
+	}
+	return 0;
+}
+
+/* Due in the next turn of the loop. */
+static int end_soon(struct job *j)
+{
+	loop_remove(&j->control);
+	return loop_timer_set(j->loop, &j->timer, loop_now(j->loop), on_end);
+}
+
+static int watch(struct job *j);
+static int on_look(struct loop_timer *t);
+
+static int look_later(struct job *j)
+{
+	int64_t until = engine_run_ask_until(j->run), next = loop_now(j->loop) + ENGINE_ASK_LOOK_MS;
+
+	return loop_timer_set(j->loop, &j->look, next < until ? next : until, on_look);
+}
+
+/* Somebody may have answered, or it is time to look all the same. */
+static int look(struct job *j)
+{
+	bool told = j->told;
+	int r;
+
+	if (!engine_run_asked(j->engine, j->run)) {
+		j->told = true;
+		r = look_later(j);
+		/* Last: the owner may answer, or leave. */
+		if (!told && r == 0 && j->ops && j->ops->asked)
+			j->ops->asked(j->owner, j, engine_run_asks(j->run));
+		return r;
+	}
+	stop_asking(j);
+	engine_run_ask_done(j->run);
+	if (j->stopping && engine_run_task(j->run))
+		task_stop(engine_run_task(j->run), false);
+	if (watch(j) < 0)
+		end(j);
+	return 0;
+}
+
+static int on_look(struct loop_timer *t)
+{
+	return look(container_of(t, struct job, look));
+}
+
+static int on_answer(struct loop_source *s, uint32_t events)
+{
+	return look(container_of(s, struct job, answer));
+}
+
+static int watch_answer(struct job *j)
+{
+	/* Without a descriptor the timer does it. */
+	if (engine_run_ask_fd(j->run) >= 0)
+		(void)loop_add(j->loop, &j->answer, engine_run_ask_fd(j->run), EPOLLIN, on_answer,
+		               NULL);
+	/* The first look comes in the next turn of the loop, when the owner knows the job. */
+	return loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look);
+}
+
+static int watch(struct job *j)
+{
+	struct task *task = engine_run_task(j->run);
+	int r;
+
+	if (engine_run_asks(j->run))
+		return watch_answer(j);
+	if (!task)
+		return end_soon(j);
+	r = loop_add(j->loop, &j->control, task->control, EPOLLIN, on_packet, NULL);
+	if (r == 0)
+		r = loop_timer_set(j->loop, &j->timer,
+		                   loop_now(j->loop) + engine_run_patience_ms(j->run), on_late);
+	if (r < 0) {
+		task_abandon(task);
+		return end_soon(j);
+	}
+	return 0;
+}
+
+int job_start(struct engine *e, struct loop *l, const struct request *rq, struct arena *arena,
+              const struct job_ops *ops, void *owner, struct job **ret_job, struct error *err)
+{
+	struct job *j = calloc(1, sizeof(*j));
+	int r;
+
+	if (!j)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	*j = (struct job){.engine = e,
+	                  .loop = l,
+	                  .ops = ops,
+	                  .owner = owner,
+	                  .control = {.fd = -1},
+	                  .answer = {.fd = -1}};
+	r = engine_start(e, rq, &j->run, err);
+	if (r == 0 && watch(j) < 0) {
+		engine_run_done(e, j->run, false);
+		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	}
+	if (r < 0) {
+		loop_remove(&j->control);
+		stop_asking(j);
+		loop_timer_clear(&j->timer);
+		free(j);
+		return r;
+	}
+	j->arena = arena;
+	*ret_job = j;
+	return 0;
+}
+
+void job_stop(struct job *j, bool now)
+{
+	struct task *task = engine_run_task(j->run);
+
+	if (task)
+		task_stop(task, now || j->stopping);
+	j->stopping = true;
+	job_give_up(j);
+}
+
+int job_answer(struct job *j, enum approval_answer answer, const char *by, const char *why,
+               struct error *err)
+{
+	int r = engine_run_answer(j->run, answer, by, why, err);
+
+	if (r == 0 && loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
+		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	return r;
+}
+
+void job_give_up(struct job *j)
+{
+	if (!engine_run_asks(j->run))
+		return;
+	engine_run_give_up(j->run);
+	if (loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
+		end(j);
+}
+
+void job_let_go(struct job *j)
+{
+	job_give_up(j);
+	if (j->control.fd < 0)
+		return; /* its end is near */
+	engine_run_let_go(j->run, false);
+	if (end_soon(j) < 0)
+		end(j);
+}
+
+void job_leave(struct job *j)
+{
+	if (j->control.fd >= 0)
+		engine_run_let_go(j->run, false);
+	j->ops = NULL;
+	end(j);
+}
+
+const char *job_task_id(const struct job *j)
+{
+	const struct task *task = engine_run_task(j->run);
+
+	return task ? task->id : NULL;
+}
+
+int job_task_dir(const struct job *j)
+{
+	const struct task *task = engine_run_task(j->run);
+
+	return task ? task->dir_fd : -1;
+}

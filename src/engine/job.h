@@ -1,0 +1,51 @@
+#pragma once
+/*
+ * Job: one request under way in a loop, for whoever has many of them at a time. It is started,
+ * watched and ended here; its owner is told what comes of it.
+ */
+#include <stdbool.h>
+#include "approval/approval.h"
+
+struct arena;
+struct engine;
+struct error;
+struct job;
+struct loop;
+struct request;
+struct result;
+
+struct job_ops {
+	/* The task's files have grown; comes only if the request wants to follow. May be NULL. */
+	void (*output)(void *owner, struct job *j);
+	/* What is waited for before the command can start, now and then, in words. May be NULL. */
+	void (*note)(void *owner, struct job *j, const char *text);
+	/* A person is asked, and the job waits: it goes on by itself when somebody has answered,
+	 * here or elsewhere, or when the time for that is over. Comes once, and only if the
+	 * request can ask. May be NULL. */
+	void (*asked)(void *owner, struct job *j, const struct approval *a);
+	/* Once, and last: the job is gone when this returns. The result and its strings are the
+	 * callee's to read until then. False: the result could not be delivered, so the task is
+	 * kept. */
+	bool (*ended)(void *owner, struct job *j, struct result *r);
+};
+
+/* ARENA holds the strings of the request and becomes the job's if this succeeds. A request that may
+ * not be run is no error: it ends at once. No callback comes before this has returned. */
+int job_start(struct engine *e, struct loop *l, const struct request *rq, struct arena *arena,
+              const struct job_ops *ops, void *owner, struct job **ret_job, struct error *err);
+
+void job_stop(struct job *j, bool now); /* the whole tree; NOW: without grace. ended() follows */
+void job_let_go(struct job *j);         /* it goes on as a task; ended() follows */
+/* A person at this door has answered; BY names them, WHY may be NULL. The job goes on in the next
+ * turn of the loop. -EALREADY: somebody else was first, and their answer holds; -EPERM: it cannot
+ * be approved for a session. */
+int job_answer(struct job *j, enum approval_answer answer, const char *by, const char *why,
+               struct error *err);
+/* Nobody at this door will answer: the job ends refused, and the question stays open for others. */
+void job_give_up(struct job *j);
+/* The owner goes away: the job is gone at once and nothing is called any more. The command goes on
+ * as a task; after job_stop() only to its end. */
+void job_leave(struct job *j);
+
+const char *job_task_id(const struct job *j); /* NULL: it never started */
+int job_task_dir(const struct job *j);        /* borrowed; -1: none */

@@ -1,0 +1,144 @@
+/*
+ * Intent before act: a crash leaves a record without an effect, never the reverse. The record is
+ * appended, then synced together with those of everybody who starts a command at this moment; the
+ * engine's records of the same request stand before it in the log, so the one sync covers them,
+ * too. The end is appended and not synced: the next command's sync, or the kernel, takes it to the
+ * disk, and one that is lost with the machine shows as a start without an end.
+ */
+#include "keeper/record.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include "audit/audit.h"
+#include "audit/event.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "keeper/inside.h"
+#include "profile/profile.h"
+#include "sandbox/layers.h"
+#include "sandbox/plan.h"
+
+/* Between what the engine wrote about this command and this, others have written so much: two
+ * commands or more have come and gone. So many are under way that a sync may wait for them. */
+#define CROWD_RECORDS 10
+
+void keeper_record_prepare(struct keeper *k, const char *state, const struct profile *profile)
+{
+	/* What goes wrong here goes wrong again when it matters. */
+	if (!profile->audit.off && state && *state)
+		(void)audit_open(state, &profile->audit.log, &k->audit, NULL);
+}
+
+static int open_log(struct keeper *k, struct error *err)
+{
+	return k->audit
+	               ? 0
+	               : audit_open(k->order.request.state, &k->profile->audit.log, &k->audit, err);
+}
+
+/* Words of what the event has in common with every other one of this command. */
+static struct audit_event event_of(const struct keeper *k, enum audit_kind kind)
+{
+	return (struct audit_event){
+		.kind = kind,
+		.task = k->order.task_id,
+		.principal = k->order.principal,
+		.door = k->order.door,
+		.profile = k->profile ? k->profile->name : k->order.request.profile,
+	};
+}
+
+static int write_start(struct keeper *k, struct error *err)
+{
+	const struct keeper_request *rq = &k->order.request;
+	scoped(buffer_donep) struct buffer layers = {0};
+	scoped(buffer_donep) struct buffer missing = {0};
+	struct audit_event e = event_of(k, AUDIT_STARTED);
+	const struct sandbox_standing *standing = k->plan ? sandbox_plan_standing(k->plan) : NULL;
+	bool crowded;
+	uint64_t seq;
+	int r = open_log(k, err);
+
+	if (r < 0)
+		return r;
+	e.agent = rq->agent;
+	e.session = rq->session;
+	e.workspace = rq->workspace;
+	e.cwd = k->order.cwd;
+	e.executed = k->order.argv;
+	e.approval = rq->approval;
+	e.tier = sandbox_tier_name(standing ? standing->tier : SANDBOX_TIER_NONE);
+	if (standing) {
+		sandbox_layers_print(standing->layers, &layers);
+		sandbox_layers_print(standing->missing, &missing);
+	}
+	e.layers = buffer_str(&layers);
+	e.missing = buffer_str(&missing);
+	r = audit_append(k->audit, &e, 1, &seq, err);
+	if (r < 0)
+		return r;
+	crowded = k->order.recorded > 0 && seq - k->order.recorded >= CROWD_RECORDS;
+	return audit_sync(k->audit, seq, crowded, err);
+}
+
+int keeper_record_start(struct keeper *k, struct error *err)
+{
+	struct error why = {0};
+	int r;
+
+	if (k->profile->audit.off)
+		return 0;
+	r = write_start(k, &why);
+	if (r == 0)
+		return 0;
+	if (!k->profile->audit.optional) {
+		*err = why;
+		return error_wrap(err, "this command cannot be recorded, so it is not run");
+	}
+	snprintf(k->report.audit, sizeof(k->report.audit),
+	         "the start is not in the audit log: %.200s", why.text);
+	return 0;
+}
+
+static void fill_end(const struct keeper *k, struct audit_event *e)
+{
+	const struct keeper_report *r = &k->report;
+
+	e->end = keeper_end_name(r->end);
+	e->reason = r->why[0] ? r->why : NULL;
+	e->ended = true;
+	e->exit_code =
+		r->end == KEEPER_END_EXITED && WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1;
+	e->signal = k->process && WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
+	e->bytes[0] = r->streams[0].bytes;
+	e->bytes[1] = r->streams[1].bytes;
+	e->duration_ms = k->started_at > 0 ? clock_now_ms() - k->started_at : 0;
+}
+
+void keeper_record_end(struct keeper *k)
+{
+	bool refused = k->report.end == KEEPER_END_REFUSED;
+	struct audit_event e = event_of(k, refused ? AUDIT_REFUSED : AUDIT_ENDED);
+	struct error err = {0};
+	uint64_t seq;
+	int r;
+
+	/* Without a profile there was no start either; who wrote the order knows why. */
+	if (!k->profile || k->profile->audit.off || !k->order.task_id)
+		return;
+	if (refused) {
+		e.verdict = "deny";
+		e.reason = k->report.why;
+		e.command = k->order.request.command;
+		e.argv = k->order.request.argv;
+	} else {
+		fill_end(k, &e);
+	}
+	r = open_log(k, &err);
+	if (r == 0)
+		r = audit_append(k->audit, &e, 1, &seq, &err);
+	if (r < 0 && !k->report.audit[0])
+		snprintf(k->report.audit, sizeof(k->report.audit),
+		         "the end is not in the audit log: %.200s", err.text);
+}

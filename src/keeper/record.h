@@ -1,0 +1,17 @@
+#pragma once
+/*
+ * Record: what a keeper writes to the audit log. That a command starts is on the disk before it
+ * does; what cannot be recorded is not run, unless the profile says otherwise.
+ */
+struct error;
+struct keeper;
+struct profile;
+
+/* Opens the log of this state directory ahead of time, for a keeper that stands by. */
+void keeper_record_prepare(struct keeper *k, const char *state, const struct profile *profile);
+
+/* Before the command starts, in this box. 0: it may. */
+int keeper_record_start(struct keeper *k, struct error *err);
+
+/* After the end of all, or in place of a start. */
+void keeper_record_end(struct keeper *k);

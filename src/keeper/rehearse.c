@@ -1,0 +1,61 @@
+/*
+ * A fork shares its pages with its parent until one of them writes. What a keeper writes first are
+ * the same pages each time: those of the allocator, and what a parser and the policy touch. Copied
+ * while nobody waits, they cost nobody a tenth of a millisecond.
+ */
+#include "keeper/rehearse.h"
+
+#include <fcntl.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "keeper/check.h"
+#include "keeper/order.h"
+#include "keeper/report.h"
+
+static void decide(struct arena *arena, const struct profile *profile, const struct keeper_order *o)
+{
+	scoped(fd_closep) int workspace =
+		open(o->request.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct check_request question = {
+		.profile = profile,
+		.argv = o->argv,
+		.workspace_fd = workspace,
+		.workspace = o->request.workspace,
+		.cwd = o->request.cwd,
+		.envp = o->envp,
+	};
+	struct error err = {0};
+	struct check answer;
+
+	if (workspace >= 0)
+		(void)check_request(arena, &question, &answer, &err);
+}
+
+void keeper_rehearse(const struct profile *profile, const char *workspace)
+{
+	static const char *const words[] = {"true", NULL}, *const variables[] = {"PATH=/usr/bin",
+	                                                                         NULL};
+	const struct keeper_order sample = {
+		.task_id = "",
+		.command = "true",
+		.cwd = "/",
+		.argv = words,
+		.envp = variables,
+		.request = {.argv = words, .workspace = workspace, .cwd = "."},
+	};
+	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+	struct arena *arena = arena_new(4 * ORDER_BYTES_MAX);
+	struct keeper_report report = {0};
+	struct keeper_order order;
+	struct error err = {0};
+
+	if (arena && keeper_order_write(&sample, &text) == 0 &&
+	    keeper_order_read(text.data, text.len, arena, &order, &err) == 0)
+		decide(arena, profile, &order);
+	buffer_clear(&text);
+	(void)keeper_report_write(&report, &text);
+	arena_free(arena);
+}

@@ -1,0 +1,915 @@
+"""Commands that a person has to approve: asked once, answered once, run exactly as they were approved."""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import termios
+import time
+import unittest
+
+from helpers import DEADLINE, NACRE, PYTHON, NacreTest, wait_until
+
+PROFILE = """profile: asker
+inherits: bash
+sandbox: {{mode: {mode}}}
+environment: {{pass: ['@inherited', MARK]}}
+{more}ask:
+  - id: persons
+    commands: [touch, docker, git, tee, sh, ./run.sh, python3]
+    why: "{{name}} is asked about in this test."
+"""
+
+
+class ApprovalTest(NacreTest):
+    BOXED = True
+    MODE = "none"
+    MORE = ""
+
+    def setUp(self):
+        super().setUp()
+        self.user = {}
+        self.bin = self.dir / "bin"
+        self.bin.mkdir()
+        self.env["PATH"] = f"{self.bin}:{self.env['PATH']}"
+        self.profile()
+
+    def profile(self, more=None, mode=None):
+        self.write_config("asker.yaml", PROFILE.format(mode=mode or self.MODE,
+                                                       more=self.MORE if more is None else more))
+
+    def program(self, path, text):
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    def nacre(self, *args, code=None, **options):
+        options = {**self.user, **options}
+        program = options.pop("program", NACRE)
+        env = {**self.env, **options.pop("env", {})}
+        done = subprocess.run([program, *args], env=env, cwd=self.work, timeout=DEADLINE, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
+        if code is not None:
+            self.assertEqual(done.returncode, code, done)
+        return done
+
+    def ask(self, *args, **options):
+        """The result of a run by the profile that asks."""
+        options = {**self.user, **options}
+        return self.run_json("--profile", "asker", *args, **options)
+
+    def ask_id(self, *args, **options):
+        """The id of the question, from a run that nobody waits for."""
+        result = self.ask(*args, **options)
+        self.assertEqual((result["exit_code"], result["verdict"]), (126, "ask"), result)
+        self.assertEqual(result["approval"]["state"], "open")
+        return result["approval"]["id"]
+
+    def waiting(self, *args, wait="60s", **options):
+        """A run that waits for a person, and the id of its question."""
+        before = {a["id"] for a in self.open()}
+        options = {**self.user, **options}
+        popen = self.start("--json", "--profile", "asker", "--wait-approval", wait, *args, **options)
+        new = wait_until("a question", lambda: [a for a in self.open() if a["id"] not in before])
+        return popen, new[0]["id"]
+
+    def result(self, popen):
+        return json.loads(self.finish(popen).out)
+
+    def open(self, *args):
+        return json.loads(self.nacre("approvals", "--json", *args, code=0).stdout)["approvals"]
+
+    def state_of(self, ident):
+        return json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)["state"]
+
+
+class Once(ApprovalTest):
+    def test_nobody_to_ask_is_refused_at_once_and_the_words_say_how_to_go_on(self):
+        began = time.monotonic()
+        result = self.ask("--", "touch", "x")
+        self.assertLess(time.monotonic() - began, 10)
+        ident = result["approval"]["id"]
+        self.assertEqual((result["exit_code"], result["verdict"]), (126, "ask"))
+        self.assertIn("touch is asked about in this test.", result["reason"])
+        self.assertIn(f"nacre approve {ident}", result["reason"])
+        self.assertFalse((self.work / "x").exists())
+
+    def test_approved_it_runs_when_it_is_repeated_and_only_once(self):
+        ident = self.ask_id("--", "touch", "x")
+        self.assertEqual(self.ask_id("--", "touch", "x"), ident, "the same question again")
+        done = self.nacre("approve", ident.upper(), code=0)
+        self.assertIn("approved for once", done.stdout)
+        result = self.ask("--", "touch", "x")
+        self.assertEqual(result["exit_code"], 0, result)
+        self.assertEqual(result["approval"]["id"], ident)
+        self.assertIn("nacre approve", result["approval"]["by"])
+        self.assertTrue((self.work / "x").exists())
+        self.assertEqual(self.state_of(ident), "used")
+        # The file that it has made is one of its files now, and a new question in any case.
+        self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)
+
+    def test_who_waits_goes_on_when_it_is_approved(self):
+        popen, ident = self.waiting("-c", "touch y && echo done")
+        self.assertFalse((self.work / "y").exists())
+        self.nacre("approve", ident, code=0)
+        result = self.result(popen)
+        self.assertEqual((result["exit_code"], result["stdout"]), (0, "done\n"), result)
+
+    def test_refused_with_a_reason(self):
+        popen, ident = self.waiting("--", "touch", "x")
+        self.nacre("deny", "--reason", "not on a \033[31mfriday", ident, code=0)
+        result = self.result(popen)
+        self.assertEqual(result["exit_code"], 126)
+        self.assertIn("not on a <U+001B>[31mfriday", result["reason"])
+        self.assertEqual(result["approval"]["state"], "refused")
+        self.assertFalse((self.work / "x").exists())
+        self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)
+
+    def test_the_input_and_the_environment_belong_to_it(self):
+        ident = self.ask_id("--input", "one\n", "--env", "MARK=1", "--", "tee", "x")
+        self.nacre("approve", ident, code=0)
+        for args in (("--input", "two\n", "--env", "MARK=1"), ("--input", "one\n", "--env", "MARK=2"),
+                     ("--env", "MARK=1"), ("--input", "one\n"),
+                     ("--input", "one\n", "--env", "MARK=1", "--env", "B=1")):
+            self.assertNotEqual(self.ask_id(*args, "--", "tee", "x"), ident, args)
+        self.assertFalse((self.work / "x").exists())
+        # Also a variable that comes from nacre's own environment.
+        other = self.ask_id("--input", "one\n", "--env", "MARK=1", "--", "tee", "x", env={"LANG": "C"})
+        self.assertNotEqual(other, ident)
+        result = self.ask("--input", "one\n", "--env", "MARK=1", "--", "tee", "x")
+        self.assertEqual(result["exit_code"], 0, result)
+        self.assertEqual((self.work / "x").read_text(), "one\n")
+
+    def test_other_words_another_directory_or_profile_are_another_question(self):
+        (self.work / "sub").mkdir()
+        self.write_config("other.yaml", "profile: other\ninherits: asker\n")
+        ident = self.ask_id("--", "touch", "x")
+        self.nacre("approve", ident, code=0)
+        for args in (("--", "touch", "x", "y"), ("--", "touch", "./x"), ("-c", "touch x; touch y"),
+                     ("--cwd", "sub", "--", "touch", "x"), ("--force", "--", "touch", "x"),
+                     ("--profile", "other", "--", "touch", "x"), ("--pty", "--", "touch", "x")):
+            self.assertNotEqual(self.ask_id(*args), ident, args)
+        self.assertEqual(list(self.work.glob("**/[xy]")), [])
+
+    def test_an_approval_is_no_parameter(self):
+        """Whatever the asker says: ids, force, members of a request do not approve anything."""
+        ident = self.ask_id("--", "touch", "x")
+        for member in ({"approval": ident}, {"approve": True}, {"force": True}, {"can_ask": False},
+                       {"approval_id": ident, "answer": "once"}):
+            line = json.dumps({"argv": ["touch", "x"], **member}).encode()
+            done = self.run_nacre("--profile", "asker", "--batch", input=line + b"\n")
+            answer = json.loads(done.out)
+            self.assertTrue("error" in answer or answer["result"]["exit_code"] == 126, answer)
+        done = self.nacre("run", "--profile", "asker", "--approval", ident, "--", "touch", "x")
+        self.assertEqual(done.returncode, 125)
+        self.assertFalse((self.work / "x").exists())
+        self.assertEqual(self.state_of(ident), "open")
+
+    def test_what_a_rule_refuses_is_not_asked_about(self):
+        result = self.ask("-c", "touch x; mkfs /dev/sda")
+        self.assertEqual((result["verdict"], result["approval"]), ("deny", None))
+        self.assertEqual(self.open(), [])
+
+    def test_words_that_are_no_text(self):
+        ident = self.ask_id("--", "touch", b"\xff\n\033")
+        shown = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)["command"]
+        self.assertEqual(shown, "'touch' '<0xFF>\n<U+001B>'")
+        self.nacre("approve", ident, code=0)
+        self.assertEqual(self.ask("--", "touch", b"\xff\n\033")["exit_code"], 0)
+        self.assertIn(b"\xff\n\033", os.listdir(bytes(self.work)))
+
+    def test_the_audit_log_has_it_all(self):
+        popen, ident = self.waiting("--", "touch", "x")
+        self.nacre("approve", ident, code=0)
+        self.assertEqual(self.result(popen)["exit_code"], 0)
+        refused = self.ask_id("--", "touch", "y")
+        self.nacre("deny", "--reason", "no", refused, code=0)
+        records = [json.loads(line) for path in sorted((self.state / "audit").glob("log.*"))
+                   for line in path.read_text().splitlines()]
+        told = [(r["event"], r.get("answer"), r.get("by")) for r in records if r.get("approval") == ident]
+        self.assertEqual([event for event, _, _ in told], ["asked", "approved", "started"])
+        self.assertEqual(told[1][1], "once")
+        self.assertIn("nacre approve", told[1][2])
+        told = [(r["event"], r.get("answer"), r.get("reason")) for r in records if r.get("approval") == refused]
+        self.assertEqual([event for event, _, _ in told], ["asked", "refused"])
+        self.assertEqual(told[1][1:], ("deny", "no"))
+
+    def test_without_a_state_directory_nobody_can_be_asked(self):
+        self.state.write_text("no directory")
+        self.profile("audit: {on_failure: notice}\n")
+        result = self.ask("--", "touch", "x")
+        self.assertEqual((result["exit_code"], result["approval"]), (126, None), result)
+        self.assertIn("Nobody can be asked", result["reason"])
+
+    def test_in_the_background(self):
+        popen, ident = self.waiting("--background", "-c", "touch y; echo is there >z")
+        self.nacre("approve", ident, code=0)
+        result = self.result(popen)
+        self.assertTrue(result["background"] and result["success"], result)
+        self.wait_for_file(self.work / "z")
+
+    def test_a_profile_that_asks_nobody(self):
+        self.profile("approval: {answer: deny}\n")
+        result = self.ask("--wait-approval", "60s", "--", "touch", "x")
+        self.assertEqual((result["exit_code"], result["approval"]), (126, None))
+        self.assertEqual(self.open(), [])
+
+    def test_a_project_can_only_tighten(self):
+        project = self.work / ".nacre.yaml"
+        for text, fine in (("approval: {timeout: 10m}", False), ("approval: {keep: 5h}", False),
+                           ("approval: {timeout: 1s, keep: 1m, answer: deny}", True)):
+            project.write_text(text + "\n")
+            result = self.ask("--", "touch", "x")
+            self.assertEqual("approval." in result["reason"], not fine, result)
+        self.profile("approval: {answer: deny}\n")
+        project.write_text("approval: {answer: wait}\n")
+        self.assertIn("approval.answer", self.ask("--", "touch", "x")["reason"])
+
+
+class Races(ApprovalTest):
+    def test_of_fifty_answers_at_once_exactly_one_counts(self):
+        popen, ident = self.waiting("-c", "touch x; echo ran >>ran")
+        go_read, go_write = os.pipe()
+        answers = []
+        for number in range(50):
+            word = "approve" if number % 2 else "deny"
+            answers.append((word, subprocess.Popen(
+                ["/bin/sh", "-c", f"read x; exec '{NACRE}' {word} {ident}"], env=self.env, cwd=self.work,
+                stdin=go_read, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)))
+        os.close(go_read)
+        os.close(go_write)  # the end of the file lets all of them go
+        ends = [(word, *p.communicate(timeout=DEADLINE), p.returncode) for word, p in answers]
+        won = [end for end in ends if end[3] == 0]
+        self.assertEqual(len(won), 1, ends)
+        for word, _out, err, code in ends:
+            if code != 0:
+                self.assertEqual(code, 1)
+                self.assertIn("already answered: " + ("once" if won[0][0] == "approve" else "deny"), err)
+        result = self.result(popen)
+        self.assertEqual(result["exit_code"], 0 if won[0][0] == "approve" else 126, result)
+        self.assertEqual((self.work / "ran").exists(), won[0][0] == "approve")
+
+    def test_of_twenty_runs_at_once_one_has_the_approval(self):
+        ident = self.ask_id("-c", "touch x; echo ran >>ran")
+        self.nacre("approve", ident, code=0)
+        runs = [self.start("--json", "--profile", "asker", "-c", "touch x; echo ran >>ran")
+                for _ in range(20)]
+        results = [self.result(popen) for popen in runs]
+        self.assertEqual((self.work / "ran").read_text(), "ran\n")
+        self.assertEqual(sorted(r["exit_code"] for r in results), [0] + [126] * 19)
+
+    def test_of_many_that_wait_for_the_same_one_runs(self):
+        runs = [self.waiting("-c", "touch x; echo ran >>ran")]
+        for _ in range(5):
+            runs.append((self.start("--json", "--profile", "asker", "--wait-approval", "60s", "-c",
+                                    "touch x; echo ran >>ran"), None))
+        ident = runs[0][1]
+        wait_until("all of them wait",
+                   lambda: all(self.is_waiting(popen.pid) for popen, _ in runs))
+        self.nacre("approve", ident, code=0)
+        for other in self.open():  # who has asked in the same moment has a question of its own
+            self.nacre("deny", other["id"], code=0)
+        results = [self.result(popen) for popen, _ in runs]
+        self.assertEqual((self.work / "ran").read_text(), "ran\n")
+        self.assertEqual(sorted(r["exit_code"] for r in results), [0] + [126] * 5)
+
+    def is_waiting(self, pid):
+        try:
+            links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        except FileNotFoundError:
+            return False
+        return any("inotify" in link for link in links) and any("eventpoll" in link for link in links)
+
+
+class Changed(ApprovalTest):
+    """Between the approval and the run something changes: nothing runs."""
+
+    def expect_refused(self, popen, words):
+        result = self.result(popen)
+        self.assertEqual((result["exit_code"], result["verdict"]), (126, "deny"), result)
+        self.assertIn(words, result["reason"])
+        self.assertFalse((self.work / "ran").exists())
+
+    def test_a_script(self):
+        script = self.program(self.work / "run.sh", "echo 1 >ran")
+        popen, ident = self.waiting("--", "./run.sh")
+        script.write_text("#!/bin/sh\necho 2 >ran\n")
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "run.sh' is not what it was")
+        self.assertEqual(self.state_of(ident), "given", "what did not run is not used up")
+
+    def test_a_script_that_is_replaced_by_one_of_the_same_size_and_time(self):
+        script = self.program(self.work / "run.sh", "echo 1 >ran")
+        before = script.stat()
+        popen, ident = self.waiting("-c", "./run.sh")
+        other = self.program(self.work / "other", "echo 2 >ran")
+        os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+        os.rename(other, script)
+        self.assertEqual(script.stat().st_size, before.st_size)
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "run.sh' is not what it was")
+
+    def test_a_file_that_a_word_names(self):
+        (self.work / "code.py").write_text("open('ran', 'w')\n")
+        popen, ident = self.waiting("-c", "cd . && python3 code.py")
+        (self.work / "code.py").write_text("open('ran', 'a')\n")
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "code.py' is not what it was")
+
+    def test_the_way_to_the_program(self):
+        """A file of the same name comes to stand in front of it in PATH."""
+        self.program(self.bin / "docker", "echo real >>ran")
+        first = self.dir / "first"
+        first.mkdir()
+        self.env["PATH"] = f"{first}:{self.env['PATH']}"
+        popen, ident = self.waiting("--", "docker", "ps")
+        self.program(first / "docker", "echo false >>ran")
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "is not what it was")
+
+    def test_a_directory_that_was_replaced(self):
+        sub = self.work / "sub"
+        for remake in (self.remake_by_rename, self.remake_by_remove):
+            sub.mkdir()
+            popen, ident = self.waiting("--cwd", "sub", "-c", "touch x; echo 1 >../ran")
+            remake(sub)
+            self.nacre("approve", ident, code=0)
+            self.expect_refused(popen, "working directory")
+            shutil.rmtree(sub)
+
+    def remake_by_rename(self, sub):
+        os.rename(sub, self.work / "old")
+        sub.mkdir()
+
+    def remake_by_remove(self, sub):
+        sub.rmdir()
+        sub.mkdir()
+
+    def test_the_workspace_that_was_replaced(self):
+        workspace = self.work / "ws"
+        workspace.mkdir()
+        popen, ident = self.waiting("--workspace", str(workspace), "-c", f"touch x; echo 1 >'{self.work}/ran'")
+        os.rename(workspace, self.work / "old")
+        workspace.mkdir()
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "workspace")
+
+    def test_the_rules(self):
+        """What is refused by now stays refused, whatever was approved."""
+        popen, ident = self.waiting("-c", "touch x; echo 1 >ran")
+        self.write_config("asker.yaml", PROFILE.format(mode="none", more="deny: [touch]\n"))
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "second check")
+
+    def test_a_link_that_leads_elsewhere(self):
+        for name in ("one", "two"):
+            self.program(self.work / name, f"echo {name} >ran")
+        (self.work / "run.sh").symlink_to("one")
+        popen, ident = self.waiting("--", "./run.sh")
+        (self.work / "run.sh").unlink()
+        (self.work / "run.sh").symlink_to("two")
+        self.nacre("approve", ident, code=0)
+        self.expect_refused(popen, "is not what it was")
+
+
+class Times(ApprovalTest):
+    def test_nobody_answers(self):
+        began = time.monotonic()
+        result = self.ask("--wait-approval", "300ms", "--", "touch", "x")
+        self.assertEqual(result["exit_code"], 126)
+        self.assertIn("in time", result["reason"])
+        self.assertGreater(time.monotonic() - began, 0.3)
+        # The request is refused; the question can still be answered for when it is repeated.
+        self.nacre("approve", result["approval"]["id"], code=0)
+        self.assertEqual(self.ask("--", "touch", "x")["exit_code"], 0)
+
+    def test_the_limit_of_the_profile_is_the_most(self):
+        self.profile("approval: {timeout: 200ms}\n")
+        result = self.ask("--wait-approval", "10h", "--", "touch", "x")
+        self.assertEqual(result["exit_code"], 126)
+        self.assertIn("in time", result["reason"])
+
+    def test_too_late(self):
+        self.profile("approval: {keep: 300ms}\n")
+        ident = self.ask_id("--", "touch", "x")
+        wait_until("it is over", lambda: self.state_of(ident) == "expired")
+        done = self.nacre("approve", ident, code=1)
+        self.assertIn("time for this approval is over", done.stderr)
+        self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)
+
+    def test_an_answer_does_not_hold_for_ever(self):
+        self.profile("approval: {keep: 2s}\n")
+        ident = self.ask_id("--", "touch", "x")
+        self.nacre("approve", ident, code=0)
+        wait_until("it is over", lambda: self.state_of(ident) == "expired")
+        self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)
+        self.assertFalse((self.work / "x").exists())
+
+    def test_the_server_that_asked_is_killed_and_another_one_goes_on(self):
+        line = json.dumps({"argv": ["touch", "x"], "id": 1}).encode() + b"\n"
+        options = ("--profile", "asker", "--wait-approval", "60s", "--batch")
+        server = self.start(*options, stdin=subprocess.PIPE)
+        server.stdin.write(line)
+        server.stdin.flush()
+        ident = wait_until("a question", self.open)[0]["id"]
+        server.kill()
+        server.wait(DEADLINE)
+        self.assertEqual([a["id"] for a in self.open()], [ident])
+        self.nacre("approve", ident, code=0)
+        again = json.loads(self.run_nacre(*options, input=line).out)
+        self.assertEqual(again["result"]["exit_code"], 0, again)
+        self.assertEqual(again["result"]["approval"]["id"], ident)
+        self.assertTrue((self.work / "x").exists())
+
+    def test_a_new_server_joins_the_question_of_the_old_one(self):
+        line = json.dumps({"argv": ["touch", "x"], "id": 1}).encode() + b"\n"
+        ident = self.ask_id("--", "touch", "x")
+        server = self.start("--profile", "asker", "--wait-approval", "60s", "--batch",
+                            stdin=subprocess.PIPE)
+        server.stdin.write(line)
+        server.stdin.close()
+        server.stdin = None
+        wait_until("it waits", lambda: any("inotify" in os.readlink(f"/proc/{server.pid}/fd/{fd}")
+                                           for fd in os.listdir(f"/proc/{server.pid}/fd")))
+        self.nacre("approve", ident, code=0)
+        self.assertEqual(json.loads(self.finish(server).out)["result"]["exit_code"], 0)
+
+    def test_a_signal_ends_the_waiting_and_leaves_the_question(self):
+        popen, ident = self.waiting("--", "touch", "x")
+        popen.send_signal(signal.SIGTERM)
+        self.finish(popen)
+        self.assertEqual(popen.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(self.state_of(ident), "open")
+
+
+class Sessions(ApprovalTest):
+    def setUp(self):
+        super().setUp()
+        self.docker = self.program(self.bin / "docker", 'echo "docker $*"')
+
+    def run_in(self, session, *words, **options):
+        return self.ask("--session", session, "--", *words, **options)
+
+    def expect_asks(self, session, *words, **options):
+        result = self.run_in(session, *words, **options)
+        self.assertEqual((result["exit_code"], result["verdict"]), (126, "ask"), (words, result))
+        return result["approval"]["id"]
+
+    def expect_runs(self, session, *words):
+        result = self.run_in(session, *words)
+        self.assertEqual(result["exit_code"], 0, (words, result))
+        return result
+
+    def test_the_same_words_again_and_nothing_else(self):
+        ident = self.expect_asks("s", "docker", "ps", "-a")
+        self.assertIn("for the session", self.nacre("approve", "--session", ident, code=0).stdout)
+        for _ in range(3):
+            self.assertEqual(self.expect_runs("s", "docker", "ps", "-a")["stdout"], "docker ps -a\n")
+        for words in (("ps",), ("ps", "-a", "-q"), ("run", "x"), ("--host", "x", "ps", "-a")):
+            self.expect_asks("s", "docker", *words)
+        self.expect_asks("t", "docker", "ps", "-a")
+        self.ask_id("--", "docker", "ps", "-a")
+        self.ask_id("--session", "s", "--env", "DOCKER_HOST=x", "--", "docker", "ps", "-a")
+        (self.work / "sub").mkdir()
+        self.ask_id("--session", "s", "--cwd", "sub", "--", "docker", "ps", "-a")
+        self.ask_id("--session", "s", "-c", "docker ps -a; touch x")
+        self.ask_id("--session", "s", "-c", "docker ps -a >x")
+
+    def test_what_stands_around_it_is_not_covered(self):
+        """Found by trying: a grant for docker ps once covered it in another directory of the line's choice."""
+        (self.work / "sub").mkdir()
+        self.program(self.work / "sub" / "run.sh", "echo false")
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        self.program(self.work / "run.sh", "echo true")
+        ident = self.expect_asks("s", "./run.sh")
+        self.nacre("approve", "--session", ident, code=0)
+        self.assertEqual(self.expect_runs("s", "./run.sh")["stdout"], "true\n")
+        for line in ("cd sub && docker ps", "export DOCKER_HOST=x; docker ps", "DOCKER_HOST=x; docker ps",
+                     "echo x | docker ps", "env -C sub docker ps", "cd sub; ./run.sh", "docker ps; cd sub; ./run.sh"):
+            self.ask_id("--session", "s", "-c", line)
+        self.ask_id("--session", "s", "--input", "x", "--", "docker", "ps")
+        self.write_config("other.yaml", "profile: other\ninherits: asker\nsandbox: {network: host}\n")
+        self.ask_id("--profile", "other", "--session", "s", "--", "docker", "ps")
+        self.expect_runs("s", "docker", "ps")
+
+    def test_a_sub_command_and_no_sibling(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session=sub", ident, code=0)
+        self.assertEqual(self.expect_runs("s", "docker", "ps", "-a", "-q")["stdout"], "docker ps -a -q\n")
+        for words in (("run", "x"), ("psx",), ("--debug", "ps"), ("exec", "ps")):
+            self.expect_asks("s", "docker", *words)
+
+    def test_it_ends_with_the_program(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        self.expect_runs("s", "docker", "ps")
+        self.docker.write_text("#!/bin/sh\necho another\n")
+        self.expect_asks("s", "docker", "ps")
+        # So it is with one that comes to stand in front of it.
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        self.expect_runs("s", "docker", "ps")
+
+    def test_what_runs_anything_is_approved_for_once_only(self):
+        (self.work / "x.py").write_text("print(1)\n")
+        for words in (("python3", "x.py"), ("sh", "-c", "docker ps")):
+            ident = self.expect_asks("s", *words)
+            done = self.nacre("approve", "--session", ident, code=125)
+            self.assertIn("approve it for once", done.stderr)
+            self.assertEqual(self.state_of(ident), "open")
+            self.assertNotIn("session", json.loads(
+                self.nacre("approvals", "--json", ident, code=0).stdout)["answers"])
+        ident = self.ask_id("--", "docker", "ps")
+        self.assertIn("no session", self.nacre("approve", "--session", ident, code=125).stderr)
+
+    def test_who_waits_runs_too_and_the_grant_stays(self):
+        popen, ident = self.waiting("--session", "s", "--", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        self.assertEqual(self.result(popen)["exit_code"], 0)
+        self.expect_runs("s", "docker", "ps")
+
+    def test_a_damaged_file_of_grants_grants_nothing(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        grants = self.state / "grants" / "s.json"
+        self.assertEqual(grants.stat().st_mode & 0o777, 0o600)
+        text = grants.read_text()
+        for bad in (text[:-5], "{}", "[{}]", "[1]", text.replace('"sub": false', '"sub": 3')):
+            grants.write_text(bad)
+            self.assertNotEqual(self.run_in("s", "docker", "ps")["exit_code"], 0)
+        grants.write_text(text)
+        self.expect_runs("s", "docker", "ps")
+        grants.chmod(0o640)
+        self.assertNotEqual(self.run_in("s", "docker", "ps")["exit_code"], 0)
+
+
+class Shown(ApprovalTest):
+    def test_nothing_hides_in_a_command(self):
+        nasty = "touch 'a\u202egpj.exe' 'b\u200b' '\u00a0' x\nls"
+        ident = self.ask_id("--description", "harmless\033[8m", "-c", nasty)
+        for args in ((), (ident,), ("--json",), ("--json", ident)):
+            text = self.nacre("approvals", *args, code=0).stdout
+            for code in ("\u202e", "\u200b", "\u00a0", "\033"):
+                self.assertNotIn(code, text)
+            self.assertIn("<U+202E>", text)
+        details = self.nacre("approvals", ident, code=0).stdout
+        self.assertIn("asker.yaml:", details)
+        self.assertIn("ask:persons", details)
+        self.assertIn("harmless<U+001B>[8m", details)
+        self.assertIn("for once only", details)
+
+    def test_the_list_tells_what_is_open(self):
+        self.assertEqual(self.nacre("approvals", code=0).stdout, "nothing waits for approval\n")
+        first, second = self.ask_id("--", "touch", "x"), self.ask_id("--", "touch", "y")
+        self.assertEqual([a["id"] for a in self.open()], [second, first])
+        self.nacre("deny", first, code=0)
+        self.assertEqual([a["id"] for a in self.open()], [second])
+        everything = self.open("--all")
+        self.assertEqual([(a["id"], a["state"]) for a in everything],
+                         [(second, "open"), (first, "refused")])
+        table = self.nacre("approvals", code=0).stdout.splitlines()
+        self.assertEqual(len(table), 2)
+        self.assertRegex(table[1], rf"^{second}  open +5\dm .* you +'touch' 'y'$")
+
+    def test_one_who_watches_sees_each_as_it_comes(self):
+        first = self.ask_id("--", "touch", "x")
+        watcher = subprocess.Popen([NACRE, "approvals", "--watch", "--json"], env=self.env, cwd=self.work,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.started.append(watcher)
+        self.assertEqual(json.loads(watcher.stdout.readline())["id"], first)
+        second = self.ask_id("--", "touch", "y")
+        self.assertEqual(json.loads(watcher.stdout.readline())["id"], second)
+
+    def test_ids_that_are_none(self):
+        self.ask_id("--", "touch", "x")
+        for ident in ("ap-0000000000", "../../x", "", "ap-", "k-00", "ap-000000000\n"):
+            for word in ("approve", "deny", "approvals"):
+                done = self.nacre(word, ident, code=125)
+                self.assertIn("no such approval", done.stderr)
+        self.nacre("approve", code=125)
+
+    def test_a_directory_that_is_not_private_is_not_believed(self):
+        ident = self.ask_id("--", "touch", "x")
+        (self.state / "approvals").chmod(0o777)
+        self.nacre("approve", ident, code=125)
+        result = self.ask("--", "touch", "x")
+        self.assertEqual(result["exit_code"], 126)
+        self.assertIn("not private", result["reason"])
+        (self.state / "approvals").chmod(0o700)
+
+    def test_all_files_are_private(self):
+        ident = self.ask_id("--", "touch", "x")
+        self.nacre("approve", ident, code=0)
+        directory = self.state / "approvals"
+        self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
+        names = sorted(path.name for path in directory.iterdir())
+        self.assertEqual(len(names), 3, names)
+        for path in directory.iterdir():
+            self.assertEqual(path.stat().st_mode & 0o777, 0o600, path)
+
+    def test_one_who_asks_for_everything(self):
+        for number in range(64):
+            self.ask_id("--", "touch", f"x{number}")
+        result = self.ask("--", "touch", "y")
+        self.assertEqual(result["exit_code"], 126)
+        self.assertIn("answer these first", result["reason"])
+        self.assertIsNone(result["approval"])
+
+
+class Terminal(ApprovalTest):
+    """A person before a terminal, played through a pseudo-terminal."""
+
+    def sit(self, *args):
+        """nacre run on a terminal of its own; *self.seen* is what it has shown."""
+        master, slave = pty.openpty()
+        self.before = termios.tcgetattr(slave)
+        self.addCleanup(self.close, slave)
+        self.addCleanup(self.close, master)
+        self.master, self.slave, self.seen = master, slave, ""
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        self.run_popen = subprocess.Popen([NACRE, "run", "--profile", "asker", *args], cwd=self.work,
+                                          env={**self.env, "TERM": "xterm"}, stdin=slave, stdout=slave,
+                                          stderr=slave, preexec_fn=take_terminal)
+        self.started.append(self.run_popen)
+        return self.run_popen
+
+    def close(self, fd):
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+    def read_until(self, text):
+        end = time.monotonic() + DEADLINE
+        while text not in self.seen:
+            ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
+            self.assertTrue(ready, f"no {text!r} in {self.seen!r}")
+            try:
+                self.seen += os.read(self.master, 4096).decode()
+            except OSError:
+                self.fail(f"the terminal ended before {text!r}: {self.seen!r}")
+        return self.seen
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def leave(self, code):
+        """Waits for the end, reading on: nobody may wait for a reader. The terminal is as it was."""
+        def ended():
+            ready, _, _ = select.select([self.master], [], [], 0)
+            if ready:
+                with contextlib.suppress(OSError):
+                    self.seen += os.read(self.master, 4096).decode()
+            return self.run_popen.poll() is not None
+        wait_until("nacre ends", ended)
+        self.assertEqual(self.run_popen.returncode, code, self.seen)
+        self.assertEqual(termios.tcgetattr(self.slave), self.before)
+
+    def test_once(self):
+        self.sit("-c", "touch x; echo out")
+        text = self.read_until("xplain? ")
+        for part in ("touch", "is asked about in this test", "asker.yaml:", "[o]nce  [d]eny"):
+            self.assertIn(part, text)
+        self.assertNotIn("ession", text)
+        self.assertFalse((self.work / "x").exists())
+        self.press("o")
+        self.read_until("out\r\n")
+        self.leave(0)
+        self.assertTrue((self.work / "x").exists())
+        self.assertRegex(self.open("--all")[0]["answered_by"], r"^uid \d+ on /dev/pts/\d+$")
+
+    def test_for_the_session(self):
+        self.program(self.bin / "docker", "echo yes")
+        self.sit("--session", "s", "--", "docker", "ps")
+        self.read_until("[o]nce  for the [s]ession  [d]eny  [e]xplain? ")
+        self.press("s")
+        self.leave(0)
+        self.assertEqual(self.ask("--session", "s", "--", "docker", "ps")["exit_code"], 0)
+
+    def test_no(self):
+        for key in ("d", "\x03", "\x04"):
+            self.sit("--", "touch", "x")
+            self.read_until("xplain? ")
+            self.press(key)
+            self.leave(126)
+            self.assertFalse((self.work / "x").exists())
+            self.assertEqual(self.open(), [])
+
+    def test_explained_first(self):
+        (self.work / "data").write_text("x")
+        self.sit("--env", "MARK=7", "--env", "MY_TOKEN=geheim", "--", "touch", "data")
+        self.read_until("xplain? ")
+        self.press("xyz\re")
+        text = self.read_until("no session.\r\n[o]nce")
+        for part in ("/data", "MARK=7", "MY_TOKEN=***", "bin/touch"):
+            self.assertIn(part, text)
+        self.assertNotIn("geheim", text)
+        self.press("d")
+        self.leave(126)
+
+    def test_an_answer_from_elsewhere(self):
+        for word, code in (("approve", 0), ("deny", 126)):
+            self.sit("--", "touch", f"x{word}")
+            self.read_until("xplain? ")
+            self.nacre(word, self.open()[0]["id"], code=0)
+            self.leave(code)
+
+    def test_what_was_typed_before_is_no_answer(self):
+        self.sit("--", "touch", "x")
+        # The question has not been shown yet, as a rule; what comes later is thrown away as well.
+        self.press("z")
+        self.read_until("xplain? ")
+        self.assertIsNone(self.run_popen.poll())
+        self.press("d")
+        self.leave(126)
+
+    def test_the_time_is_over(self):
+        self.profile("approval: {timeout: 500ms}\n")
+        self.sit("--", "touch", "x")
+        self.leave(126)
+        self.assertIn("in time", self.seen)
+
+    def test_the_standard_input_stays_the_commands(self):
+        master, slave = pty.openpty()
+        self.addCleanup(self.close, slave)
+        self.addCleanup(self.close, master)
+        self.master, self.slave, self.seen, self.before = master, slave, "", termios.tcgetattr(slave)
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        self.run_popen = subprocess.Popen([NACRE, "run", "--profile", "asker", "--stdin", "--", "tee", "x"],
+                                          cwd=self.work, env=self.env, stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE, stderr=slave, preexec_fn=take_terminal)
+        self.started.append(self.run_popen)
+        self.run_popen.stdin.write(b"ddd\n")
+        self.run_popen.stdin.close()
+        self.run_popen.stdin = None
+        self.read_until("xplain? ")
+        self.assertIn("nobody has looked at", self.seen)
+        self.press("o")
+        self.leave(0)
+        self.assertEqual(self.run_popen.stdout.read(), b"ddd\n")
+
+    def test_a_command_with_a_terminal_of_its_own(self):
+        self.sit("--pty", "-c", "touch x; read -p 'name? ' name; echo \"hello $name\"")
+        self.read_until("xplain? ")
+        self.press("o")
+        self.read_until("name? ")
+        self.press("od\r")
+        self.read_until("hello od\r\n")
+        self.leave(0)
+
+    def test_the_terminal_is_put_back_after_a_kill(self):
+        self.sit("--", "touch", "x")
+        self.read_until("xplain? ")
+        self.assertNotEqual(termios.tcgetattr(self.slave), self.before)
+        self.run_popen.kill()
+        self.run_popen.wait(DEADLINE)
+        wait_until("the terminal is as it was", lambda: termios.tcgetattr(self.slave) == self.before)
+        self.assertEqual(len(self.open()), 1)
+
+    def test_the_terminal_goes_away(self):
+        self.sit("--", "touch", "x")
+        self.read_until("xplain? ")
+        os.close(self.master)
+        self.assertNotEqual(self.run_popen.wait(DEADLINE), 0)
+        self.assertFalse((self.work / "x").exists())
+
+    def test_with_json_nobody_is_asked(self):
+        self.sit("--json", "--", "touch", "x")
+        self.leave(126)
+        self.assertNotIn("xplain", self.seen)
+
+
+ATTACKER = r'''
+import glob, os, socket, subprocess, sys
+state, ident, nacre = sys.argv[1:4]
+def attempt(name, action):
+    try:
+        answer = action()
+    except Exception as error:
+        answer = None
+    if answer:
+        print("GOT", name, repr(answer)[:200], flush=True)
+def write(path, text):
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    return path
+ANSWER = '{"answer":"once","by":"the command","at_ms":1}\n'
+roots = ["", "/proc/1/root", "/proc/self/root", f"/proc/{os.getppid()}/root", "/proc/1/cwd", "..", "../../..", "/proc/self/cwd/.."]
+for root in roots:
+    base = root + state
+    attempt(f"list {root}", lambda: os.listdir(base + "/approvals"))
+    attempt(f"state {root}", lambda: os.listdir(base))
+    attempt(f"read {root}", lambda: open(f"{base}/approvals/{ident}.json").read())
+    attempt(f"answer {root}", lambda: write(f"{base}/approvals/{ident}.answer", ANSWER))
+    attempt(f"grants {root}", lambda: write(f"{base}/grants/s.json", "[]"))
+    for sock in glob.glob(f"{base}/tasks/*/sock"):
+        def knock(path=sock):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.connect(path)
+            return path
+        attempt(f"socket {root}", knock)
+for fd in range(3, 256):
+    attempt(f"descriptor {fd}", lambda: state in os.readlink(f"/proc/self/fd/{fd}"))
+for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
+    attempt(f"root of {pid}", lambda: os.listdir(f"/proc/{pid}/root{state}/approvals"))
+    attempt(f"cwd of {pid}", lambda: os.listdir(f"/proc/{pid}/cwd/approvals"))
+for extra in ({}, {"NACRE_STATE_DIR": state}, {"HOME": os.path.dirname(state)}, {"XDG_STATE_HOME": os.path.dirname(state)}):
+    for words in (["approve", ident], ["approve", "--session", ident], ["deny", ident], ["approvals", ident]):
+        def call():
+            done = subprocess.run([nacre, *words], env={**os.environ, **extra}, capture_output=True, text=True)
+            return done.returncode == 0 and done.stdout
+        attempt(f"nacre {words} {extra}", call)
+# In a /tmp of its own it can make what it likes: what counts is what is seen from outside.
+for root in roots:
+    for action in (lambda: os.makedirs(root + state + "/approvals"),
+                   lambda: open(f"{root}{state}/approvals/{ident}.answer", "w").write(ANSWER),
+                   lambda: os.rename(root + state, root + state + ".old"),
+                   lambda: os.remove(f"{root}{state}/approvals/{ident}.json")):
+        try:
+            action()
+        except OSError:
+            pass
+print("TRIED", flush=True)
+'''
+
+
+class Inside(ApprovalTest):
+    """A command in its box tries to answer for a person, and to read what others have asked."""
+    MODE = "strict"
+
+    def attack(self, ordinary, more=""):
+        if ordinary:
+            self.user = self.as_ordinary_user()
+            for path in (self.config, self.config / "nacre", self.bin, *self.config.glob("nacre/*")):
+                os.chown(path, os.stat(self.dir).st_uid, os.stat(self.dir).st_uid)
+        ident = self.ask_id("--session", "s", "--", "touch", "x")
+        shutil.copy(self.user.get("program", NACRE), self.work / "nacre-copy")
+        (self.work / "attack.txt").write_text(ATTACKER)
+        result = self.run_json("--profile", "plain", "--timeout", "60s", "--", "python3", "attack.txt",
+                               str(self.state), ident, "./nacre-copy", **self.user)
+        self.assertIn("TRIED\n", result["stdout"], result)
+        got = [line for line in result["stdout"].splitlines() if line.startswith("GOT")]
+        self.assertEqual(got, [], result["sandbox"])
+        self.assertEqual(self.state_of(ident), "open")
+        self.assertFalse((self.state / "grants").exists())
+        return result
+
+    def test_the_attempts_work_where_nothing_stops_them(self):
+        ident = self.ask_id("--session", "s", "--", "touch", "x")
+        done = subprocess.run([PYTHON, "-c", ATTACKER, str(self.state), ident, NACRE], env=self.env,
+                              cwd=self.work, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=DEADLINE, check=True)
+        for name in ("list ", "state ", "read ", "answer ", "nacre ['approvals'"):
+            self.assertIn(f"GOT {name}", done.stdout)
+
+    def plain(self, mode):
+        self.write_config("plain.yaml", f"profile: plain\ninherits: bash\nsandbox: {{mode: {mode}}}\n")
+
+    def test_full_box_root(self):
+        self.plain("strict")
+        self.assertEqual(self.attack(False)["sandbox"]["tier"], "full")
+
+    def test_full_box_user(self):
+        self.plain("strict")
+        self.attack(True)
+
+    def test_landlock_root(self):
+        self.plain("landlock")
+        self.assertEqual(self.attack(False)["sandbox"]["tier"], "landlock")
+
+    def test_landlock_user(self):
+        self.plain("landlock")
+        self.assertEqual(self.attack(True)["sandbox"]["tier"], "landlock")
+
+    def test_an_approved_command_cannot_approve_the_next(self):
+        """Also not itself: its own approval is used up before it runs."""
+        self.profile(mode="strict")
+        (self.work / "code.py").write_text("print(1)\n")
+        popen, ident = self.waiting("--", "python3", "code.py")
+        self.nacre("approve", ident, code=0)
+        self.assertEqual(self.result(popen)["stdout"], "1\n")
+        self.assertEqual(self.state_of(ident), "used")
+
+    def test_without_a_box_the_program_refuses_at_least(self):
+        self.write_config("plain.yaml", "profile: plain\ninherits: bash\nsandbox: {mode: none}\n")
+        self.profile(mode="none")
+        ident = self.ask_id("--", "touch", "x")
+        line = (f"export NACRE_STATE_DIR='{self.state}'; '{NACRE}' approve {ident}; echo $?; "
+                f"setsid '{NACRE}' approve {ident}; echo $?; (setsid '{NACRE}' deny {ident} &); wait")
+        result = self.run_json("--profile", "plain", "-c", line)
+        self.assertIn("125\n125\n", result["stdout"], result)
+        self.assertIn("cannot answer for a person", result["stderr"])
+        self.assertEqual(self.state_of(ident), "open")
+
+
+if __name__ == "__main__":
+    unittest.main()

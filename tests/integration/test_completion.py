@@ -1,0 +1,65 @@
+"""`nacre completion`: what real shells complete with the scripts."""
+import os
+import shutil
+import subprocess
+import unittest
+
+from helpers import NACRE, NacreTest
+
+
+class Completion(NacreTest):
+    def setUp(self):
+        super().setUp()
+        self.env["PATH"] = f"{os.path.dirname(NACRE)}:{os.environ['PATH']}"
+
+    def nacre(self, *args):
+        return subprocess.run([NACRE, *args], env=self.env, capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        script = ('source <(nacre completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+                  '_nacre; printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", script, "bash", "nacre", *words], env=self.env,
+                              capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_commands(self):
+        offered = self.complete("")
+        listed = [line.split()[0] for line in self.nacre("--help").stdout.splitlines()
+                  if line.startswith("  ")]
+        self.assertEqual(offered, listed)
+        self.assertGreater(len(offered), 10)
+        self.assertEqual(self.complete("exp"), ["explain"])
+
+    def test_options_of_every_command(self):
+        for command in self.complete(""):
+            if command not in ("call", "completion"):
+                self.assertIn("--help", self.complete(command, "--"), command)
+        self.assertIn("--timeout", self.complete("run", "--ti"))
+
+    def test_values(self):
+        self.assertEqual(self.complete("run", "--profile", "read"), ["readonly"])
+        self.assertEqual(self.complete("run", "--agent", "co"), ["coder"])
+        self.assertEqual(self.complete("completion", "z"), ["zsh"])
+        task = self.run_json("--background", "-c", "echo x")["task_id"]
+        self.assertEqual(self.complete("output", task[:8]), [task])
+
+    def test_the_scripts_are_read_by_their_shells(self):
+        for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
+            script = self.nacre("completion", shell).stdout
+            self.assertIn("nacre", script)
+            if shutil.which(shell):
+                path = self.dir / shell
+                path.write_text(script)
+                subprocess.run([*check, path], check=True, timeout=60, capture_output=True)
+
+    def test_another_word_is_told_what_to_say(self):
+        done = self.nacre("completion", "csh")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("bash, zsh or fish", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

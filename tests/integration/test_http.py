@@ -1,0 +1,701 @@
+"""nacre serve: the interface under /v1, who may use it, and what happens when somebody misbehaves."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from helpers import DEADLINE, NACRE, SANITIZED, descendants, fd_count, is_alive, status_kb, wait_until
+from serving import ServeTest, Unix
+
+
+class Doors(ServeTest):
+    def test_the_document_tells_what_is_served(self):
+        """Every path and method of the document is there, and those that are not in it are not."""
+        document = self.get("/v1/openapi.json", token=None).json
+        self.assertEqual(document["openapi"], "3.1.0")
+        methods = {"get", "post", "put", "delete", "patch"}
+        for path, item in document["paths"].items():
+            real = path.replace("{id}", "bash-0000000000000000")
+            for method in methods:
+                body = b"{}" if method in ("post", "put", "patch") else None
+                head = {"Content-Type": "application/json"}
+                if real == "/mcp":
+                    head["Accept"] = "application/json, text/event-stream"
+                answer = self.ask(method.upper(), real, body, headers=head)
+                if method in item:
+                    self.assertNotIn(answer.status, (405, 501), (method, path, answer))
+                    allowed = set(item[method]["responses"])
+                    self.assertIn(str(answer.status), allowed, (method, path, answer))
+                else:
+                    self.assertEqual(answer.status, 405, (method, path, answer))
+                    named = {word.strip().lower() for word in answer.headers["Allow"].split(",")}
+                    self.assertEqual(named, set(item))
+        for path in ("/", "/v1", "/v1/", "/v1/task", "/shell/", "/v1/tasks/a/b", "/v1/tasks/%41", "//shell",
+                     "/v1/../shell", "/V1/run"):
+            self.assertEqual(self.get(path).status, 404, path)
+
+    def test_the_document_tells_the_members_of_a_request(self):
+        document = self.get("/v1/openapi.json").json
+        for path, required in (("/v1/run", []), ("/shell", ["command"])):
+            body = document["paths"][path]["post"]["requestBody"]
+            schema = body["content"]["application/json"]["schema"]
+            self.assertEqual(schema["required"], required)
+            self.assertFalse(schema["additionalProperties"])
+            examples = {"string": "x", "integer": 1, "boolean": True, "array": ["true"], "object": {}}
+            for name, member in schema["properties"].items():
+                value = member.get("enum", [examples.get(member.get("type"), True)])[0]
+                asked = {"command": "true", name: value}
+                if name == "argv":
+                    del asked["command"]
+                answer = self.post(path, asked)
+                self.assertNotIn("unknown member", answer.body.decode(), name)
+                wrong = self.post(path, {"command": "true", name: {"x": 1} if member.get("type") != "object" else 1})
+                self.assertEqual(wrong.status, 400, (name, wrong))
+            self.assertEqual(self.post(path, {"command": "true", "surprise": 1}).status, 400)
+
+    def test_a_command_runs_and_the_result_is_whole(self):
+        result = self.run_command("echo out; echo err >&2; exit 3")
+        self.assertEqual((result["success"], result["exit_code"]), (False, 3))
+        self.assertEqual((result["stdout"], result["stderr"]), ("out\n", "err\n"))
+        result = self.post("/v1/run", {"argv": ["printf", "%s|", "a b", "c"]}).json
+        self.assertEqual(result["stdout"], "a b|c|")
+        result = self.run_command("cat; echo $X", input="in\n", env={"X": "y"}, cwd=".")
+        self.assertEqual(result["stdout"], "in\ny\n")
+        self.assertEqual(self.task_dirs(), [])
+
+    def test_the_owner_needs_no_token_on_the_socket(self):
+        self.assertEqual(self.run_command("echo hi", unix=True)["stdout"], "hi\n")
+        self.assertEqual(self.get("/v1/tasks", unix=True, token="nonsense").status, 401)
+        self.assertEqual(os.stat(self.server.unix).st_mode & 0o777, 0o600)
+
+    def test_without_a_token_there_is_nothing_on_tcp(self):
+        document = self.get("/v1/openapi.json", token=None).json
+        for path, item in document["paths"].items():
+            for method in item:
+                answer = self.ask(method.upper(), path.replace("{id}", "x"), token=None,
+                                  body=b"{}" if method == "post" else None)
+                opened = item[method].get("security") == []
+                self.assertEqual(answer.status == 401, not opened, (method, path, answer))
+        for given in ("Bearer", "Bearer ", "Basic eDp5", self.token(), "Bearer " + self.token()[:-1],
+                      "Bearer " + self.token() + "A", "bearer x y", "Bearer " + "A" * 5000):
+            answer = self.ask("GET", "/v1/tasks", token=None, headers={"Authorization": given})
+            self.assertEqual(answer.status, 401, given)
+            self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+            self.assertEqual(answer.json["error"]["kind"], "auth")
+        self.assertEqual(self.get("/v1/tasks?token=" + self.token(), token=None).status, 401)
+
+    def test_the_token_is_private(self):
+        for name in ("token", "tokens.json"):
+            self.assertEqual(os.stat(self.state / name).st_mode & 0o777, 0o600)
+        self.assertNotIn(self.token(), (self.state / "tokens.json").read_text())
+        self.assertNotIn(self.token().encode(), self.read_log(self.server))
+        os.chmod(self.state / "tokens.json", 0o644)
+        self.assertEqual(self.get("/v1/tasks").status, 401)
+        os.chmod(self.state / "tokens.json", 0o600)
+        self.assertEqual(self.get("/v1/tasks").status, 200)
+
+    def test_a_revoked_token_is_worthless_at_once(self):
+        token = self.make_token("bob")
+        self.assertEqual(self.get("/v1/tasks", token=token).status, 200)
+        listed = json.loads(subprocess.run([NACRE, "token", "list", "--json"], env=self.env, check=True,
+                                           stdout=subprocess.PIPE).stdout)
+        self.assertEqual([one["name"] for one in listed["tokens"]], ["default", "bob"])
+        subprocess.run([NACRE, "token", "revoke", "bob"], env=self.env, check=True)
+        self.assertEqual(self.get("/v1/tasks", token=token).status, 401)
+        self.assertEqual(self.get("/v1/tasks").status, 200)
+
+    def test_hosts_and_origins_of_others_are_refused(self):
+        port = self.server.port
+        for host, status in ((f"127.0.0.1:{port}", 200), (f"localhost:{port}", 200), (f"LOCALHOST:{port}", 200),
+                             (f"[::1]:{port}", 200), ("localhost", 403), ("evil.example", 403),
+                             (f"evil.example:{port}", 403), (f"localhost.evil.example:{port}", 403),
+                             (f"127.0.0.1.evil.example:{port}", 403), (f"127.0.0.1:{port + 1}", 403)):
+            self.assertEqual(self.get("/v1/health", token=None, headers={"Host": host}).status, status, host)
+        for origin, status in ((f"http://localhost:{port}", 200), (f"http://127.0.0.1:{port}", 200), ("null", 403),
+                               ("http://evil.example", 403), (f"http://localhost.evil.com:{port}", 403),
+                               (f"http://localhost:{port}/", 403), ("", 403), (f"file://localhost:{port}", 403)):
+            for unix in (False, True):
+                answer = self.get("/v1/health", headers={"Origin": origin}, unix=unix, token="")
+                self.assertEqual(answer.status, status, (origin, unix))
+                self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
+
+    def test_types_lengths_and_sizes(self):
+        json_type = {"Content-Type": "application/json"}
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp"):
+            self.assertEqual(self.ask("POST", "/v1/run", b"{}", headers={"Content-Type": kind}).status, 415)
+        self.assertEqual(self.ask("POST", "/v1/run", b'{"command":"true"}').status, 415)
+        self.assertEqual(self.ask("GET", "/v1/tasks", b"x").status, 400)
+        self.assertEqual(self.ask("POST", "/v1/run", b" " * ((1 << 20) + 1), headers=json_type).status, 413)
+        big = json.dumps({"command": "cat | wc -c", "input": "x" * 900000}).encode()
+        self.assertEqual(self.ask("POST", "/v1/run", big, headers=json_type).json["stdout"].strip(), "900000")
+        answer = self.raw(f"POST /v1/run HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nAuthorization: Bearer "
+                          f"{self.token()}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n".encode())
+        self.assertIn(b" 411 ", answer.split(b"\r\n")[0])
+        self.assertEqual(self.get("/v1/tasks?surprise=1").status, 400)
+        self.assertEqual(self.get("/v1/tasks?limit=x").status, 400)
+        self.assertEqual(self.get("/v1/tasks?limit=5&limit=6").status, 400)
+
+    def test_a_chunked_body_is_taken(self):
+        head = (f"POST /shell HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nAuthorization: Bearer {self.token()}"
+                "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+        body = b'{"command":"pwd"}'
+        chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i:i + 1]) for i in range(len(body))) + b"0\r\n\r\n"
+        self.assertIn(b'"success":true', self.raw(head.encode() + chunks))
+
+    def test_a_rate_is_kept_and_told(self):
+        server = self.serve("--rate", "5", unix=self.dir / "rate.sock")
+        answers = [self.get("/v1/tasks", server=server) for _ in range(40)]
+        refused = [a for a in answers if a.status == 429]
+        self.assertGreater(len(refused), 5)
+        self.assertEqual({a.status for a in answers}, {200, 429})
+        self.assertEqual(refused[0].headers["Retry-After"], "1")
+        self.assertEqual(refused[0].json["error"]["kind"], "limit")
+        strangers = [self.get("/v1/tasks", server=server, token="x").status for _ in range(40)]
+        self.assertEqual(set(strangers), {401, 429})
+        other = self.make_token("other")  # somebody else is not held up by it
+        self.assertEqual(self.get("/v1/tasks", server=server, token=other).status, 200)
+
+    def test_commands_wait_for_a_place_and_no_more_than_fit(self):
+        server = self.serve("--running", "1", "--queue", "2", unix=self.dir / "q.sock")
+        gate = self.work / "gate"
+        got = []
+
+        def call(i):
+            got.append(self.post("/v1/run", {"command": f"while [ ! -e gate ]; do sleep 0.05; done; echo {i}"},
+                                 server=server))
+        threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        wait_until("five are refused", lambda: len(got) >= 5)
+        text = self.get("/v1/metrics", server=server).body.decode()
+        self.assertIn("\nnacre_running 1\n", text)
+        self.assertIn("\nnacre_queued 2\n", text)
+        gate.touch()
+        for thread in threads:
+            thread.join(DEADLINE)
+        self.assertEqual(sorted(a.status for a in got), [200] * 3 + [503] * 5)
+        self.assertTrue(all(a.headers["Retry-After"] for a in got if a.status == 503))
+
+    def test_numbers_are_counted(self):
+        self.run_command("echo 12345")
+        self.run_command("rm -rf /")
+        text = self.get("/v1/metrics").body.decode()
+        self.assertIn('nacre_commands_total{profile="bash",verdict="allow"} 1\n', text)
+        self.assertIn('nacre_commands_total{profile="bash",verdict="deny"} 1\n', text)
+        self.assertIn('nacre_output_bytes_total{stream="stdout"} 6\n', text)
+        self.assertIn("nacre_command_duration_seconds_count 1\n", text)
+        for line in text.splitlines():
+            self.assertRegex(line, r"^(# (HELP|TYPE) \S+ .+|[a-z_]+(\{[^}]*\})? -?[0-9.e+]+)$")
+
+    def test_explain_runs_nothing(self):
+        answer = self.post("/v1/explain", {"command": "rm -rf / ; echo hi"})
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(answer.json["verdict"], "deny")
+        self.assertEqual(len(answer.json["commands"]), 2)
+        self.assertEqual(self.post("/v1/explain", {"command": "touch x"}).json["verdict"], "allow")
+        self.assertFalse((self.work / "x").exists())
+        self.assertEqual(self.task_dirs(), [])
+
+    def test_a_session_keeps_its_directory_and_is_one_principals(self):
+        (self.work / "sub").mkdir()
+        self.run_command("cd sub; export A=b", session="s1")
+        self.assertEqual(self.run_command("echo $A; basename $PWD", session="s1")["stdout"], "b\nsub\n")
+        other = self.make_token("other")
+        self.assertEqual(self.run_command("echo $A; basename $PWD", session="s1", token=other)["stdout"],
+                         "\nwork\n")
+        self.assertEqual(self.run_command("echo $A", session="s1", unix=True)["stdout"], "\n")
+
+
+class Tasks(ServeTest):
+    def background(self, command, **members):
+        result = self.run_command(command, background=True, **members)
+        self.assertTrue(result["background"], result)
+        return result["task_id"]
+
+    def wait_end(self, task, **options):
+        return wait_until("the task has ended",
+                          lambda: (lambda t: t if not t["running"] else None)(self.get(f"/v1/tasks/{task}",
+                                                                                        **options).json))
+
+    def test_a_task_is_listed_read_and_stopped(self):
+        task = self.background("echo begun; sleep 100; echo never")
+        listed = self.get("/v1/tasks").json["tasks"]
+        self.assertEqual([t["task_id"] for t in listed], [task])
+        self.assertEqual(listed[0]["state"], "running")
+        got = self.get(f"/v1/tasks/{task}/output?wait=20000").json
+        self.assertEqual((got["output"], got["next"], got["running"]), ("begun\n", 6, True))
+        got = self.get(f"/v1/tasks/{task}/output?since=6").json
+        self.assertEqual((got["output"], got["next"]), ("", 6))
+        stopped = self.post(f"/v1/tasks/{task}/stop", {"now": True})
+        self.assertEqual(stopped.status, 200, stopped)
+        self.assertEqual((stopped.json["was_running"], stopped.json["running"]), (True, False))
+        again = self.ask("POST", f"/v1/tasks/{task}/stop")
+        self.assertEqual((again.status, again.json["was_running"]), (200, False))
+        self.assertEqual(self.get("/v1/tasks?state=running").json["tasks"], [])
+
+    def test_a_long_poll_wakes_with_the_output(self):
+        task = self.background("while [ ! -e go ]; do sleep 0.02; done; echo came; sleep 100")
+        got = []
+        thread = threading.Thread(target=lambda: got.append(self.get(f"/v1/tasks/{task}/output?wait=50000")))
+        thread.start()
+        wait_until("somebody waits", lambda: "\nnacre_streams 2\n" in self.get("/v1/metrics").body.decode())
+        (self.work / "go").touch()
+        thread.join(DEADLINE)
+        self.assertEqual(got[0].json["output"], "came\n")
+        began = time.monotonic()
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?since=5&wait=200").json["output"], "")
+        self.assertGreaterEqual(time.monotonic() - began, 0.19)
+        self.post(f"/v1/tasks/{task}/stop", {"now": True})
+
+    def test_output_is_chosen(self):
+        task = self.background("for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; done; echo oops >&2",
+                               output_mode="separate")
+        self.wait_end(task)
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?tail=2&stream=out").json["stdout"], "line 9\nline 10\n")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?grep=line%20%5B12%5D%24&stream=out").json["stdout"],
+                         "line 1\nline 2\n")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?stream=err").json["stderr"], "oops\n")
+        both = self.get(f"/v1/tasks/{task}/output").json
+        self.assertEqual((both["stderr"], both["stdout"][:7]), ("oops\n", "line 1\n"))
+        for query in ("grep=%5B", "stream=x", "since=-1", "wait=x", "follow=x", "since=1&since=2"):
+            self.assertEqual(self.get(f"/v1/tasks/{task}/output?{query}").status, 400, query)
+
+    def test_a_follower_sees_all_and_the_end(self):
+        task = self.background("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4")
+        events = self.stream("GET", f"/v1/tasks/{task}/output?follow=1")
+        self.assertEqual(events.headers["Content-Type"], "text/event-stream")
+        self.assertEqual(events.headers["Cache-Control"], "no-cache")
+        first = events.next()
+        self.assertEqual((first["event"], first["json"]), ("output", {"stream": "stdout", "text": "one\n"}))
+        self.assertEqual(first["id"], "4")
+        (self.work / "go").touch()
+        self.assertEqual(events.next("output")["json"]["text"], "two\n")
+        end = events.next()
+        self.assertEqual((end["event"], end["json"]["exit_code"]), ("end", 4))
+        self.assertIsNone(events.next())
+        again = self.stream("GET", f"/v1/tasks/{task}/output", headers={"Last-Event-ID": "4"})
+        self.assertEqual(again.next()["json"]["text"], "two\n")
+        self.assertEqual(again.next()["event"], "end")
+
+    def test_a_run_streams_its_output_and_then_the_result(self):
+        events = self.stream("POST", "/v1/run",
+                             {"command": "echo a; while [ ! -e go ]; do sleep 0.02; done; echo b >&2; exit 7"})
+        self.assertEqual(events.next()["json"], {"stream": "stdout", "text": "a\n"})
+        (self.work / "go").touch()
+        self.assertEqual(events.next()["json"], {"stream": "stderr", "text": "b\n"})
+        result = events.next()
+        self.assertEqual((result["event"], result["json"]["exit_code"], result["json"]["stdout"]),
+                         ("result", 7, "a\n"))
+        self.assertIsNone(events.next())
+        wait_until("its directory is gone", lambda: not self.task_dirs())
+        refused = self.stream("POST", "/v1/run", {"command": "rm -rf /"})
+        self.assertEqual(refused.next()["json"]["verdict"], "deny")
+        self.assertIsNone(refused.next())
+
+    def test_a_slow_reader_gets_everything_and_delays_nobody(self):
+        size = 6 << 20
+        events = self.stream("POST", "/v1/run", {"command": f"head -c {size} /dev/zero | tr '\\0' 'x' | fold -w 99"})
+        self.assertEqual(self.run_command("echo quick")["stdout"], "quick\n")
+        wait_until("the command has ended", lambda: "\nnacre_running 0\n" in self.get("/v1/metrics").body.decode())
+        self.assertLess(status_kb(self.server.pid, "VmRSS"), (400 if SANITIZED else 40) << 10)
+        total = 0
+        for event in events:
+            if event.get("event") == "output":
+                total += len(json.loads(event["data"])["text"].replace("\n", ""))
+            elif event.get("event") == "result":
+                break
+        self.assertEqual(total, size)
+
+    def test_a_terminal_is_typed_on(self):
+        task = self.background("read -p 'name? ' x; echo hello $x; stty size", pty={"rows": 10, "cols": 70})
+        wait_until("it asks", lambda: "name?" in self.get(f"/v1/tasks/{task}/output").json["output"])
+        self.assertEqual(self.post(f"/v1/tasks/{task}/input", {"rows": 33, "cols": 99}).status, 200)
+        self.assertEqual(self.post(f"/v1/tasks/{task}/input", {"text": "bob\r"}).status, 200)
+        self.wait_end(task)
+        output = self.get(f"/v1/tasks/{task}/output").json["output"]
+        self.assertIn("hello bob", output)
+        self.assertIn("33 99", output)
+        self.assertEqual(self.post(f"/v1/tasks/{task}/input", {"text": "x"}).status, 409)
+        for body in ({}, {"rows": 1}, {"text": 1}, {"rows": 0, "cols": 0}, {"text": "x", "y": 1}):
+            self.assertEqual(self.post(f"/v1/tasks/{task}/input", body).status, 400, body)
+
+    def test_background_tasks_have_a_number(self):
+        server = self.serve("--tasks", "3", unix=self.dir / "few.sock")
+        tasks = [self.run_command("sleep 1000", background=True, server=server)["task_id"] for _ in range(3)]
+        refused = self.post("/v1/run", {"command": "sleep 1000", "background": True}, server=server)
+        self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
+        other = self.make_token("other")
+        tasks.append(self.run_command("sleep 1000", background=True, server=server, token=other)["task_id"])
+        self.post(f"/v1/tasks/{tasks[0]}/stop", {"now": True})
+        tasks.append(self.run_command("sleep 1000", background=True, server=server)["task_id"])
+        for task in tasks[1:]:
+            self.assertEqual(self.post(f"/v1/tasks/{task}/stop", {"now": True}, unix=True).status, 200)
+
+    def test_a_revoked_token_loses_its_streams(self):
+        token = self.make_token("bob")
+        task = self.background("sleep 1000", token=token)
+        events = self.stream("GET", f"/v1/tasks/{task}/output?follow=1", token=token)
+        subprocess.run([NACRE, "token", "revoke", "bob"], env=self.env, check=True)
+        self.assertEqual(self.get("/v1/tasks", token=token).status, 401)
+        self.assertIsNone(events.next())
+        self.post(f"/v1/tasks/{task}/stop", {"now": True}, unix=True)
+
+    def test_nobody_sees_the_tasks_of_others(self):
+        mine = self.background("echo mine; sleep 100")
+        other = self.make_token("other")
+        theirs = self.background("echo theirs; sleep 100", token=other)
+        self.assertEqual([t["task_id"] for t in self.get("/v1/tasks").json["tasks"]], [mine])
+        self.assertEqual([t["task_id"] for t in self.get("/v1/tasks", token=other).json["tasks"]], [theirs])
+        none = self.get("/v1/tasks/bash-nothing", token=other)
+        for method, path, body in (("GET", f"/v1/tasks/{mine}", None), ("GET", f"/v1/tasks/{mine}/output", None),
+                                   ("GET", f"/v1/tasks/{mine}/output?follow=1", None),
+                                   ("POST", f"/v1/tasks/{mine}/stop", {}),
+                                   ("POST", f"/v1/tasks/{mine}/input", {"text": "x"}),
+                                   ("GET", f"/v1/tasks/{mine[:-1]}", None), ("GET", "/v1/tasks/bash-", None)):
+            answer = self.ask(method, path, body, token=other)
+            self.assertEqual((answer.status, answer.body), (404, none.body), path)
+        self.assertEqual(len(self.get("/v1/tasks", unix=True).json["tasks"]), 2)  # the owner sees all
+        self.assertTrue(self.get(f"/v1/tasks/{mine}").json["running"])
+        for task, token in ((mine, ""), (theirs, other)):
+            self.assertEqual(self.post(f"/v1/tasks/{task}/stop", {"now": True}, token=token).status, 200)
+
+    def test_a_long_command_does_not_hide_whose_it_is(self):
+        task = self.background("true " + "x" * 20000 + "; sleep 1000")
+        other = self.make_token("other")
+        self.assertEqual(self.get(f"/v1/tasks/{task}").json["principal"], "default")
+        self.assertEqual(self.get(f"/v1/tasks/{task}", token=other).status, 404)
+        lying = self.background('true "\\"principal\\":\\"default\\""; sleep 1000', token=other,
+                                description='","principal":"default')
+        self.assertEqual(self.get(f"/v1/tasks/{lying}").status, 404)
+        for one in (task, lying):
+            self.assertEqual(self.post(f"/v1/tasks/{one}/stop", {"now": True}, unix=True).status, 200)
+
+    def test_a_body_may_wait_to_be_asked_for(self):
+        body = b'{"command":"echo hi"}'
+        head = (f"POST /v1/run HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nAuthorization: Bearer {self.token()}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n"
+                "Connection: close\r\n\r\n").encode()
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE) as sock:
+            sock.sendall(head)
+            self.assertIn(b"100 Continue", sock.recv(4096))
+            sock.sendall(body)
+            got = b"".join(iter(lambda: sock.recv(4096), b""))
+        self.assertIn(b'"stdout":"hi\\n"', got)
+
+    def test_a_principal_has_its_profiles_and_directories(self):
+        yard = self.dir / "yard"
+        (yard / "in").mkdir(parents=True)
+        token = self.make_token("narrow", "--profile", "readonly", "--workspace", str(yard))
+        refused = self.post("/v1/run", {"command": "ls", "profile": "bash"}, token=token)
+        self.assertEqual(refused.status, 403)
+        self.assertIn("insufficient_scope", refused.headers["WWW-Authenticate"])
+        self.assertEqual(self.post("/v1/run", {"command": "ls", "profile": "nope"}, token=token).status, 403)
+        self.assertEqual(self.run_command("pwd", token=token)["stdout"].strip(), str(yard))
+        self.assertEqual(self.run_command("pwd", token=token, workspace=str(yard / "in"))["stdout"].strip(),
+                         str(yard / "in"))
+        for place in (self.work, "/", "/etc", self.dir, "/nowhere", yard / ".." / "work"):
+            answer = self.post("/v1/run", {"command": "pwd", "workspace": str(place)}, token=token)
+            self.assertEqual(answer.status, 404, (place, answer))
+        (yard / "link").symlink_to("/")
+        for members in ({"workspace": "link"}, {"cwd": "/etc"}, {"cwd": "link/etc"}, {"cwd": "link/nowhere"},
+                        {"cwd": "nowhere"}):
+            answer = self.post("/v1/run", {"command": "pwd", **members}, token=token).json
+            self.assertFalse(answer["success"])
+            self.assertEqual(answer["reason"], "the workspace or the working directory is not there, or lies "
+                                               "outside of what may be used")
+
+    def test_nothing_of_the_server_is_in_an_answer(self):
+        secret = "hunter2-very-secret"
+        server = self.serve(unix=self.dir / "x.sock", env={"MY_TOKEN": secret, "AWS_SECRET_ACCESS_KEY": secret})
+        task = self.run_command("echo x; sleep 0.1; exit 1", background=True, server=server)["task_id"]
+        told = [self.post("/v1/run", {"command": "env; ls -l /proc/self/fd; cat /proc/$PPID/environ; true"}, server=server),
+                self.post("/v1/run", {"command": "seq 100000"}, server=server),
+                self.post("/v1/run", {"command": "nonexistent-program"}, server=server),
+                self.post("/v1/run", {"command": "true", "session": "../x"}, server=server),
+                self.post("/v1/explain", {"command": "ls | nothing"}, server=server),
+                self.get(f"/v1/tasks/{task}", server=server), self.get("/v1/tasks", server=server),
+                self.get(f"/v1/tasks/{task}/output", server=server), self.get("/v1/approvals", server=server),
+                self.get("/v1/metrics", server=server), self.get("/v1/health", server=server)]
+        for answer in told:
+            text = answer.body.decode()
+            for word in (secret, self.token(), str(self.state), str(self.config), server.unix):
+                self.assertNotIn(word, text)
+
+    def test_no_descriptor_of_the_server_is_in_a_command(self):
+        streams = [self.stream("GET", "/v1/tasks/%s/output?follow=1" % self.background("sleep 100"))
+                   for _ in range(3)]
+        result = self.run_command("ls -l /proc/self/fd; ls -l /proc/$$/fd")
+        kinds = set(re.findall(r"-> (\S+)", result["stdout"]))
+        self.assertFalse([k for k in kinds if k.startswith("socket") or "inotify" in k or "eventpoll" in k], kinds)
+        for stream in streams:
+            stream.close()
+        for task in self.get("/v1/tasks").json["tasks"]:
+            self.post(f"/v1/tasks/{task['task_id']}/stop", {"now": True})
+
+
+class Approvals(ServeTest):
+    def setUp(self):
+        super().setUp()
+        self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
+
+    def ask_for(self, **options):
+        answer = self.post("/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "session": "s"}, **options)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def test_who_asks_cannot_answer_and_who_may_can(self):
+        first = self.ask_for()
+        self.assertEqual((first["verdict"], first["success"]), ("ask", False), first)
+        listed = self.get("/v1/approvals").json["approvals"]
+        self.assertEqual(len(listed), 1)
+        ident = listed[0]["id"]
+        path = f"/v1/approvals/{ident}"
+        self.assertEqual(self.post(path, {"answer": "once"}).status, 403)
+        stranger = self.make_token("stranger")
+        self.assertEqual(self.get("/v1/approvals", token=stranger).json["approvals"], [])
+        self.assertEqual(self.post(path, {"answer": "once"}, token=stranger).status, 403)
+        boss = self.make_token("boss", "--approve")
+        self.assertEqual(len(self.get("/v1/approvals", token=boss).json["approvals"]), 1)
+        for body in ({}, {"answer": "yes"}, {"answer": "once", "x": 1}):
+            self.assertEqual(self.post(path, body, token=boss).status, 400)
+        self.assertEqual(self.post("/v1/approvals/ap-0000000000", {"answer": "once"}, token=boss).status, 404)
+        self.assertFalse((self.work / "made").exists())
+        self.assertEqual(self.post(path, {"answer": "once"}, token=boss).status, 200)
+        self.assertEqual(self.post(path, {"answer": "deny"}, token=boss).status, 409)
+        self.assertTrue(self.ask_for()["success"])
+        self.assertTrue((self.work / "made").exists())
+        self.assertEqual(self.ask_for()["verdict"], "ask")
+
+    def test_a_stream_tells_that_it_asks_and_goes_on_with_the_answer(self):
+        events = self.stream("POST", "/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "ask_ms": 50000})
+        asked = events.next()
+        self.assertEqual(asked["event"], "asked")
+        self.assertFalse((self.work / "made").exists())
+        path = f"/v1/approvals/{asked['json']['id']}"
+        self.assertEqual(self.post(path, {"answer": "once"}, unix=True).status, 200)
+        self.assertTrue(events.next("result")["json"]["success"])
+        self.assertTrue((self.work / "made").exists())
+        refused = self.stream("POST", "/v1/run", {"argv": ["touch", "again"], "profile": "workspace", "ask_ms": 50000})
+        path = f"/v1/approvals/{refused.next()['json']['id']}"
+        self.assertEqual(self.post(path, {"answer": "deny", "reason": "no"}, unix=True).status, 200)
+        self.assertFalse(refused.next("result")["json"]["success"])
+        self.assertFalse((self.work / "again").exists())
+
+    def test_a_client_that_leaves_does_not_wait_for_a_person(self):
+        events = self.stream("POST", "/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "ask_ms": 50000})
+        ident = events.next()["json"]["id"]
+        events.close()
+        self.wait_gone()
+        self.post(f"/v1/approvals/{ident}", {"answer": "once"}, unix=True)
+        self.assertFalse((self.work / "made").exists())
+
+    def test_one_principals_consent_is_not_anothers(self):
+        self.ask_for()
+        ident = self.get("/v1/approvals").json["approvals"][0]["id"]
+        self.assertEqual(self.post(f"/v1/approvals/{ident}", {"answer": "once"}, unix=True).status, 200)
+        other = self.make_token("other")
+        self.assertEqual(self.ask_for(token=other)["verdict"], "ask")
+        self.assertFalse((self.work / "made").exists())
+
+
+class Faults(ServeTest):
+    def hang(self, data):
+        """A connection that has said this and is still there."""
+        sock = socket.create_connection(("127.0.0.1", self.server.port))
+        sock.sendall(data)
+        self.addCleanup(sock.close)
+        return sock
+
+    def head(self, method, path, *lines):
+        return "\r\n".join([f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.server.port}",
+                            f"Authorization: Bearer {self.token()}", *lines, "", ""]).encode()
+
+    def call(self, command):
+        body = json.dumps({"command": command}).encode()
+        return self.head("POST", "/v1/run", "Content-Type: application/json", f"Content-Length: {len(body)}") + body
+
+    def test_a_client_that_vanishes_takes_its_command_along(self):
+        sock = self.hang(self.call("echo $$ > pid; exec sleep 1000"))
+        pid = int(self.wait_for_file(self.work / "pid"))
+        sock.close()
+        self.expect_gone(pid)
+        self.wait_gone()
+        wait_until("its directory is gone", lambda: not self.task_dirs())
+
+    def test_a_client_that_vanishes_from_a_stream_takes_its_command_along(self):
+        events = self.stream("POST", "/v1/run", {"command": "echo $$ > pid; exec sleep 1000"})
+        pid = int(self.wait_for_file(self.work / "pid"))
+        events.close()
+        self.expect_gone(pid)
+        self.wait_gone()
+
+    def test_a_follower_that_vanishes_leaves_the_task_alone(self):
+        task = self.run_command("echo x; sleep 1000", background=True)["task_id"]
+        before = fd_count(self.server.pid)
+        streams = [self.stream("GET", f"/v1/tasks/{task}/output?follow=1") for _ in range(20)]
+        for stream in streams:
+            stream.next("output")
+        self.assertGreater(fd_count(self.server.pid), before + 19)
+        for stream in streams:
+            stream.close()
+        wait_until("descriptors are back", lambda: fd_count(self.server.pid) <= before + 1)
+        self.assertTrue(self.get(f"/v1/tasks/{task}").json["running"])
+        self.post(f"/v1/tasks/{task}/stop", {"now": True})
+
+    def test_half_a_body_and_half_a_head_hold_nobody_up(self):
+        for _ in range(10):
+            self.hang(self.head("POST", "/v1/run", "Content-Type: application/json", "Content-Length: 100") + b'{"c')
+            self.hang(b"GET /v1/tasks HTT")
+        self.assertEqual(self.run_command("echo hi")["stdout"], "hi\n")
+        for sock in [self.hang(self.head("POST", "/v1/run", "Content-Type: application/json",
+                                         "Content-Length: 100") + b'{"c') for _ in range(10)]:
+            sock.close()
+        self.assertEqual(self.run_command("echo hi")["stdout"], "hi\n")
+
+    def test_pipelined_requests_are_answered_in_order(self):
+        data = b"".join(self.call(f"echo {i}") for i in range(3)) + self.head("GET", "/v1/health", "Connection: close")
+        got = self.raw(data)
+        self.assertEqual([m.decode() for m in re.findall(rb'"stdout":"(\d)', got)], ["0", "1", "2"])
+        self.assertIn(b'"status":"ok"', got)
+
+    def test_odd_requests_are_refused(self):
+        host = f"Host: 127.0.0.1:{self.server.port}\r\n"
+        for request in (f"GET /v1/health HTTP/1.1\r\n{host}{host}\r\n", "GET /v1/health HTTP/1.1\r\n\r\n",
+                        f"GET /v1/health HTTP/1.2\r\n{host}\r\n", f"GET http://other/v1/health HTTP/1.1\r\n{host}\r\n",
+                        f"POST /shell HTTP/1.1\r\n{host}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n",
+                        f"POST /shell HTTP/1.1\r\n{host}Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+                        f"POST /shell HTTP/1.1\r\n{host}Transfer-Encoding: xchunked\r\n\r\n",
+                        f"POST /shell HTTP/1.1\r\n{host}Content-Length: +2\r\n\r\n",
+                        f"GET /v1/health HTTP/1.1\r\n{host}X Y: 1\r\n\r\n",
+                        f"GET /v1/health HTTP/1.1\r\n{host}Name : 1\r\n\r\n",
+                        f"get /v1/health HTTP/1.1\r\n{host}\r\n"):
+            got = self.raw(request.encode(), timeout=20)
+            self.assertRegex(got[:16], rb"^HTTP/1\.[01] (400|505) ", request)
+        self.assertEqual(self.get("/v1/health").status, 200)
+
+    def test_sigterm_ends_fifty_calls_in_time_and_loses_no_task(self):
+        server = self.serve("--stop-time", "300ms", "--rate", "0", "--running", "80", unix=self.dir / "stop.sock")
+        got, streams = [], []
+
+        def call(i):
+            got.append(self.post("/v1/run", {"command": f"echo begun {i}; sleep 1000"}, server=server))
+        threads = [threading.Thread(target=call, args=(i,)) for i in range(50)]
+        for thread in threads:
+            thread.start()
+        task = self.run_command("sleep 1000", background=True, server=server)["task_id"]
+        streams = [self.stream("GET", f"/v1/tasks/{task}/output?follow=1", server=server) for _ in range(5)]
+        wait_until("all of them run", lambda: "\nnacre_running 50\n" in self.get("/v1/metrics", server=server)
+                   .body.decode())
+        began = time.monotonic()
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(DEADLINE), 0)
+        self.assertLess(time.monotonic() - began, 60 if SANITIZED else 15)
+        for thread in threads:
+            thread.join(DEADLINE)
+        for stream in streams:
+            self.assertIsNone(stream.next("output"))
+        self.assertEqual({a.status for a in got}, {200})
+        tasks = {a.json["task_id"] for a in got if a.json["background"]}
+        self.assertEqual(len(tasks), 50)
+        listed = {t["task_id"]: t for t in self.get("/v1/tasks?state=running").json["tasks"]}  # the other server
+        self.assertEqual(set(listed), tasks | {task})
+        self.assertFalse(os.path.exists(server.unix))
+        for one in listed:
+            self.assertEqual(self.post(f"/v1/tasks/{one}/stop", {"now": True}).status, 200)
+
+    def test_two_servers_share_one_state_directory(self):
+        second = self.serve(unix=self.dir / "second.sock")
+        task = self.run_command("echo x; sleep 1000", background=True)["task_id"]
+        self.assertTrue(self.get(f"/v1/tasks/{task}", server=second).json["running"])
+        self.assertEqual(self.post(f"/v1/tasks/{task}/stop", {"now": True}, server=second).status, 200)
+        self.assertFalse(self.get(f"/v1/tasks/{task}").json["running"])
+        third = self.serve(unix=self.dir / "s.sock", ready=False)  # the place is taken
+        self.assertEqual(third.wait(DEADLINE), 125)
+        self.assertIn(b"another server", self.read_log(third))
+        self.assertEqual(self.get("/v1/health", unix=True).status, 200)
+
+    def test_a_socket_that_was_left_behind_is_replaced(self):
+        self.server.kill()
+        self.server.wait(DEADLINE)
+        self.assertTrue(os.path.exists(self.server.unix))
+        again = self.serve()
+        self.assertEqual(self.get("/v1/health", unix=True, server=again).status, 200)
+
+    def test_a_killed_server_loses_no_task(self):
+        task = self.run_command("echo x; sleep 1000", background=True)["task_id"]
+        self.server.kill()
+        self.server.wait(DEADLINE)
+        again = self.serve(unix=self.dir / "again.sock")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output", server=again).json["output"], "x\n")
+        self.assertEqual(self.post(f"/v1/tasks/{task}/stop", {"now": True}, server=again).status, 200)
+
+    def test_idle_followers_cost_little_and_no_time(self):
+        count = 100
+        task = self.run_command("sleep 1000", background=True)["task_id"]
+        self.stream("GET", f"/v1/tasks/{task}/output?follow=1").close()
+        before = status_kb(self.server.pid, "VmRSS")
+        streams = [self.stream("GET", f"/v1/tasks/{task}/output?follow=1") for _ in range(count)]
+        each = (status_kb(self.server.pid, "VmRSS") - before) / count
+        if not SANITIZED:
+            self.assertLess(each, 24)
+
+        def ticks():
+            with open(f"/proc/{self.server.pid}/stat", encoding="ascii") as file:
+                return sum(int(x) for x in file.read().rsplit(")", 1)[1].split()[11:13])
+        used = ticks()
+        time.sleep(1)  # the time that is measured
+        self.assertLessEqual(ticks() - used, 2)
+        self.post(f"/v1/tasks/{task}/stop", {"now": True})
+        for stream in streams:
+            self.assertEqual(stream.next()["event"], "end")
+
+
+class Activation(ServeTest):
+    TCP = False
+
+    def test_sockets_of_a_service_manager_are_used(self):
+        sock = socket.create_server(("127.0.0.1", 0))
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        notify.bind(str(self.dir / "notify"))
+        notify.settimeout(DEADLINE)
+        script = ("import os,sys; os.dup2(int(sys.argv[1]), 3); os.environ['LISTEN_PID'] = str(os.getpid()); "
+                  "os.environ['LISTEN_FDS'] = '1'; os.execv(sys.argv[2], sys.argv[2:])")
+        popen = subprocess.Popen(["python3", "-c", script, str(sock.fileno()), NACRE, "serve", "--workspace",
+                                  str(self.work)], env={**self.env, "NOTIFY_SOCKET": str(self.dir / "notify")},
+                                 pass_fds=[sock.fileno()], stderr=subprocess.PIPE)
+        self.started.append(popen)
+        self.assertEqual(notify.recv(100), b"READY=1")
+        popen.port, popen.unix = sock.getsockname()[1], None
+        result = self.run_command("env; ls /proc/self/fd | wc -l", server=popen)
+        self.assertNotIn("LISTEN_", result["stdout"])
+        self.assertNotIn("NOTIFY_", result["stdout"])
+        self.assertEqual(result["stdout"].splitlines()[-1].strip(), "4")
+        popen.send_signal(signal.SIGTERM)
+        self.assertEqual(notify.recv(100), b"STOPPING=1")
+        self.assertEqual(popen.wait(DEADLINE), 0)
+        sock.close()
+        notify.close()
+
+    def test_by_default_there_is_nothing_on_the_network(self):
+        inodes = {os.readlink(f"/proc/{self.server.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{self.server.pid}/fd")}
+        for table in ("tcp", "tcp6", "udp"):
+            with open(f"/proc/net/{table}", encoding="ascii") as file:
+                for line in list(file)[1:]:
+                    self.assertNotIn(f"socket:[{line.split()[9]}]", inodes)
+        self.assertFalse((self.state / "token").exists())
+        self.assertEqual(self.run_command("echo hi", unix=True)["stdout"], "hi\n")
+
+    def test_an_address_for_others_wants_to_be_meant(self):
+        for address in ("0.0.0.0:0", "[::]:0", "nonsense", "127.0.0.1", "localhost:x", "127.0.0.1:70000"):
+            done = subprocess.run([NACRE, "serve", "--no-unix", "--listen", address], env=self.env, check=False,
+                                  stderr=subprocess.PIPE, timeout=DEADLINE)
+            self.assertEqual(done.returncode, 125, address)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,222 @@
+"""MCP over Streamable HTTP: both eras, sessions, streams, and whose they are."""
+import json
+import threading
+import unittest
+
+from helpers import DEADLINE, wait_until
+from serving import ServeTest
+
+BOTH = "application/json, text/event-stream"
+MODERN = "2026-07-28"
+
+
+class Mcp(ServeTest):
+    def message(self, method, params=None, ident=1):
+        body = {"jsonrpc": "2.0", "method": method}
+        if ident is not None:
+            body["id"] = ident
+        if params is not None:
+            body["params"] = params
+        return body
+
+    def legacy(self, method, params=None, session=None, ident=1, headers=None, **options):
+        head = {"Accept": BOTH, **({"Mcp-Session-Id": session} if session else {}), **(headers or {})}
+        return self.post("/mcp", self.message(method, params, ident), headers=head, **options)
+
+    def modern_parts(self, method, params=None, name=None, ident=1, meta=None):
+        params = dict(params or {})
+        params["_meta"] = {"io.modelcontextprotocol/protocolVersion": MODERN,
+                           "io.modelcontextprotocol/clientCapabilities": {}, **(meta or {})}
+        head = {"Accept": BOTH, "MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        if name:
+            head["Mcp-Name"] = name
+        return self.message(method, params, ident), head
+
+    def modern(self, method, params=None, name=None, headers=None, ident=1, **options):
+        body, head = self.modern_parts(method, params, name, ident)
+        head.update(headers or {})
+        return self.post("/mcp", body, headers={k: v for k, v in head.items() if v is not None}, **options)
+
+    def begin(self, **options):
+        answer = self.legacy("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                            "clientInfo": {"name": "t", "version": "1"}}, **options)
+        self.assertEqual(answer.status, 200, answer)
+        session = answer.headers["Mcp-Session-Id"]
+        self.assertRegex(session, r"^[0-9a-f]{32}$")
+        self.assertEqual(answer.json["result"]["protocolVersion"], "2025-06-18")
+        done = self.legacy("notifications/initialized", session=session, ident=None, **options)
+        self.assertEqual((done.status, done.body), (202, b""))
+        return session
+
+    def test_a_session_lists_and_calls_tools(self):
+        session = self.begin()
+        tools = self.legacy("tools/list", session=session).json["result"]["tools"]
+        self.assertIn("Bash", [tool["name"] for tool in tools])
+        answer = self.legacy("tools/call", {"name": "Bash", "arguments": {"command": "echo hi"}}, session=session, ident="x")
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(answer.headers["Content-Type"], "application/json")
+        self.assertEqual(answer.json["id"], "x")
+        self.assertIn("hi", answer.json["result"]["content"][0]["text"])
+
+    def test_sessions_are_checked_and_end(self):
+        session = self.begin()
+        self.assertEqual(self.legacy("tools/list").status, 400)
+        self.assertEqual(self.legacy("tools/list", session="0" * 32).status, 404)
+        self.assertEqual(self.legacy("ping", session=session, headers={"MCP-Protocol-Version": "1999-01-01"}).status, 400)
+        self.assertEqual(self.legacy("ping", session=session, headers={"MCP-Protocol-Version": "2025-06-18"}).status, 200)
+        self.assertEqual(self.ask("DELETE", "/mcp").status, 400)
+        self.assertEqual(self.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status, 200)
+        self.assertEqual(self.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status, 404)
+        self.assertEqual(self.legacy("tools/list", session=session).status, 404)
+        refused = self.legacy("initialize", {"capabilities": 1})
+        self.assertIn("error", refused.json)
+        self.assertNotIn("Mcp-Session-Id", refused.headers)
+
+    def test_a_session_is_its_principals(self):
+        session = self.begin()
+        other = self.make_token("other")
+        for answer in (self.legacy("tools/list", session=session, token=other),
+                       self.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": session}, token=other),
+                       self.ask("GET", "/mcp", headers={"Mcp-Session-Id": session, "Accept": BOTH}, token=other)):
+            self.assertEqual(answer.status, 404, answer)
+        self.assertEqual(self.legacy("tools/list", session=session, token=None).status, 401)
+        self.assertEqual(self.legacy("tools/list", session=session).status, 200)
+
+    def test_progress_makes_a_stream(self):
+        session = self.begin()
+        body = self.message("tools/call", {"name": "Bash", "_meta": {"progressToken": "p"}, "arguments": {
+            "command": "echo a; while [ ! -e go ]; do sleep 0.05; done; echo b"}}, 7)
+        events = self.stream("POST", "/mcp", body, headers={"Accept": BOTH, "Mcp-Session-Id": session})
+        self.assertEqual(events.headers["Content-Type"], "text/event-stream")
+        first = events.next()
+        self.assertEqual((first["event"], first["json"]["method"]), ("message", "notifications/progress"))
+        (self.work / "go").touch()
+        while "id" not in (last := events.next()["json"]):
+            self.assertEqual(last["params"]["progressToken"], "p")
+        self.assertEqual(last["id"], 7)
+        self.assertIn("b", last["result"]["content"][0]["text"])
+        self.assertIsNone(events.next())
+
+    def test_the_stream_of_a_session_is_one(self):
+        session = self.begin()
+        head = {"Mcp-Session-Id": session}
+        self.assertEqual(self.ask("GET", "/mcp", headers={"Accept": "application/json", **head}).status, 406)
+        first = self.stream("GET", "/mcp", headers=head)
+        self.assertEqual((first.status, first.headers["Content-Type"]), (200, "text/event-stream"))
+        self.assertEqual(self.stream("GET", "/mcp", headers=head).status, 409)
+        first.close()
+        wait_until("it may be had again", lambda: self.stream("GET", "/mcp", headers=head).status == 200)
+        self.assertEqual(self.ask("DELETE", "/mcp", headers=head).status, 200)
+
+    def test_a_stateless_request_needs_no_session(self):
+        found = self.modern("server/discover")
+        self.assertEqual(found.status, 200, found)
+        self.assertEqual(found.json["result"]["supportedVersions"][0], MODERN)
+        self.assertNotIn("Mcp-Session-Id", found.headers)
+        answer = self.modern("tools/call", {"name": "Bash", "arguments": {"command": "echo hi"}}, "Bash")
+        self.assertEqual(answer.status, 200, answer)
+        self.assertIn("hi", answer.json["result"]["content"][0]["text"])
+        self.assertEqual(self.modern("initialize").status, 404)
+        self.assertEqual(self.modern("nothing/known").status, 404)
+
+    def test_headers_must_say_what_the_body_says(self):
+        call = {"name": "Bash", "arguments": {"command": "true"}}
+        for headers in ({"Mcp-Method": "tools/list"}, {"Mcp-Method": None}, {"Mcp-Name": "other"}, {"Mcp-Name": None},
+                        {"MCP-Protocol-Version": None}, {"MCP-Protocol-Version": "2025-11-25"}, {"Mcp-Name": "=?base64?QmFzaA?="},
+                        {"Mcp-Name": "bash"}):
+            answer = self.modern("tools/call", call, "Bash", headers=headers)
+            self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32020), (headers, answer))
+            self.assertEqual(answer.json["id"], 1)
+        for headers in ({"Mcp-Name": "=?base64?QmFzaA==?="}, {"Mcp-Name": " \tBash "}, {"Mcp-Session-Id": "nonsense"}):
+            self.assertEqual(self.modern("tools/call", call, "Bash", headers=headers).status, 200, headers)
+
+    def test_versions_and_envelopes(self):
+        body, head = self.modern_parts("tools/list")
+        body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2031-01-01"
+        answer = self.post("/mcp", body, headers={**head, "MCP-Protocol-Version": "2031-01-01"})
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32022))
+        self.assertIn(MODERN, answer.json["error"]["data"]["supported"])
+        answer = self.post("/mcp", body, headers=head)
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32020))
+        del body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]
+        answer = self.post("/mcp", body, headers=head)
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32602))
+
+    def test_bad_bodies(self):
+        head = {"Content-Type": "application/json", "Accept": BOTH}
+        for body, code in ((b"{", -32700), (b"[]", -32600), (b"1", -32600), (b'{"jsonrpc":"2.0"}', -32600),
+                           (b"\xff", -32700), (b"[" * 9000, -32700)):
+            answer = self.ask("POST", "/mcp", body, headers=head)
+            self.assertEqual(answer.status, 400, (body[:20], answer))
+            self.assertIn(answer.json["error"]["code"], (-32700, -32600), body[:20])
+        self.assertEqual(self.ask("POST", "/mcp", b"{}", headers={"Content-Type": "text/plain"}).status, 415)
+        self.assertEqual(self.ask("POST", "/mcp", b"{}", headers={**head, "Accept": "text/html"}).status, 406)
+        self.assertEqual(self.ask("PUT", "/mcp", b"{}", headers=head).status, 405)
+
+    def test_to_close_a_stateless_request_is_to_cancel_it(self):
+        body, head = self.modern_parts("tools/call", {"name": "Bash", "arguments": {"command": "echo $$ > pid; exec sleep 1000"}},
+                                       "Bash")
+        connection = self.connect()
+        connection.request("POST", "/mcp", json.dumps(body), {**head, "Content-Type": "application/json",
+                                                              "Authorization": f"Bearer {self.token()}"})
+        pid = int(self.wait_for_file(self.work / "pid"))
+        connection.close()
+        self.expect_gone(pid)
+
+    def test_cancellation_in_a_session_ends_the_tree(self):
+        session = self.begin()
+        got = []
+        thread = threading.Thread(target=lambda: got.append(self.legacy(
+            "tools/call", {"name": "Bash", "arguments": {"command": "echo $$ > pid; exec sleep 1000"}}, session, 5)))
+        thread.start()
+        pid = int(self.wait_for_file(self.work / "pid"))
+        answer = self.legacy("notifications/cancelled", {"requestId": 5}, session, None)
+        self.assertEqual(answer.status, 202)
+        self.expect_gone(pid)
+        thread.join(DEADLINE)
+        self.assertNotIn(b'"result"', got[0].body)
+
+    def test_a_principal_has_the_tools_of_its_profiles(self):
+        token = self.make_token("narrow", "--profile", "readonly")
+        answer = self.modern("tools/list", token=token)
+        names = [tool["name"] for tool in answer.json["result"]["tools"]]
+        self.assertIn("run_shell", names)
+        self.assertNotIn("Bash", names)
+        self.assertIn("error", self.modern("tools/call", {"name": "Bash", "arguments": {"command": "true"}}, "Bash",
+                                           token=token).json)
+
+    def test_tasks_of_one_principal_are_not_anothers(self):
+        run = self.run_command("echo private-words; sleep 1000", background=True)["task_id"]
+        wait_until("it has begun", lambda: "private" in self.get(f"/v1/tasks/{run}/output").json["output"])
+        other = self.make_token("other")
+        mine = self.modern("tools/call", {"name": "TaskList", "arguments": {}}, "TaskList").json
+        self.assertIn(run, json.dumps(mine))
+        for name, arguments in (("TaskList", {}), ("TaskOutput", {"task_id": run}), ("TaskStop", {"task_id": run}),
+                                ("shell_list", {}), ("shell_output", {"task_id": run}), ("shell_kill", {"task_id": run}),
+                                ("shell_input", {"task_id": run, "text": "x"})):
+            answer = self.modern("tools/call", {"name": name, "arguments": arguments}, name, token=other)
+            text = json.dumps(answer.json)
+            self.assertNotIn("private-words", text, name)
+            if not arguments:
+                self.assertNotIn(run, text, name)
+        read = self.modern("resources/read", {"uri": f"nacre://output/{run}"}, f"nacre://output/{run}", token=other)
+        self.assertIn("error", read.json)
+        listed = self.modern("resources/list", token=other)
+        self.assertNotIn(run, listed.body.decode())
+        self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
+        self.post(f"/v1/tasks/{run}/stop", {"now": True})
+
+    def test_calls_run_side_by_side(self):
+        session = self.begin()
+        got = []
+        thread = threading.Thread(target=lambda: got.append(self.legacy(
+            "tools/call", {"name": "Bash", "arguments": {"command": "while [ ! -e go ]; do sleep 0.05; done; echo late"}},
+            session, 1)))
+        thread.start()
+        self.assertEqual(self.legacy("tools/call", {"name": "Bash", "arguments": {"command": "touch go"}}, session, 2).status, 200)
+        thread.join(DEADLINE)
+        self.assertIn("late", got[0].body.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

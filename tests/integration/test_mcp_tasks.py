@@ -1,0 +1,487 @@
+"""`nacre mcp`: tasks in all their forms, resources, subscriptions, terminals and approvals."""
+import base64
+import json
+import os
+import subprocess
+import time
+import unittest
+
+from helpers import DEADLINE, NACRE, SLACK, NacreTest, wait_until
+from mcp_client import FORM, META, TASKS, Client, meta
+
+LONG = {"command": "echo first; sleep 60"}
+
+
+class McpTest(NacreTest):
+    def client(self, *args, revision="2025-11-25", capabilities=None, **options):
+        c = Client(self, *args, **options)
+        if revision:
+            c.initialize(revision, capabilities)
+        return c
+
+    def begin(self, c, command):
+        """A background command; its id."""
+        result = c.call("Bash", {"command": command, "run_in_background": True})
+        return result["_meta"]["dev.nacre/run"]["task_id"]
+
+    def nacre(self, *args):
+        return subprocess.run([NACRE, *args], stdin=subprocess.DEVNULL, env=self.env, cwd=self.work,
+                              capture_output=True, timeout=DEADLINE, check=False)
+
+
+class PlainTools(McpTest):
+    def test_what_is_new_then_the_end(self):
+        c = self.client()
+        os.mkfifo(self.work / "go")
+        task = self.begin(c, "echo one; read x < go; echo two; exit 4")
+        wait_until("the first line is there", lambda: "one" in c.text("TaskOutput", {"task_id": task, "all": True}))
+        self.assertNotIn("one", c.text("TaskOutput", {"task_id": task}))
+        (self.work / "go").write_text("go\n")
+        text = c.text("TaskOutput", {"task_id": task, "block": True})
+        self.assertRegex(text, r"two\n\[exit 4 after")
+        self.assertNotIn("one", text)
+        self.assertIn("one", c.text("TaskOutput", {"task_id": task, "all": True}))
+        self.assertRegex(c.text("TaskOutput", {"task_id": task, "filter": "^t"}), r"^two\n\[exit 4")
+        self.assertIn("parenthesis", c.refusal("TaskOutput", {"task_id": task, "filter": "("}))
+        c.close()
+
+    def test_output_by_offset_and_size(self):
+        c = self.client()
+        task = self.begin(c, "printf 'äöü0123456789'")
+        c.text("TaskOutput", {"task_id": task, "block": True})
+        result = c.call("shell_output", {"task_id": task, "max_bytes": 3})
+        self.assertTrue(result["content"][0]["text"].startswith("ä\n"), result)  # not inside of a character
+        self.assertEqual(result["_meta"]["dev.nacre/run"]["next"], 2)
+        result = c.call("shell_output", {"task_id": task, "since": 6, "max_bytes": 4})
+        self.assertTrue(result["content"][0]["text"].startswith("0123\n"), result)
+        self.assertIn("since 10", result["content"][0]["text"])
+        c.close()
+
+    def test_a_long_output_is_searched_while_others_are_answered(self):
+        c = self.client()
+        task = self.begin(c, "seq 1000000")
+        c.text("TaskOutput", {"task_id": task, "block": True})
+        id = c.request("tools/call", {"name": "TaskOutput", "arguments": {"task_id": task, "filter": "^99999.$"}})
+        c.request("ping", id="ping")
+        self.assertEqual(c.take()["id"], "ping")
+        text = c.answer(id)["result"]["content"][0]["text"]
+        self.assertTrue(text.startswith("".join(f"{i}\n" for i in range(999990, 1000000))), text)
+        c.close()
+
+    def test_waiting_for_something_new_ends_when_it_comes(self):
+        c = self.client()
+        task = self.begin(c, "sleep 0.5; echo now; sleep 60")
+        began = time.monotonic()
+        self.assertIn("now", c.text("shell_output", {"task_id": task, "wait_ms": 50000}))
+        self.assertLess(time.monotonic() - began, 10 + SLACK)
+        began = time.monotonic()
+        self.assertIn("running", c.text("shell_output", {"task_id": task, "since": 4, "wait_ms": 300}))
+        self.assertGreaterEqual(time.monotonic() - began, 0.3)
+        id = c.request("tools/call", {"name": "shell_output", "arguments":
+                                      {"task_id": task, "since": 4, "wait_ms": 60000}})
+        c.notify("notifications/cancelled", {"requestId": id})
+        c.expect_silence()
+        self.assertIn("stopped", c.text("shell_kill", {"task_id": task, "signal": "SIGKILL"}))
+        self.assertIn("after", c.text("shell_kill", {"task_id": task}))  # it has ended already
+        c.close()
+
+    def test_unknown_ids_are_told(self):
+        c = self.client()
+        task = self.begin(c, "true")
+        for id in ("bash-0000000000000000", "..", "", "x" * 300, task[:-1], "../" + task, task[5:]):
+            for tool in ("TaskOutput", "TaskStop", "shell_output", "shell_kill", "shell_input"):
+                self.assertIn("no such task", c.refusal(tool, {"task_id": id}), (tool, id))
+        c.close()
+
+    def test_a_call_that_takes_too_long_becomes_a_task(self):
+        c = self.client("--foreground-max", "300ms")
+        result = c.call("Bash", LONG)
+        self.assertFalse(result["isError"])
+        task = result["_meta"]["dev.nacre/run"]["task_id"]
+        self.assertIn(f"[task {task} running]", result["content"][0]["text"])
+        self.assertIn("first", c.text("TaskOutput", {"task_id": task}))
+        self.assertIn(task, c.text("TaskList"))
+        self.assertIn("stopped", c.text("TaskStop", {"task_id": task}))
+        c.close()
+
+    def test_typing_on_a_terminal(self):
+        self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
+        c = self.client("--profile", "bash", "--profile", "workspace", "--foreground-max", "300ms")
+        result = c.call("shell", {"command": ["cat"], "pty": {"rows": 10, "cols": 40}})
+        self.assertFalse(result["isError"], result)
+        task = result["_meta"]["dev.nacre/run"]["task_id"]
+        self.assertIn("typed", c.text("shell_input", {"task_id": task, "text": "hello", "keys": ["Enter"]}))
+        wait_until("the echo is there", lambda: c.text("shell_output", {"task_id": task}).count("hello") >= 2)
+        self.assertIn("no key", c.refusal("shell_input", {"task_id": task, "keys": ["Nonsense"]}))
+        self.assertIn("rows", c.refusal("shell_input", {"task_id": task, "rows": 5}))
+        c.text("shell_input", {"task_id": task, "rows": 5, "cols": 20, "eof": True})
+        self.assertIn("exit 0", c.text("TaskOutput", {"task_id": task, "block": True}))
+        other = self.begin(c, "sleep 60")
+        self.assertIn("no terminal", c.refusal("shell_input", {"task_id": other, "text": "x"}))
+        c.text("TaskStop", {"task_id": other})
+        c.close()
+
+
+class HandshakeTasks(McpTest):
+    def start_task(self, c, arguments):
+        return c.result("tools/call", {"name": "Bash", "arguments": arguments, "task": {"ttl": 60000}})["task"]
+
+    def test_from_working_to_its_result(self):
+        c = self.client()
+        task = self.start_task(c, {"command": "echo hi; sleep 0.5; exit 2"})
+        self.assertEqual(task["status"], "working")
+        for key, kind in (("createdAt", str), ("lastUpdatedAt", str), ("ttl", int), ("pollInterval", int)):
+            self.assertIsInstance(task[key], kind)
+        id = task["taskId"]
+        self.assertEqual(c.result("tasks/get", {"taskId": id})["taskId"], id)
+        result = c.result("tasks/result", {"taskId": id})  # waits
+        self.assertRegex(result["content"][0]["text"], r"^hi\n\[exit 2 after")
+        self.assertEqual(result["_meta"][META + "related-task"], {"taskId": id})
+        self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], "completed")
+        self.assertIn(id, [t["taskId"] for t in c.result("tasks/list")["tasks"]])
+        self.assertEqual(c.error("tasks/cancel", {"taskId": id}), -32602)
+        c.close()
+
+    def test_cancelled_by_its_own_method_only(self):
+        c = self.client()
+        request = c.request("tools/call", {"name": "Bash", "arguments": LONG, "task": {}})
+        id = c.answer(request)["result"]["task"]["taskId"]
+        c.notify("notifications/cancelled", {"requestId": request})
+        waiting = c.request("tasks/result", {"taskId": id})
+        self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], "working")
+        self.assertEqual(c.result("tasks/cancel", {"taskId": id})["status"], "cancelled")
+        self.assertIn("result", c.answer(waiting))
+        c.close()
+
+    def test_a_refusal_is_a_task_that_failed(self):
+        c = self.client()
+        task = self.start_task(c, {"command": "mkfs /dev/sda"})
+        self.assertEqual(task["status"], "failed")
+        self.assertEqual(c.result("tasks/get", {"taskId": task["taskId"]})["status"], "failed")
+        self.assertTrue(c.result("tasks/result", {"taskId": task["taskId"]})["isError"])
+        for i in range(70):  # more than are remembered
+            self.start_task(c, {"command": "mkfs /dev/sda"})
+        self.assertEqual(c.error("tasks/get", {"taskId": task["taskId"]}), -32602)
+        c.close()
+
+    def test_where_there_are_none(self):
+        c = self.client()
+        self.assertEqual(c.error("tools/call", {"name": "TaskList", "task": {}}), -32601)
+        for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+            self.assertEqual(c.error(method, {"taskId": "bash-0000000000000000"}), -32602)
+            self.assertEqual(c.error(method, {}), -32602)
+        c.close()
+        c = self.client(revision="2025-06-18")
+        self.assertEqual(c.error("tasks/list"), -32601)
+        self.assertIn("hi", c.text("Bash", {"command": "echo hi"}, task={}))  # not known there
+        c.close()
+
+
+class TasksExtension(McpTest):
+    def test_from_working_to_its_result(self):
+        c = self.client(revision=None)
+        result = c.call("Bash", {"command": "echo hi; sleep 0.4; exit 2", "run_in_background": True}, _meta=meta(TASKS))
+        self.assertEqual((result["resultType"], result["status"]), ("task", "working"))
+        self.assertIsInstance(result["ttlMs"], int)
+        self.assertNotIn("content", result)
+        id = result["taskId"]
+        got = wait_until("it is completed", lambda: (r := c.result("tasks/get", {"taskId": id, "_meta": meta(TASKS)}))
+                         ["status"] == "completed" and r)
+        self.assertEqual(got["resultType"], "complete")
+        self.assertRegex(got["result"]["content"][0]["text"], r"^hi\n\[exit 2 after")
+        self.assertFalse(got["result"]["isError"])
+        self.assertEqual(c.result("tasks/cancel", {"taskId": id, "_meta": meta(TASKS)})["resultType"], "complete")
+        update = {"taskId": id, "inputResponses": {}, "_meta": meta(TASKS)}
+        self.assertEqual(c.result("tasks/update", update)["resultType"], "complete")
+        c.close()
+
+    def test_only_for_who_declares_it(self):
+        c = self.client(revision=None)
+        result = c.call("Bash", {"command": "true", "run_in_background": True}, _meta=meta(), task={})
+        self.assertEqual(result["resultType"], "complete")
+        answer = c.ask("tasks/get", {"taskId": "x", "_meta": meta()})
+        self.assertEqual(answer["error"]["code"], -32021)
+        self.assertEqual(answer["error"]["data"]["requiredCapabilities"], TASKS)
+        for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+            self.assertEqual(c.error(method, {"taskId": "x", "_meta": meta(TASKS)}), -32602)
+        c.close()
+
+    def test_a_stream_tells_of_its_end(self):
+        c = self.client(revision=None)
+        task = c.call("Bash", {"command": "sleep 1.2; echo x", "run_in_background": True}, _meta=meta(TASKS))["taskId"]
+        id = c.request("subscriptions/listen", {"_meta": meta(TASKS), "notifications": {
+            "taskIds": [task, "nobody"], "toolsListChanged": True, "resourceSubscriptions": [
+                f"nacre://output/{task}", "nacre://output/nobody", "file:///etc/passwd"]}}, id="listen")
+        first = c.take()
+        self.assertEqual(first["method"], "notifications/subscriptions/acknowledged")
+        self.assertEqual(first["params"]["notifications"],
+                         {"taskIds": [task], "resourceSubscriptions": [f"nacre://output/{task}"]})
+        ended = c.until(lambda m: m.get("method") == "notifications/tasks")["params"]
+        self.assertEqual((ended["taskId"], ended["status"]), (task, "completed"))
+        self.assertIn("x\n", ended["result"]["content"][0]["text"])
+        c.until(lambda m: m.get("method") == "notifications/resources/updated")
+        for message in c.notes:
+            self.assertEqual(message["params"]["_meta"][META + "subscriptionId"], id)
+        self.assertEqual(c.error("subscriptions/listen", {"_meta": meta()}), -32602)
+        c.kept.clear()
+        # The end of the server is told; the end of the client's interest is not.
+        last = c.close()
+        self.assertEqual([(m["id"], m["result"]["resultType"]) for m in last], [("listen", "complete")])
+
+    def test_a_stream_ends_with_its_request(self):
+        c = self.client()
+        c.request("subscriptions/listen", {"_meta": meta(), "notifications": {}}, id="listen")
+        self.assertEqual(c.take()["params"]["notifications"], {})
+        c.notify("notifications/cancelled", {"requestId": "listen"})
+        c.expect_silence()
+        self.assertEqual(c.close(), [])
+
+
+class Resources(McpTest):
+    def test_long_output_is_read_in_parts(self):
+        c = self.client()
+        result = c.call("Bash", {"command": "seq -f 'line %.0f of many' 100000"})
+        uri = result["content"][1]["uri"]
+        self.assertIn(uri, result["content"][0]["text"])
+        text, reads = "", 0
+        while uri:
+            contents = c.result("resources/read", {"uri": uri})["contents"]
+            text += contents[0]["text"]
+            self.assertLessEqual(len(contents[0]["text"].encode()), 1 << 20)
+            uri = contents[1]["uri"] if len(contents) > 1 else None
+            reads += 1
+        self.assertGreater(reads, 1)
+        self.assertEqual(text, "".join(f"line {i} of many\n" for i in range(1, 100001)))
+        listed = c.result("resources/list")["resources"]
+        self.assertEqual(listed[0]["uri"], "nacre://policy")
+        self.assertIn(result["content"][1]["uri"], [r["uri"] for r in listed])
+        c.close()
+
+    def test_bytes_that_are_no_text_come_as_they_are(self):
+        c = self.client()
+        result = c.call("Bash", {"command": "head -c 100 /dev/zero | tr '\\0' '\\377'"})
+        uri = result["content"][1]["uri"]
+        content = c.result("resources/read", {"uri": uri})["contents"][0]
+        self.assertEqual(base64.b64decode(content["blob"]), b"\xff" * 100)
+        part = c.result("resources/read", {"uri": uri + "?offset=90&length=5"})["contents"]
+        self.assertEqual([base64.b64decode(p["blob"]) for p in part], [b"\xff" * 5])
+        c.close()
+
+    def test_an_address_is_never_a_path(self):
+        c = self.client()
+        task = self.begin(c, "echo x")
+        for uri in ("nacre://output/", "nacre://output/../tasks", f"nacre://output/{task}/spec.json",
+                    f"nacre://output/{task}/../{task}", f"nacre://output/{task}?offset=-1", f"nacre://output/{task}?x=1",
+                    f"nacre://output/{task}?offset=99999999999999999999", "file:///etc/passwd", "nacre://policy/x", ""):
+            answer = c.ask("resources/read", {"uri": uri})
+            self.assertEqual((answer["error"]["code"], answer["error"]["data"]), (-32002, {"uri": uri}), uri)
+            self.assertEqual(c.error("resources/read", {"uri": uri, "_meta": meta()}), -32602)
+        self.assertEqual(c.error("resources/read"), -32602)
+        self.assertEqual(c.error("resources/list", {"cursor": "x"}), -32602)
+        c.close()
+
+    def test_the_policy_and_the_template(self):
+        c = self.client()
+        self.assertIn("profile: \"bash\"", c.result("resources/read", {"uri": "nacre://policy"})["contents"][0]["text"])
+        template = c.result("resources/templates/list")["resourceTemplates"][0]["uriTemplate"]
+        self.assertEqual(template, "nacre://output/{id}{?offset,length,stream}")
+        result = c.result("resources/read", {"uri": "nacre://policy", "_meta": meta()})
+        self.assertEqual((result["cacheScope"], result["ttlMs"]), ("private", 0))
+        c.close()
+
+    def test_who_subscribes_is_told_of_changes(self):
+        c = self.client()
+        task = self.begin(c, "sleep 0.3; echo x; sleep 1.5; echo y")
+        uri = f"nacre://output/{task}"
+        self.assertEqual(c.result("resources/subscribe", {"uri": uri}), {})
+        self.assertEqual(c.error("resources/subscribe", {"uri": "nacre://output/nobody"}), -32002)
+        for _ in range(2):
+            note = c.until(lambda m: m.get("method") == "notifications/resources/updated")
+            self.assertEqual(note["params"], {"uri": uri})
+        self.assertEqual(c.result("resources/unsubscribe", {"uri": uri}), {})
+        self.assertEqual(c.result("resources/unsubscribe", {"uri": "nacre://output/nobody"}), {})
+        c.close()
+
+
+class Approvals(McpTest):
+    MAKE = {"command": ["touch", "made"]}
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.work / "made"
+
+    def allow(self, decision):
+        return {"action": "accept", "content": {"decision": decision}}
+
+    def elicit(self, reply, revision="2025-11-25", args=()):
+        """One call that asks; its answer, and the question."""
+        c = self.client("--profile", "workspace", *args, revision=revision, capabilities=FORM)
+        id = c.request("tools/call", {"name": "shell", "arguments": self.MAKE})
+        question = c.until(lambda m: m.get("method") == "elicitation/create")
+        self.assertFalse(self.made.exists())
+        if reply:
+            c.send({"jsonrpc": "2.0", "id": question["id"], **reply})
+        answer = c.answer(id)["result"]
+        c.kept.clear()
+        self.assertEqual(c.close(), [])
+        return answer, question["params"]
+
+    def test_yes_by_elicitation(self):
+        answer, form = self.elicit({"result": self.allow("once")})
+        self.assertFalse(answer["isError"], answer)
+        self.assertTrue(self.made.exists())
+        self.assertEqual(form["mode"], "form")
+        decision = form["requestedSchema"]["properties"]["decision"]
+        self.assertEqual([o["const"] for o in decision["oneOf"]], ["deny", "once", "session"])
+        self.assertNotIn("default", decision)
+        self.assertEqual(form["requestedSchema"]["required"], ["decision"])
+        self.assertIn("'touch' 'made'", form["message"])
+        self.assertIn(str(self.work), form["message"])
+
+    def test_an_older_revision_gets_the_older_form(self):
+        _, form = self.elicit({"result": self.allow("deny")}, "2025-06-18")
+        self.assertNotIn("mode", form)
+        decision = form["requestedSchema"]["properties"]["decision"]
+        self.assertEqual(decision["enum"], ["deny", "once", "session"])
+        self.assertEqual(len(decision["enumNames"]), 3)
+
+    def test_whatever_is_not_a_yes_is_none(self):
+        for reply in ({"result": self.allow("deny")}, {"result": {"action": "decline"}},
+                      {"result": {"action": "cancel"}}, {"result": {"action": "accept"}},
+                      {"result": self.allow("yes")}, {"result": self.allow(True)}, {"result": []},
+                      {"result": {"action": "accept", "content": []}}, {"error": {"code": -1, "message": "x"}}):
+            answer, _ = self.elicit(reply)
+            self.assertTrue(answer["isError"], reply)
+            self.assertFalse(self.made.exists(), reply)
+            if reply != {"result": self.allow("deny")}:
+                self.assertIn("nacre approve ap-", answer["content"][0]["text"])
+        self.assertEqual(self.task_dirs(), [])
+
+    def test_no_answer_in_time(self):
+        answer, _ = self.elicit(None, args=("--ask-timeout", "400ms"))
+        self.assertTrue(answer["isError"])
+        self.assertFalse(self.made.exists())
+
+    def test_a_question_that_was_not_answered_is_taken_back(self):
+        c = self.client("--profile", "workspace", "--ask-timeout", "400ms", capabilities=FORM)
+        id = c.request("tools/call", {"name": "shell", "arguments": self.MAKE})
+        question = c.until(lambda m: m.get("method") == "elicitation/create")
+        note = c.until(lambda m: m.get("method") == "notifications/cancelled")
+        self.assertEqual(note["params"]["requestId"], question["id"])
+        self.assertTrue(c.answer(id)["result"]["isError"])
+        c.send({"jsonrpc": "2.0", "id": question["id"], "result": self.allow("once")})  # too late
+        c.expect_silence()
+        self.assertFalse(self.made.exists())
+        c.close()
+
+    def test_a_cancelled_call_takes_its_question_with_it(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        id = c.request("tools/call", {"name": "shell", "arguments": self.MAKE})
+        question = c.until(lambda m: m.get("method") == "elicitation/create")
+        c.notify("notifications/cancelled", {"requestId": id})
+        c.until(lambda m: m.get("method") == "notifications/cancelled")
+        c.send({"jsonrpc": "2.0", "id": question["id"], "result": self.allow("once")})
+        c.expect_silence()
+        self.assertFalse(self.made.exists())
+        c.close()
+
+    def test_another_person_may_answer_first(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        id = c.request("tools/call", {"name": "shell", "arguments": self.MAKE})
+        c.until(lambda m: m.get("method") == "elicitation/create")
+        approval = json.loads(self.nacre("approvals", "--json").stdout)["approvals"][0]["id"]
+        self.assertEqual(self.nacre("approve", approval).returncode, 0)
+        self.assertFalse(c.answer(id)["result"]["isError"])
+        self.assertTrue(self.made.exists())
+        c.close()
+
+    def test_nobody_is_asked_who_cannot_be(self):
+        for revision, capabilities in (("2025-03-26", FORM), ("2025-11-25", {}), ("2025-11-25", {"elicitation": {"url": {}}})):
+            c = self.client("--profile", "workspace", revision=revision, capabilities=capabilities)
+            text = c.refusal("shell", self.MAKE)
+            id = text.split("nacre approve ")[1].split("`")[0]
+            self.assertEqual(c.notes, [])
+            self.assertEqual(self.nacre("approve", id).returncode, 0)
+            c.text("shell", self.MAKE)
+            self.assertTrue(self.made.exists())
+            self.made.unlink()
+            c.refusal("shell", self.MAKE)  # it was for once
+            c.close()
+
+    def test_for_the_session_means_no_more_questions(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        id = c.request("tools/call", {"name": "shell", "arguments": self.MAKE})
+        question = c.until(lambda m: m.get("method") == "elicitation/create")
+        c.send({"jsonrpc": "2.0", "id": question["id"], "result": self.allow("session")})
+        self.assertFalse(c.answer(id)["result"]["isError"])
+        self.made.unlink()
+        c.text("shell", self.MAKE)
+        self.assertTrue(self.made.exists())
+        c.close()
+
+    def test_what_does_not_fit_into_a_form_is_not_approved_by_one(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        text = c.refusal("shell", {"command": ["touch", "made", "x" * 3000]})
+        self.assertIn("nacre approve", text)
+        self.assertEqual([m for m in c.log if m.get("method") == "elicitation/create"], [])
+        c.close()
+
+    def retry(self, c, **more):
+        params = {"name": "shell", "arguments": self.MAKE, "_meta": meta(FORM)}
+        return c.ask("tools/call", {**params, **more})
+
+    def test_yes_without_a_session(self):
+        c = self.client("--profile", "workspace", revision=None)
+        first = self.retry(c)["result"]
+        self.assertEqual(first["resultType"], "input_required")
+        self.assertEqual(list(first["inputRequests"]), ["approval"])
+        self.assertEqual(first["inputRequests"]["approval"]["method"], "elicitation/create")
+        self.assertNotIn("ttlMs", first)
+        state, yes = first["requestState"], {"approval": self.allow("once"), "other": 7}
+        self.assertEqual(self.retry(c, requestState=state)["result"]["resultType"], "input_required")
+        self.assertEqual(self.retry(c, requestState=state, inputResponses={"wrong": {}})["result"]["resultType"],
+                         "input_required")
+        for wrong in (state[:-2] + "xx", state + "A", "", "x", state.swapcase()):
+            self.assertEqual(self.retry(c, requestState=wrong, inputResponses=yes)["error"]["code"], -32602)
+        for wrong in ([], "x", {"approval": 7}, {"approval": {"action": "yes"}}, {"approval": self.allow("always")}):
+            self.assertEqual(self.retry(c, requestState=state, inputResponses=wrong)["error"]["code"], -32602)
+        self.assertEqual(self.retry(c, requestState=state, inputResponses=yes,
+                                    arguments={"command": ["touch", "else"]})["error"]["code"], -32602)
+        self.assertFalse(self.made.exists())
+        self.assertEqual(self.retry(c, requestState=state, inputResponses=yes)["result"]["resultType"], "complete")
+        self.assertTrue(self.made.exists())
+        self.assertEqual(self.retry(c, requestState=state, inputResponses=yes)["error"]["code"], -32602)
+        c.close()
+
+    def test_a_state_outlives_the_server_but_is_used_once(self):
+        c = self.client("--profile", "workspace", "--session", "s1", revision=None)
+        state = self.retry(c)["result"]["requestState"]
+        c.close()
+        yes = {"approval": self.allow("once")}
+        c = self.client("--profile", "workspace", "--session", "s1", revision=None)
+        self.assertEqual(self.retry(c, requestState=state, inputResponses=yes)["result"]["resultType"], "complete")
+        self.assertTrue(self.made.exists())
+        self.made.unlink()
+        c.close()
+        c = self.client("--profile", "workspace", "--session", "s1", revision=None)
+        self.retry(c, requestState=state, inputResponses=yes)
+        self.assertFalse(self.made.exists())
+        c.close()
+
+    def test_no_without_a_session(self):
+        for reply in (self.allow("deny"), {"action": "decline"}, {"action": "cancel"}):
+            c = self.client("--profile", "workspace", revision=None)
+            state = self.retry(c)["result"]["requestState"]
+            result = self.retry(c, requestState=state, inputResponses={"approval": reply})["result"]
+            self.assertTrue(result["isError"])
+            self.assertFalse(self.made.exists())
+            c.close()
+
+    def test_who_declares_no_form_is_told_of_the_other_way(self):
+        c = self.client("--profile", "workspace", revision=None)
+        self.assertIn("nacre approve", c.refusal("shell", self.MAKE, _meta=meta()))
+        c.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

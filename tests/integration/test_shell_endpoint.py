@@ -1,0 +1,151 @@
+"""POST /shell: the cases of the design that it comes from, against a running server."""
+import json
+import unittest
+
+from serving import ServeTest
+
+
+class ShellEndpoint(ServeTest):
+    BOXED = True
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "a.txt").write_text("one\nTODO two\nthree\n")
+        (self.work / "sub").mkdir()
+        (self.work / "sub" / "b.txt").write_text("TODO\n")
+
+    def shell(self, command, workspace=None, timeout=30, **options):
+        answer = self.post("/shell", {"command": command, "workspace": str(workspace or self.work),
+                                      "timeout": timeout}, **options)
+        self.assertEqual(answer.status, 200, answer)
+        result = answer.json
+        self.assertEqual(sorted(result), ["returncode", "stderr", "stdout", "success"])
+        return result
+
+    def refused(self, command, *words):
+        result = self.shell(command)
+        self.assertFalse(result["success"], result)
+        self.assertEqual(result["stdout"], "")
+        self.assertNotEqual(result["returncode"], 0)
+        for word in words:
+            self.assertIn(word, result["stderr"])
+        return result
+
+    def test_shell_blocks_rm(self):
+        result = self.refused("rm -rf /", "not in whitelist")
+        for name in ("ls", "cat", "grep", "find", "env"):
+            self.assertIn(name, result["stderr"])
+
+    def test_shell_blocks_pipe(self):
+        self.refused("ls | cat", "metacharacter", "|")
+
+    def test_shell_blocks_command_substitution(self):
+        self.refused("echo $(cat /etc/passwd)")
+
+    def test_shell_allows_ls(self):
+        result = self.shell("ls -la")
+        self.assertTrue(result["success"], result)
+        self.assertIn("a.txt", result["stdout"])
+        self.assertEqual((result["stderr"], result["returncode"]), ("", 0))
+
+    def test_shell_allows_grep(self):
+        result = self.shell("grep -r TODO .")
+        self.assertTrue(result["success"], result)
+        self.assertEqual(sorted(result["stdout"].split("\n")),
+                         sorted(["./a.txt:TODO two", "./sub/b.txt:TODO", ""]))
+
+    def test_every_metacharacter_is_refused(self):
+        for mark in (";", "|", "&", "&&", "||", "$", "`", "$(", "${", ">", "<", ">>", "\n"):
+            self.refused(f"ls {mark} x", "metacharacter")
+
+    def test_every_blocked_command_is_refused(self):
+        for name in ("rm rmdir mv cp mkdir touch chmod chown chgrp kill pkill wget curl nc ssh scp rsync "
+                     "python python3 node bash sh exec pip npm apt brew yum").split():
+            self.refused(f"{name} x", "whitelist")
+
+    def test_a_failing_command_says_so(self):
+        result = self.shell("cat nothing-here")
+        self.assertEqual((result["success"], result["returncode"], result["stdout"]), (False, 1, ""))
+        self.assertIn("nothing-here", result["stderr"])
+
+    def test_writing_options_are_refused(self):
+        for command in ("find . -delete", "sed -i s/a/b/ a.txt", "sort -o a.txt a.txt",
+                        "find . -exec cat {} +", "env ls"):
+            self.refused(command)
+        self.assertEqual((self.work / "a.txt").read_text(), "one\nTODO two\nthree\n")
+
+    def test_the_workspace_is_where_it_runs(self):
+        self.assertEqual(self.shell("ls", self.work / "sub")["stdout"], "b.txt\n")
+        self.assertEqual(self.shell("pwd")["stdout"].strip(), str(self.work))
+
+    def test_a_workspace_outside_of_the_roots_looks_like_none(self):
+        answers = [self.shell("ls", path) for path in ("/etc", "/nonexistent", "/root/.ssh", str(self.dir),
+                                                       str(self.work) + "/../state", "/proc/self")]
+        for answer in answers:
+            self.assertEqual(answer, answers[0])
+        self.assertEqual(answers[0]["stderr"], "Workspace not found")
+        self.assertFalse(answers[0]["success"])
+
+    def test_a_link_out_of_the_root_is_no_way_out(self):
+        (self.work / "out").symlink_to("/etc")
+        result = self.shell("ls", self.work / "out")
+        self.assertFalse(result["success"])
+        self.assertNotIn("passwd", result["stdout"])
+        answer = self.post("/shell", {"command": "ls", "workspace": "out"})
+        self.assertFalse(answer.json["success"])
+        self.assertNotIn("passwd", answer.json["stdout"])
+
+    def test_the_time_limit_holds_and_is_capped(self):
+        result = self.shell("tail -f a.txt", timeout=1)
+        self.assertFalse(result["success"])
+        self.assertEqual(result["returncode"], 124)
+        self.assertEqual(result["stdout"], "one\nTODO two\nthree\n")
+
+    def test_a_body_that_is_wrong_is_told(self):
+        for body in (b"", b"{", b"[]", b'"ls"', b'{"command":1}', b'{"command":"ls","x":1}', b'{"workspace":"."}',
+                     b'{"command":"ls","command":"rm"}', b'{"command":"ls","timeout":0}',
+                     b'{"command":"ls","timeout":"1"}', b'{"command":"l\xff"}', b'{"command":"l\\u0000s"}'):
+            answer = self.ask("POST", "/shell", body, headers={"Content-Type": "application/json"})
+            self.assertEqual(answer.status, 400, (body, answer))
+            self.assertIn("message", answer.json["error"])
+
+    def test_it_is_kept_from_those_without_a_token(self):
+        for token in (None, "x", "nacre_" + "A" * 43):
+            answer = self.post("/shell", {"command": "ls"}, token=token)
+            self.assertEqual(answer.status, 401)
+            self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+
+    def test_nothing_of_the_host_is_in_an_answer(self):
+        told = []
+        for command in ("env", "ls /", "cat /proc/self/environ", "cat /proc/1/environ", "cat ../state/token",
+                        "rm x", "less", "cat /etc/shadow", "which ls", "ls nothing"):
+            told.append(json.dumps(self.shell(command)))
+        secrets = [self.token(), str(self.state), "NACRE_STATE_DIR", "XDG_CONFIG_HOME", "tokens.json"]
+        for text in told:
+            for secret in secrets:
+                self.assertNotIn(secret, text)
+
+    def test_a_command_in_its_box_reaches_neither_socket_nor_token(self):
+        script = ("import socket,sys\n"
+                  "for family, where in ((socket.AF_UNIX, %r), (socket.AF_INET, ('127.0.0.1', %d))):\n"
+                  "    try:\n        socket.socket(family).connect(where); print('reached', where)\n"
+                  "    except OSError as error: print('no', error)\n" % (self.server.unix, self.server.port))
+        (self.work / "try.py").write_text(script)
+        result = self.run_command(f"python3 try.py; cat {self.state}/token {self.state}/tokens.json; ls {self.state}")
+        self.assertNotIn("reached", result["stdout"])
+        self.assertEqual(result["stdout"].count("no [Errno"), 2, result)
+        self.assertNotIn(self.token(), json.dumps(result))
+        self.assertNotIn("digest", json.dumps(result))
+
+    def test_calls_are_audited_refused_ones_too(self):
+        self.shell("ls -la")
+        self.refused("rm x")
+        answer = self.get("/v1/audit?limit=100")
+        self.assertEqual(answer.status, 200, answer)
+        text = json.dumps(answer.json)
+        self.assertIn("ls -la", text)
+        self.assertIn("rm x", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
