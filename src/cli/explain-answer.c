@@ -85,10 +85,12 @@ void explain_put_text(const struct check *c, struct buffer *out)
 		buffer_puts(out, "\n  Some of it cannot be known before it runs: it is left to the "
 		                 "sandbox.");
 	if (c->reaches_engine && (c->is_client || is_left(a)))
-		buffer_puts(out, "\n  The profile gives commands the socket of the container engine "
-		                 "(docker.allow), which reaches outside of the box.");
+		buffer_puts(out,
+		            "\n  The profile gives commands the socket of the container engine "
+		            "(docker.allow), which reaches outside of the box.");
 	else if (c->is_client)
-		buffer_puts(out, "\n  The container engine is outside of the box, and the profile does "
-		                 "not let commands reach it (docker.allow).");
+		buffer_puts(out,
+		            "\n  The container engine is outside of the box, and the profile does "
+		            "not let commands reach it (docker.allow).");
 	buffer_putc(out, '\n');
 }

@@ -168,13 +168,15 @@ void docker_ping(const char *path, int64_t timeout_ms, int64_t young_ms,
 	*ret_answer = a;
 }
 
-int docker_get(const char *path, const char *target, int64_t timeout_ms, struct buffer *into)
+int docker_request(const char *path, const char *method, const char *target, int64_t timeout_ms,
+                   struct buffer *into)
 {
 	int64_t deadline = clock_now_ms() + timeout_ms, left;
 	scoped(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char bytes[ANSWER_MAX];
-	int n = snprintf(bytes, sizeof(bytes), "GET %s HTTP/1.0\r\nHost: docker\r\n\r\n", target);
+	int n = snprintf(bytes, sizeof(bytes), "%s %s HTTP/1.0\r\nHost: docker\r\n\r\n", method,
+	                 target);
 	int r = fd < 0 ? -errno : reach(fd, path, deadline);
 	ssize_t got;
 

@@ -38,7 +38,8 @@ struct buffer;
 
 /* One request to the engine, in the oldest form of HTTP: what it answers, headers and all, up to
  * the end of the connection. 0, or a negative errno; -ETIMEDOUT. */
-int docker_get(const char *path, const char *target, int64_t timeout_ms, struct buffer *into);
+int docker_request(const char *path, const char *method, const char *target, int64_t timeout_ms,
+                   struct buffer *into);
 
 /* "ready", "starting" ... */
 const char *docker_state_name(enum docker_state state);

@@ -58,8 +58,8 @@ int engine_start(struct engine *e, const struct request *rq, struct engine_run *
 
 /*
  * A run that a person has to approve waits, if the request says that it can. First wait until
- * engine_run_ask_fd() is readable, and no longer than ENGINE_ASK_LOOK_MS and engine_run_ask_until();
- * then look with engine_run_asked(), until that says that it is over.
+ * engine_run_ask_fd() is readable, and no longer than ENGINE_ASK_LOOK_MS and
+ * engine_run_ask_until(); then look with engine_run_asked(), until that says that it is over.
  */
 #define ENGINE_ASK_LOOK_MS 1000
 const struct approval *engine_run_asks(const struct engine_run *run); /* NULL: it does not wait */

@@ -15,6 +15,6 @@ struct request;
 int engine_explain(struct engine *e, const struct request *rq, struct arena *arena,
                    struct check *ret_check, struct error *err);
 
-/* The members of one JSON object: verdict, reason, rule, recommended, left_to_sandbox, docker, status,
- * canonical, commands. The caller begins and ends the object. */
+/* The members of one JSON object: verdict, reason, rule, recommended, left_to_sandbox, docker,
+ * status, canonical, commands. The caller begins and ends the object. */
 void explain_put_json(const struct check *c, struct json_writer *w);

@@ -73,7 +73,7 @@ struct result_facts {
 	bool left;                  /* the task was let go while it ran */
 	const struct store *store;
 	const struct view_limits *view;
-	const struct ask *ask; /* NULL: nobody had to be asked */
+	const struct ask *ask;     /* NULL: nobody had to be asked */
 	const char *output_prefix; /* see engine_wishes; may be NULL */
 };
 

@@ -56,7 +56,7 @@ int tasks_reader_step(struct tasks_reader *r);
 int tasks_reader_end(struct tasks_reader *r);
 
 struct follow *tasks_reader_follow(struct tasks_reader *r); /* to wait with */
-int tasks_reader_dir(const struct tasks_reader *r);        /* the task's directory; borrowed */
+int tasks_reader_dir(const struct tasks_reader *r);         /* the task's directory; borrowed */
 void tasks_reader_look(struct tasks_reader *r, struct find_entry *ret_entry);
 /* The offset to ask from the next time. */
 uint64_t tasks_reader_next(const struct tasks_reader *r);

@@ -222,13 +222,21 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 }
 
 /* What cannot be known is not looked for: the engine then answers, or does not, as anywhere. */
+static bool is_client(const struct shell_fact_command *c, enum docker_client client)
+{
+	return c->word_count > 0 && c->words[0].kind == SHELL_VALUE_KNOWN &&
+	       docker_client_of(c->words[0].text.bytes, c->words[0].text.len) == client;
+}
+
+bool check_is_client(const struct shell_fact_command *c)
+{
+	return is_client(c, DOCKER_CLIENT_DOCKER) || is_client(c, DOCKER_CLIENT_PODMAN);
+}
+
 bool check_names_client(const struct shell_facts *f, enum docker_client client)
 {
 	for (size_t i = 0; i < f->command_count; i++) {
-		const struct shell_fact_command *c = &f->commands[i];
-
-		if (c->word_count > 0 && c->words[0].kind == SHELL_VALUE_KNOWN &&
-		    docker_client_of(c->words[0].text.bytes, c->words[0].text.len) == client)
+		if (is_client(&f->commands[i], client))
 			return true;
 	}
 	return false;

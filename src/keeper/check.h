@@ -58,6 +58,9 @@ int check_read_facts(struct arena *arena, const struct profile *profile, const c
 
 /* Whether some command of the line is a client of a container engine: of this one. */
 bool check_names_client(const struct shell_facts *f, enum docker_client client);
+/* Whether this one of its commands is docker or podman. */
+struct shell_fact_command;
+bool check_is_client(const struct shell_fact_command *c);
 
 /* The profile that a request names, as it is now. The caller owns it. */
 int check_load_profile(const struct keeper_request *rq, struct profile **ret_profile,

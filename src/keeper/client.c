@@ -248,16 +248,53 @@ int keeper_ready_clients(struct keeper *k, struct arena *arena, struct error *er
 	return r;
 }
 
-/* A client that was ended by force has left its container to the engine. */
-static void explain_left(struct keeper *k, enum docker_client client)
+/* Every word of the line's docker commands that is known: images are among them. */
+static const char *const *client_words(const struct keeper *k, struct arena *arena)
 {
+	const struct keeper_request *rq = &k->order.request;
+	const struct shell_facts *f;
+	const char **words;
+	size_t n = 0, most = 1;
+
+	if (check_read_facts(arena, k->profile, rq->command, rq->argv, &f) < 0)
+		return NULL;
+	for (size_t i = 0; i < f->command_count; i++)
+		most += f->commands[i].word_count;
+	words = arena_new_array(arena, const char *, most);
+	for (size_t i = 0; words && i < f->command_count; i++) {
+		const struct shell_fact_command *c = &f->commands[i];
+
+		if (!check_is_client(c))
+			continue;
+		for (size_t w = 1; w < c->word_count; w++)
+			if (c->words[w].kind == SHELL_VALUE_KNOWN &&
+			    (words[n] = arena_strndup(arena, c->words[w].text.bytes,
+			                              c->words[w].text.len)))
+				n++;
+	}
+	return words;
+}
+
+/* A client that was ended by force has left its container to the engine. */
+static void clean_up(struct keeper *k, struct arena *arena, enum docker_client client)
+{
+	const struct docker_line line = {.since_seconds = k->report.started_ms / 1000,
+	                                 .words = client_words(k, arena)};
 	char ids[DOCKER_LEFT_SHOWN * 13 + 1] = "";
 	struct docker_endpoint e;
 	struct docker_left left;
+	size_t gone;
 
 	if (keeper_find_engine(k, client, &e, NULL) < 0 || !e.path[0] ||
-	    docker_left_find(e.path, k->report.started_ms / 1000, LEFT_MS, &left, NULL) < 0 ||
-	    left.count == 0)
+	    docker_left_find(e.path, &line, LEFT_MS, &left, NULL) < 0)
+		return;
+	gone = docker_left_remove(e.path, &left, LEFT_MS);
+	if (gone > 0)
+		snprintf(
+			k->report.engine, sizeof(k->report.engine),
+			"%zu container%s of the command went on without its client, and %s removed",
+			gone, gone == 1 ? "" : "s", gone == 1 ? "was" : "were");
+	if (left.count == 0)
 		return;
 	for (size_t i = 0; i < left.count && i < DOCKER_LEFT_SHOWN; i++)
 		snprintf(ids + 13 * i, sizeof(ids) - 13 * i, " %s", left.ids[i]);
@@ -295,7 +332,7 @@ void keeper_explain_client(struct keeper *k)
 		return;
 	for (int i = 0; i < DOCKER_CLIENT_MAX; i++) {
 		if (named[i] && ended)
-			explain_left(k, (enum docker_client)i);
+			clean_up(k, arena, (enum docker_client)i);
 		else if (named[i])
 			explain_lack(k);
 	}

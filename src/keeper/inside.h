@@ -93,8 +93,8 @@ struct keeper {
 	struct audit *audit; /* NULL: not opened yet */
 	bool starter_gone;
 	struct keeper_container *container; /* NULL: the box is not one */
-	struct docker_watch starter; /* while something is waited for before the start */
-	bool let_go; /* the starter was told to wait no longer */
+	struct docker_watch starter;        /* while something is waited for before the start */
+	bool let_go;                        /* the starter was told to wait no longer */
 	char *buffer;
 };
 

@@ -139,8 +139,7 @@ static void starter_read(struct keeper *k)
 	if (n >= (ssize_t)sizeof(kind)) {
 		memcpy(&kind, bytes, sizeof(kind));
 		keeper_take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
-	} else if (n == 0 ||
-	           (n < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET)) {
+	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET)) {
 		/* A starter that leaves without having read our greeting resets the connection:
 		 * that is told once and first, and its last order, to stop, comes after it. */
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */

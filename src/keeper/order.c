@@ -238,7 +238,8 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	const char *id, *command, *description = NULL, *principal = NULL, *door = NULL;
-	json_int_t timeout, recorded = 0, idle = 0, grace, cap, processes, head, tail, rows = 0, cols = 0;
+	json_int_t timeout, recorded = 0, idle = 0, grace, cap, processes, head, tail, rows = 0,
+			    cols = 0;
 	struct keeper_order o = {0};
 	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
@@ -256,13 +257,14 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 		"description", &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
 		"background", &background, "timeout_lets_go", &lets_go, "timeout_ms", &timeout,
 		"idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap, "max_processes",
-		&processes, "head_bytes", &head, "tail_bytes", &tail, "recorded", &recorded, "rows", &rows, "cols", &cols,
-		"interactive", &interactive, "argv", &argv, "env", &env, "request", &request);
+		&processes, "head_bytes", &head, "tail_bytes", &tail, "recorded", &recorded, "rows",
+		&rows, "cols", &cols, "interactive", &interactive, "argv", &argv, "env", &env,
+		"request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
-	if (timeout < 0 || recorded < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
-	    tail < 0 || (rows != 0 && !pty_size_is_valid(rows, cols)) || !json_is_array(argv) ||
-	    !json_is_array(env) || json_array_size(argv) == 0)
+	if (timeout < 0 || recorded < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 ||
+	    head < 0 || tail < 0 || (rows != 0 && !pty_size_is_valid(rows, cols)) ||
+	    !json_is_array(argv) || !json_is_array(env) || json_array_size(argv) == 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: a value is out of range");
 	o.task_id = copy(arena, id);
 	o.command = copy(arena, command);

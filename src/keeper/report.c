@@ -172,8 +172,8 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	                   &report.processes_bounded, "started_ms", &started, "duration_ms",
 	                   &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox", &sandbox,
 	                   "limit_hit", &hit, "planted", &planted, "ended", &ended, "quiet", &quiet,
-	                   "session", &session, "engine", &engine, "audit", &audit, "why", &why, "out", &streams[0],
-	                   "err", &streams[1]) < 0)
+	                   "session", &session, "engine", &engine, "audit", &audit, "why", &why,
+	                   "out", &streams[0], "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)

@@ -66,8 +66,9 @@ struct keeper_report {
 	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
 };
 
-/* The mode of a task's directory whose report is in it: a list of thousands needs no second look. */
-#define REPORT_IS_THERE 01700
+/* The mode of a task's directory whose report is in it: a list of thousands needs no second look.
+ */
+#define REPORT_IS_THERE  01700
 #define REPORT_BYTES_MAX 8192
 
 const char *keeper_end_name(enum keeper_end end);

@@ -37,7 +37,8 @@ struct init_message {
 	pid_t pid;
 	int status; /* as waitpid() gives it */
 	int leftover;
-	int gone; /* INIT_EXITED: nothing is left either; process_receive() makes two messages of it */
+	int gone; /* INIT_EXITED: nothing is left either; process_receive() makes two messages of it
+	           */
 	int tmp_full;  /* the box has no room left for temporary files */
 	int killed;    /* processes that needed SIGKILL */
 	int survivors; /* processes that even that did not end */

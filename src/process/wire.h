@@ -2,9 +2,9 @@
 /*
  * Wire: a command's plan on its way to an init that was started before the command was known.
  *
- * Strings travel in the packet, very long ones in an anonymous file, and the standard streams beside
- * them. Only keepers write here,
- * so what comes is believed in content, yet every length is checked.
+ * Strings travel in the packet, very long ones in an anonymous file, and the standard streams
+ * beside them. Only keepers write here, so what comes is believed in content, yet every length is
+ * checked.
  */
 #include "process/child.h"
 

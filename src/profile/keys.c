@@ -286,8 +286,8 @@ static const struct key docker_keys[] = {
             "How long an engine that is starting is waited for.", TO(docker.start_timeout_ms),
             .min = 1, .max = 600000, .fallback = "30s"),
 	KEY("ping_timeout", KEY_DURATION, KEY_LOWER,
-            "How long it may take to answer before it is said to hang.",
-            TO(docker.ping_timeout_ms), .min = 1, .max = 60000, .fallback = "2s"),
+            "How long it may take to answer before it is said to hang.", TO(docker.ping_timeout_ms),
+            .min = 1, .max = 60000, .fallback = "2s"),
 	{0},
 };
 

@@ -63,7 +63,7 @@ struct profile_workspace {
 
 /* Commands that are clients of a container engine. */
 struct profile_docker {
-	bool allow; /* they get its socket, which reaches outside of the box */
+	bool allow;               /* they get its socket, which reaches outside of the box */
 	const char *endpoint;     /* unix:///PATH or a path; NULL: as the client itself finds it */
 	const char *const *start; /* words of a command that starts it; NULL: it is not started */
 	int64_t start_timeout_ms, ping_timeout_ms;

@@ -74,8 +74,8 @@ const char *sandbox_plan_tmp(const struct sandbox_plan *p);
 bool sandbox_plan_is_current(struct sandbox_plan *p);
 /* Flags for clone: the namespaces of one command in a box that is kept (sandbox_enter_nested). */
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p);
-/* Whether a kept box bounds the processes of several commands at a time. Where only a limit per user
- * does that, one command may be in it, and this many of our own processes. */
+/* Whether a kept box bounds the processes of several commands at a time. Where only a limit per
+ * user does that, one command may be in it, and this many of our own processes. */
 #define SANDBOX_WAITING_MAX 4
 bool sandbox_plan_is_shared(const struct sandbox_plan *p);
 /* How many commands and inits of ours are in a kept box now: its limit of processes is for each of

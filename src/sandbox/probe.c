@@ -339,7 +339,8 @@ uint32_t sandbox_spec_layers(const struct sandbox_spec *spec)
 
 uint32_t sandbox_container_layers(const struct sandbox_spec *spec, uint32_t *ret_have)
 {
-	uint32_t engines = SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_LANDLOCK | SANDBOX_LAYER_SECCOMP;
+	uint32_t engines =
+		SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_LANDLOCK | SANDBOX_LAYER_SECCOMP;
 	uint32_t wanted = (sandbox_spec_layers(spec) & ~engines) | SANDBOX_LAYER_CONTAINER;
 
 	/* Programs are those of the image, and root there is the kernel's root or not. */

@@ -37,7 +37,8 @@ enum task_event {
 	TASK_LOST,    /* the keeper was killed; its init ends the command */
 };
 
-/* Gives ORDER a task id and starts its keeper: as a child, or through LAUNCHER if that is not NULL.
+/* Gives ORDER a task id if it has none (it lives as long as the task), and starts its keeper: as a
+ * child, or through LAUNCHER if that is not NULL.
  * INPUT_FD stays the caller's. The caller owns *ret_task. */
 int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
                int input_fd, struct task **ret_task, struct error *err);

@@ -259,7 +259,8 @@ static void a_state_is_told_by_lock_and_report(void **state)
 	struct find_entry e;
 
 	put(p, "spec.json",
-	    "{\"task_id\":\"bash-x\",\"principal\":\"alice\",\"command\":\"a \\\"b\\\"\\nc \\u001b[2J\","
+	    "{\"task_id\":\"bash-x\",\"principal\":\"alice\",\"command\":\"a \\\"b\\\"\\nc "
+	    "\\u001b[2J\","
 	    "\"description\":\"why\",\"merged\":true,\"background\":true,"
 	    "\"timeout_ms\":17}");
 	find_look(p->fd, "bash-x", &e);

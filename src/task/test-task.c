@@ -273,6 +273,7 @@ static void without_a_store_all_stays_in_memory(void **state)
 		struct task *t = NULL;
 
 		fill_request(p, &o);
+		o.task_id = NULL; /* that of the turn before was the task's, and is gone with it */
 		assert_int_equal(
 			task_start(&none, launched ? &p->launcher : NULL, &o, null, &t, NULL), 0);
 		expect_end(t, TASK_ENDED);

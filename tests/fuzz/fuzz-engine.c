@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct docker_answer answer;
 	struct container_state state;
+	static const char *const words[] = {"docker", "run", "a/b:1", NULL};
 	struct docker_left left;
 	char *text, line[64];
 
@@ -28,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (container_state_read((const char *)data, size, &state, NULL) == 0 &&
 	    strlen(state.error) >= sizeof(state.error))
 		abort();
-	(void)docker_left_read((const char *)data, size, 0, &left, NULL);
+	(void)docker_left_read((const char *)data, size, &(struct docker_line){.words = words},
+	                       &left, NULL);
 	text = malloc(size + 1);
 	if (!text)
 		return 0;

@@ -4,6 +4,9 @@ Against a real dockerd and a real podman, which the test starts and ends (engine
 """
 import json
 import os
+import tarfile
+import shutil
+import re
 import signal
 import stat
 import subprocess
@@ -100,14 +103,31 @@ class Readiness(EngineTest):
         wait_until("nothing is left", lambda: not ENGINES.containers("docker"))
 
     def test_a_time_limit_and_what_the_engine_still_has(self):
-        """A container that does not heed the signal goes on without its client, and nacre says so."""
-        result = self.run_json(*self.docker(), "--timeout", "5s", "--grace", "100ms", "--", "docker", "run", "--rm",
+        """A container that does not heed the signal goes on without its client, and is removed. Others
+        that were made in the meantime are left alone, and named."""
+        ENGINES.call("docker", "tag", engines.IMAGE, "nacre-test/other:1")
+        popen = self.start("--json", *self.docker(), "--timeout", "5s", "--grace", "100ms", "--", "docker", "run", "--rm",
+                           "--network", "none", engines.IMAGE, "/bin/tool", "stay")
+        wait_until("it runs", lambda: ENGINES.containers("docker"))
+        other = ENGINES.call("docker", "run", "-d", "--network", "none", "nacre-test/other:1", "/bin/tool", "wait").strip()
+        try:
+            result = json.loads(self.finish(popen).out)
+            self.assertEqual((result["exit_code"], result["stdout"]), (124, "staying\n"), result)
+            notice = [n for n in result["notices"] if "1 container was made since the start" in n]
+            self.assertEqual(len(notice), 1, result)
+            self.assertIn(other[:12], notice[0])
+            wait_until("only the other is left", lambda: len(ENGINES.containers("docker")) == 1)
+        finally:
+            ENGINES.call("docker", "rm", "-f", other)
+        self.assertEqual(ENGINES.containers("docker"), [])
+
+    def test_a_time_limit_ends_a_container_that_does_not_heed_it(self):
+        result = self.run_json(*self.docker(), "--timeout", "4s", "--grace", "100ms", "--", "docker", "run", "--rm",
                                "--network", "none", engines.IMAGE, "/bin/tool", "stay")
         self.assertEqual((result["exit_code"], result["stdout"]), (124, "staying\n"), result)
-        notice = [n for n in result["notices"] if "1 container was made since the start" in n]
-        self.assertEqual(len(notice), 1, result)
-        ENGINES.call("docker", "rm", "-f", notice[0].split("rm -f ")[1].strip("`"))
-        self.assertEqual(ENGINES.containers("docker"), [])
+        self.assertIn("1 container of the command went on without its client, and was removed",
+                      result["notices"][0])
+        wait_until("nothing is left", lambda: not ENGINES.containers("docker"))
 
     def test_absent(self):
         self.refused(self.docker(self.dir / "no.sock"), "is not running", "systemctl start docker", "docker.start")
@@ -280,6 +300,25 @@ class Readiness(EngineTest):
         self.assertEqual((result["stdout"], result["exit_code"]), ("[x]\n", 0), result)
         result = self.run_json(*policy, "--", "docker", "version", "--format", "{{.Server.Version}}")
         self.assertEqual(result["exit_code"], 0, result)
+        self.expect_other_states_of_podman()
+
+    def expect_other_states_of_podman(self):
+        socket = ENGINES.podman_socket
+        policy = self.docker(socket, ", ping_timeout: 300ms, start_timeout: 1s")
+        closed = self.dir / "closed.sock"
+        os.link(socket, closed)
+        wait_until("the socket is old enough", lambda: time.time() - socket.stat().st_mtime > 1)
+        os.kill(ENGINES.pids["podman"], signal.SIGSTOP)
+        try:
+            self.refused(policy, "does not answer")
+        finally:
+            os.kill(ENGINES.pids["podman"], signal.SIGCONT)
+        ENGINES.kill("podman")
+        wait_until("nobody listens", lambda: ping(socket) == b"")
+        self.refused(policy, "has ended and left its socket")
+        result = self.run_json(*self.docker(closed), "--", "docker", "version", **self.as_ordinary_user())
+        self.assertEqual(result["exit_code"], 125)
+        self.assertIn("does not let this user in", result["reason"])
 
     def test_explain_and_doctor_tell(self):
         policy = self.docker()
@@ -294,6 +333,61 @@ class Readiness(EngineTest):
         docker = {e["client"]: e for e in json.loads(done.stdout)["engines"]}["docker"]
         self.assertEqual((docker["state"], docker["installed"]), ("ready", True))
         self.assertTrue(docker["engine"].startswith("Docker/"))
+
+
+class Inside(EngineTest):
+    """nacre itself in a container as docker makes it, where there are no namespaces to be had."""
+    TOOLS = ("bash", "cat", "id", "ls", "sleep", "touch")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if WHY_NOT:
+            return
+        root = ENGINES.dir / "inside"
+        for name in ("usr/bin", "usr/lib", "usr/lib64", "etc", "tmp", "work"):
+            (root / name).mkdir(parents=True)
+        for name in ("bin", "lib", "lib64"):
+            (root / name).symlink_to(f"usr/{name}")
+        (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/bash\nuser:x:1000:1000::/tmp:/bin/bash\n")
+        (root / "etc/shadow").write_text("the secret of root\n")
+        (root / "etc/shadow").chmod(0o600)
+        for name in ("work", "tmp"):
+            (root / name).chmod(0o1777)
+        for program in (NACRE, *(shutil.which(tool) for tool in cls.TOOLS)):
+            shutil.copy(program, root / "usr/bin")
+            libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+            for library in re.findall(r"/\S+", libraries):
+                (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, root / library[1:])
+        with tarfile.open(ENGINES.dir / "inside.tar", "w") as tar:
+            tar.add(root, ".")
+        ENGINES.call("docker", "import", str(ENGINES.dir / "inside.tar"), "nacre-test/inside:1")
+
+    def nacre_inside(self, user, *words):
+        return ENGINES.call("docker", "run", "--rm", "--network", "none", "--user", user, "-w", "/work",
+                           "-e", "NACRE_STATE_DIR=/tmp/state", "nacre-test/inside:1", "/usr/bin/nacre", *words, check=False)
+
+    def test_commands_are_confined_by_what_is_left(self):
+        for user in ("1000:1000", "0:0"):
+            result = json.loads(self.nacre_inside(
+                user, "run", "--json", "-c", "touch made && ls && cat /etc/shadow; touch /tmp/state/x /usr/bin/y"))
+            self.assertEqual(result["stdout"], "made\n", result)
+            self.assertEqual(result["sandbox"]["tier"], "landlock")
+            self.assertIn("namespaces", result["sandbox"]["missing"])
+            for layer in ("landlock", "seccomp", "network", "no_new_privs"):
+                self.assertIn(layer, result["sandbox"]["layers"])
+            self.assertEqual(result["stderr"].count("Permission denied"), 3, result["stderr"])
+
+    def test_a_time_limit_holds(self):
+        result = json.loads(self.nacre_inside("1000:1000", "run", "--json", "--timeout", "500ms", "-c",
+                                              "sleep 60 & sleep 60"))
+        self.assertEqual((result["exit_code"], result["timed_out"]), (124, True))
+
+    def test_doctor_says_what_to_do(self):
+        answer = json.loads(self.nacre_inside("1000:1000", "doctor", "--json"))
+        self.assertEqual((answer["tier"], answer["container"]), ("landlock", True))
+        self.assertIn("--security-opt seccomp", self.nacre_inside("1000:1000", "doctor"))
 
 
 class Container:
