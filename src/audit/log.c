@@ -344,10 +344,11 @@ int audit_event(const char *state, const struct audit_settings *settings,
                 const struct audit_event *event, bool durable, struct error *err)
 {
 	scoped(audit_freep) struct audit *a = NULL;
-	uint64_t seq;
+	uint64_t seq = 0;
 	int r = audit_open(state, settings, &a, err);
 
-	if (r == 0)
-		r = audit_append(a, event, 1, &seq, err);
+	if (r < 0 || !a)
+		return r;
+	r = audit_append(a, event, 1, &seq, err);
 	return r < 0 || !durable ? r : audit_sync(a, seq, false, err);
 }

@@ -241,7 +241,10 @@ void job_give_up(struct job *j)
 
 void job_let_go(struct job *j)
 {
-	job_give_up(j);
+	if (engine_run_asks(j->run)) {
+		job_give_up(j); /* what never ran cannot go on */
+		return;
+	}
 	if (j->control.fd < 0)
 		return; /* its end is near */
 	engine_run_let_go(j->run, false);

@@ -82,7 +82,9 @@ static const char **take_strings(const char **at, const char *end, uint32_t coun
 {
 	const char **strings = calloc((size_t)count + 1, sizeof(*strings));
 
-	for (uint32_t i = 0; strings && i < count; i++) {
+	if (!strings)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
 		const char *next = memchr(*at, '\0', (size_t)(end - *at));
 
 		if (!next) {

@@ -101,7 +101,7 @@ void box_witness_add(struct sandbox_plan *p, const char *path, bool content)
 
 bool sandbox_plan_is_current(struct sandbox_plan *p)
 {
-	struct box_stamp stamps[BOX_AROUND_MAX];
+	struct box_stamp stamps[BOX_AROUND_MAX] = {0};
 	struct box_witness now;
 
 	if (!p->keeps || p->witness_count > BOX_WITNESS_MAX)

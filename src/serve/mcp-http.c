@@ -339,7 +339,7 @@ static void receive_modern(struct post *p, const struct rpc_message *m,
 		answer_rpc(p, 400, m->id, MCP_HEADER_MISMATCH, wrong, NULL);
 		return;
 	}
-	if (find_shared(c, &s, &err) < 0)
+	if (find_shared(c, &s, &err) < 0 || !s)
 		answer_failure(c, &err);
 	else
 		receive(p, s, m, header);
@@ -364,7 +364,8 @@ static void begin_session(struct post *p, const struct rpc_message *m, const cha
 		answer_error(c, 503, "limit", "there are too many sessions");
 		return;
 	}
-	if (side_new(c, true, &s, &err) < 0) {
+	s = NULL;
+	if (side_new(c, true, &s, &err) < 0 || !s) {
 		answer_failure(c, &err);
 		return;
 	}
