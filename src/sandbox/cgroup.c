@@ -26,6 +26,7 @@
 #define TEXT_MAX     4096
 #define REMOVE_TRIES 100 /* of a millisecond each: what was killed needs a moment to be gone */
 #define REMOVE_WAIT  1000000
+#define LEAVE_TRIES  5
 #define PIDS_OF_INIT 1
 
 struct cgroup {
@@ -152,7 +153,8 @@ static int kill_in(int dir)
 	return r;
 }
 
-static void remove_group(const char *parent, const char *name)
+/* ALIVE: what is in it goes on, and with it the group; whoever comes after its end removes it. */
+static void remove_group(const char *parent, const char *name, bool alive)
 {
 	const struct timespec moment = {.tv_nsec = REMOVE_WAIT};
 	scoped(fd_closep) int fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -161,7 +163,9 @@ static void remove_group(const char *parent, const char *name)
 	for (int i = 0; fd >= 0 && i < REMOVE_TRIES; i++) {
 		if (unlinkat(fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			return;
-		if (dir < 0)
+		if (alive && i == LEAVE_TRIES)
+			return;
+		if (dir < 0 && !alive)
 			dir = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
 			(void)kill_in(dir);
@@ -177,7 +181,7 @@ static void sweep_in(const char *path)
 
 	while (list && (d = readdir(list)))
 		if (is_orphan(d->d_name, namespace))
-			remove_group(path, d->d_name);
+			remove_group(path, d->d_name, true);
 	if (list)
 		closedir(list);
 }
@@ -303,15 +307,25 @@ struct cgroup *cgroup_forget(struct cgroup *g)
 	return NULL;
 }
 
-struct cgroup *cgroup_free(struct cgroup *g)
+static struct cgroup *part_with(struct cgroup *g, bool alive)
 {
 	if (!g || g->owner != getpid())
 		return cgroup_forget(g);
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (g->dirs[c] >= 0)
-			remove_group(g->place.path[c], g->name);
+			remove_group(g->place.path[c], g->name, alive);
 	cgroup_sweep(&g->place);
 	return cgroup_forget(g);
+}
+
+struct cgroup *cgroup_free(struct cgroup *g)
+{
+	return part_with(g, false);
+}
+
+struct cgroup *cgroup_leave(struct cgroup *g)
+{
+	return part_with(g, true);
 }
 
 bool cgroup_limits(const struct cgroup *g, enum cgroup_controller controller)

@@ -55,6 +55,8 @@ int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *li
  * the group is not the fork's. */
 struct cgroup *cgroup_free(struct cgroup *g);
 DEFINE_CLEANUP(struct cgroup *, cgroup_free);
+/* The same without killing: commands that are in it outlive us, and the group with them. */
+struct cgroup *cgroup_leave(struct cgroup *g);
 /* Closes the descriptors and leaves the group to its owner: for clones that hold a copy. */
 struct cgroup *cgroup_forget(struct cgroup *g);
 

@@ -512,5 +512,24 @@ class Many(TaskTest):
             return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
 
 
+class Kept(NacreTest):
+    """Tasks in a kept box: who started them goes, and the box with them only when they have ended."""
+    BOXED = True
+
+    def test_tasks_outlive_the_launcher_and_the_sweeps_of_others(self):
+        requests = "".join(json.dumps({"id": i, "argv": ["sleep", "300"], "background": True}) + "\n" for i in range(6))
+        done = self.run_nacre("--batch", "--jobs", "2", "--workspace", str(self.work), input=requests.encode())
+        ids = {json.loads(line)["result"]["task_id"] for line in done.out.splitlines()}
+        try:
+            # Both a box of its own and a kept one look for what others have left.
+            self.assertEqual(self.run_nacre("--workspace", str(self.work), "-c", "true").code, 0)
+            self.run_nacre("--batch", "--workspace", str(self.work), input=b'{"command":"true"}\n{"command":"true"}\n')
+            listed = subprocess.run([NACRE, "tasks", "--running", "--json"], env=self.env, check=True, capture_output=True,
+                                    timeout=60).stdout
+            self.assertEqual({task["task_id"] for task in json.loads(listed)["tasks"]}, ids)
+        finally:
+            subprocess.run([NACRE, "stop", "--now", *ids], env=self.env, check=True, capture_output=True, timeout=60)
+
+
 if __name__ == "__main__":
     unittest.main()
