@@ -22,6 +22,7 @@
 #include "sandbox/spec.h"
 
 #define NAME_PREFIX  "nacre-"
+#define KEPT         "kept-" /* in a name: what is in it outlives the owner */
 #define NAME_MAX_OWN 128
 #define TEXT_MAX     4096
 #define REMOVE_TRIES 100 /* of a millisecond each: what was killed needs a moment to be gone */
@@ -107,12 +108,12 @@ static unsigned long long pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
-static int name_new(char name[NAME_MAX_OWN])
+static int name_new(bool kept, char name[NAME_MAX_OWN])
 {
 	char prefix[NAME_MAX_OWN - ID_RANDOM_CHARS - 1];
 
-	snprintf(prefix, sizeof(prefix), NAME_PREFIX "%llu-%d-%llu-", pid_namespace(),
-	         (int)getpid(), start_of(getpid()));
+	snprintf(prefix, sizeof(prefix), NAME_PREFIX "%llu-%d-%llu-%s", pid_namespace(),
+	         (int)getpid(), start_of(getpid()), kept ? KEPT : "");
 	return id_new(prefix, name, NAME_MAX_OWN);
 }
 
@@ -181,7 +182,7 @@ static void sweep_in(const char *path)
 
 	while (list && (d = readdir(list)))
 		if (is_orphan(d->d_name, namespace))
-			remove_group(path, d->d_name, true);
+			remove_group(path, d->d_name, strstr(d->d_name, "-" KEPT) != NULL);
 	if (list)
 		closedir(list);
 }
@@ -285,7 +286,7 @@ int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *li
 		g->dirs[c] = g->join_fds[c] = g->event_fds[c] = -1;
 	g->place = *place;
 	g->owner = getpid();
-	r = name_new(g->name);
+	r = name_new(place->kept, g->name);
 	if (r == 0)
 		r = make(g, limits);
 	if (r < 0)
@@ -307,25 +308,15 @@ struct cgroup *cgroup_forget(struct cgroup *g)
 	return NULL;
 }
 
-static struct cgroup *part_with(struct cgroup *g, bool alive)
+struct cgroup *cgroup_free(struct cgroup *g)
 {
 	if (!g || g->owner != getpid())
 		return cgroup_forget(g);
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (g->dirs[c] >= 0)
-			remove_group(g->place.path[c], g->name, alive);
+			remove_group(g->place.path[c], g->name, g->place.kept);
 	cgroup_sweep(&g->place);
 	return cgroup_forget(g);
-}
-
-struct cgroup *cgroup_free(struct cgroup *g)
-{
-	return part_with(g, false);
-}
-
-struct cgroup *cgroup_leave(struct cgroup *g)
-{
-	return part_with(g, true);
 }
 
 bool cgroup_limits(const struct cgroup *g, enum cgroup_controller controller)

@@ -36,6 +36,7 @@ struct cgroup_place { /* plain data: where groups can be made */
 	/* The directory to make them in, by controller; "": cannot be had. The same for both with
 	 * version 2. */
 	char path[CGROUP_CONTROLLERS][CGROUP_PATH_MAX];
+	bool kept; /* for the caller to set: commands in a group outlive its owner */
 };
 
 struct cgroup_events {
@@ -50,13 +51,12 @@ void cgroup_find(struct cgroup_place *ret_place);
  * -EOPNOTSUPP if that is none. One process is added for the box's init. */
 int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *limits,
                struct cgroup **ret_group, struct error *err);
-/* Kills what is still in it, removes it, and removes those of dead owners beside it. NULL is fine;
- * returns NULL. Best called when the answer has been given. In a fork of the owner it only forgets:
- * the group is not the fork's. */
+/* Kills what is still in it, removes it, and removes those of dead owners beside it; a group that
+ * is kept goes only when nothing is in it any more. NULL is fine; returns NULL. Best called when
+ * the answer has been given. In a fork of the owner it only forgets: the group is not the fork's.
+ */
 struct cgroup *cgroup_free(struct cgroup *g);
 DEFINE_CLEANUP(struct cgroup *, cgroup_free);
-/* The same without killing: commands that are in it outlive us, and the group with them. */
-struct cgroup *cgroup_leave(struct cgroup *g);
 /* Closes the descriptors and leaves the group to its owner: for clones that hold a copy. */
 struct cgroup *cgroup_forget(struct cgroup *g);
 

@@ -251,7 +251,7 @@ static void box_forget(struct sandbox_plan *p)
 	p->fd_count = p->ground_count = p->absent_count = 0;
 	p->witness_count = p->around_count = 0;
 	p->steps.count = p->rules.count = 0;
-	p->group = p->keeps ? cgroup_leave(p->group) : cgroup_free(p->group);
+	p->group = cgroup_free(p->group);
 	p->join_count = 0;
 	fd_close(take_fd(&p->rules_fd));
 	box_identity_done(&p->identity);

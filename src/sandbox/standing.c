@@ -24,6 +24,7 @@ static void find_group(struct sandbox_plan *p)
 	if (!l->memory_bytes && (!l->processes || p->identity.uid != 0))
 		return;
 	cgroup_find(&place);
+	place.kept = p->keeps;
 	if (cgroup_new(&place, l, &p->group, NULL) < 0)
 		return;
 	n = cgroup_join_fds(p->group, &fds);

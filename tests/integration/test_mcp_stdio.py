@@ -410,7 +410,7 @@ class Streaming(McpTest):
         c.expect_silence()
         c.notify("notifications/cancelled", {"requestId": id})
         c.expect_silence()
-        self.assertEqual(self.task_dirs(), [])
+        wait_until("its directory is gone", lambda: not self.task_dirs())
         c.close()
 
     def test_the_era_of_a_call_does_not_matter_for_its_cancellation(self):
