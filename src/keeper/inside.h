@@ -60,6 +60,8 @@ enum keeper_event {
 
 struct keeper {
 	struct keeper_fds fds;
+	struct arena *arena; /* the order and all that was made of it */
+	int spec_file;       /* its lock says that the task lives; -1: none */
 	struct keeper_order order;
 	const char *const *paths; /* files that the command may be, in the order of trying */
 	struct process *process;
@@ -113,7 +115,7 @@ void keeper_let_go(struct keeper *k);
 void keeper_record_order(struct keeper *k, const char *order, size_t n);
 
 /* Checks the order once more, makes the box and starts the command. */
-int keeper_launch(struct keeper *k, struct arena *arena, struct error *err);
+int keeper_launch(struct keeper *k, struct error *err);
 
 /* A plan for the order's workspace. The spec must live as long. */
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,

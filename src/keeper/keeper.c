@@ -25,6 +25,7 @@
 #include "keeper/control.h"
 #include "keeper/record.h"
 #include "keeper/rehearse.h"
+#include "output/spool.h"
 #include "process/spawn.h"
 #include "process/tree.h"
 #include "sandbox/pids.h"
@@ -33,6 +34,7 @@
 #define READ_BYTES      ((size_t)256 << 10)
 #define CROWD_LOOK_MS   50
 #define LISTEN_AFTER_MS 20
+#define COMMANDS_MAX    1000 /* of one keeper: what grows by mistake ends with it */
 
 static void output_read(struct keeper *k, struct stream *s)
 {
@@ -62,8 +64,7 @@ static void note_message(struct keeper *k, const struct init_message *m)
 	case INIT_TERMINAL:
 		keeper_pty_begin(k);
 		break;
-	case INIT_READY:
-		fd_close(take_fd(&k->fds.input));
+	case INIT_READY: /* for the next command: process_await_again() */
 		break;
 	case INIT_STARTED:
 		fd_close(take_fd(&k->fds.input));
@@ -264,21 +265,22 @@ static void say_hello(int control)
 }
 
 /* From the order to the report. */
-static _Noreturn void keep(struct keeper *k, const char *order, size_t order_bytes)
+static void keep(struct keeper *k, const struct buffer *order)
 {
-	struct arena *arena = arena_new(4 * ORDER_BYTES_MAX);
 	struct error err = {0};
 	int r = -ENOMEM;
 
+	k->arena = arena_new(4 * ORDER_BYTES_MAX);
 	listen_init(&k->listen);
 	if (k->fds.hello)
 		say_hello(k->fds.control);
-	k->buffer = malloc(READ_BYTES);
-	if (arena && k->buffer)
-		r = keeper_order_read(order, order_bytes, arena, &k->order, &err);
+	if (!k->buffer)
+		k->buffer = malloc(READ_BYTES);
+	if (k->arena && k->buffer)
+		r = keeper_order_read(order->data, order->len, k->arena, &k->order, &err);
 	if (r == 0) {
-		keeper_record_order(k, order, order_bytes);
-		r = keeper_launch(k, arena, &err);
+		keeper_record_order(k, order->data, order->len);
+		r = keeper_launch(k, &err);
 	}
 	if (r < 0) {
 		if (k->report.end != KEEPER_END_REFUSED && k->report.end != KEEPER_END_STOPPED)
@@ -304,6 +306,10 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 	keeper_record_end(k);
 	keeper_publish(k);
 	keeper_container_sweep(k);
+}
+
+static _Noreturn void leave(struct keeper *k)
+{
 	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
 	if (k->process)
 		process_reap(k->process);
@@ -314,20 +320,23 @@ static _Noreturn void keep(struct keeper *k, const char *order, size_t order_byt
 }
 
 static const struct keeper empty = {.fds = {.control = -1, .task = -1, .input = -1},
+                                    .spec_file = -1,
                                     .streams = {{.fd = -1}, {.fd = -1}},
                                     .init_socket = -1,
                                     .init_pidfd = -1,
+                                    .index.fd = -1,
                                     .state_file = -1,
                                     .report.sandbox.tier = SANDBOX_TIER_NONE};
 
-_Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes)
+_Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *order)
 {
 	struct keeper k = empty;
 
 	k.fds = *fds;
 	k.profile = fds->profile;
 	detach((const int[]){fds->control, fds->task, fds->input}, 3);
-	keep(&k, order, order_bytes);
+	keep(&k, order);
+	leave(&k);
 }
 
 /* Reads the order that came as a file. */
@@ -337,6 +346,7 @@ static void fetch(const int *fds, size_t count, struct keeper_fds *ret_fds, stru
 	                               .task = count > KEEPER_FD_TASK ? fds[KEEPER_FD_TASK] : -1,
 	                               .input = fds[KEEPER_FD_INPUT],
 	                               .hello = true};
+	buffer_clear(order);
 	if (lseek(fds[KEEPER_FD_ORDER], 0, SEEK_SET) < 0 ||
 	    fd_read_all(fds[KEEPER_FD_ORDER], order) < 0)
 		_exit(1);
@@ -349,51 +359,103 @@ _Noreturn void keeper_launched(const int *fds, size_t count)
 	struct keeper_fds own;
 
 	fetch(fds, count, &own, &order);
-	keeper_main(&own, order.data, order.len);
+	keeper_main(&own, &order);
 }
 
 /* Whether the init is there; it says so before anybody has an order, as a rule. */
-static bool init_is_ready(struct keeper *k)
+static bool init_is_ready(struct keeper *k, int socket)
 {
 	struct init_message m;
 	int fds[PACKET_FDS_MAX];
 	size_t count;
-	ssize_t n = packet_receive(k->init_socket, &m, sizeof(m), fds, &count, 0);
+	ssize_t n = packet_receive(socket, &m, sizeof(m), fds, &count, 0);
 
 	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY && count == 1) {
+		k->init_socket = socket;
 		k->init_pidfd = fds[0];
 		return true;
 	}
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
+	fd_close(socket);
 	return false;
+}
+
+/* Waits for an order. None comes any more: leaves. */
+static void await_order(struct keeper *k, int orders, struct buffer *order)
+{
+	int fds[PACKET_FDS_MAX];
+	size_t count;
+	char byte;
+
+	if (packet_receive(orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
+	    count < KEEPER_FD_TASK || count > KEEPER_FD_MAX)
+		_exit(0);
+	fetch(fds, count, &k->fds, order);
+}
+
+static void forget(struct keeper *k)
+{
+	const int fds[] = {k->fds.control, k->fds.task,   k->fds.input,
+	                   k->spec_file,   k->state_file, k->index.fd};
+
+	for (size_t i = 0; i < array_size(fds); i++)
+		fd_close(fds[i]);
+	for (int i = 0; i < 2; i++) {
+		spool_free(k->streams[i].spool);
+		stream_done(&k->streams[i]);
+	}
+	process_free(k->process);
+	buffer_done(&k->notes);
+	buffer_done(&k->pty.queue);
+	arena_free(k->arena);
+}
+
+/* Whether another command may have this keeper and its init: this one was of the ordinary kind and
+ * has left nothing. Then the keeper is as it was when it began to wait. */
+static bool begin_anew(struct keeper *k)
+{
+	struct keeper next = empty;
+
+	if (!k->process || k->report.end != KEEPER_END_EXITED || k->starter_gone ||
+	    k->order.background || k->let_go || k->owns_plan ||
+	    process_await_again(k->process, &next.init_socket, &next.init_pidfd) < 0)
+		return false;
+	next.profile = k->profile;
+	next.plan = k->plan;
+	next.audit = k->audit;
+	next.buffer = k->buffer;
+	forget(k);
+	*k = next;
+	return true;
 }
 
 _Noreturn void keeper_wait(const struct keeper_ready *ready)
 {
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper k = empty;
-	int keep_fds[2 + SANDBOX_JUDGE_FDS] = {ready->orders, ready->init};
-	int fds[PACKET_FDS_MAX];
-	size_t count;
-	char byte;
+	int keep_fds[3 + SANDBOX_JUDGE_FDS] = {ready->orders, ready->init, ready->again};
+	const pid_t self = getpid();
 
-	sandbox_plan_judge_fds(ready->plan, keep_fds + 2);
+	sandbox_plan_judge_fds(ready->plan, keep_fds + 3);
 	detach(keep_fds, array_size(keep_fds));
-	k.init_socket = ready->init;
 	keeper_record_prepare(&k, ready->state, ready->profile);
 	keeper_rehearse(ready->profile, ready->workspace);
-	if (packet_receive(ready->orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
-	    count < KEEPER_FD_TASK || count > KEEPER_FD_MAX)
-		_exit(0);
-	fd_close(ready->orders);
-	fetch(fds, count, &k.fds, &order);
-	if (init_is_ready(&k)) {
-		k.profile = ready->profile;
-		k.plan = ready->plan;
-		sandbox_plan_judge_from_now(k.plan);
-	} else {
-		fd_close(take_fd(&k.init_socket)); /* the box is gone: one is made as for anybody */
+	await_order(&k, ready->orders, &order);
+	if (!init_is_ready(&k, ready->init)) {
+		/* The box is gone: one is made as for anybody. */
+		fd_close(ready->orders);
+		keep(&k, &order);
+		leave(&k);
 	}
-	keep(&k, order.data, order.len);
+	k.profile = ready->profile;
+	k.plan = ready->plan;
+	for (int served = 1;; served++) {
+		sandbox_plan_judge_from_now(k.plan);
+		keep(&k, &order);
+		if (served == COMMANDS_MAX || !begin_anew(&k) ||
+		    send(ready->again, &self, sizeof(self), MSG_NOSIGNAL) < 0)
+			leave(&k);
+		await_order(&k, ready->orders, &order);
+	}
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buffer;
 struct profile;
 struct sandbox_plan;
 
@@ -19,7 +20,7 @@ struct keeper_fds {
 
 /* Runs in a process of its own, right after the fork. ORDER is a keeper_order as JSON. Takes the
  * descriptors. Does not return. */
-_Noreturn void keeper_main(const struct keeper_fds *fds, const char *order, size_t order_bytes);
+_Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *order);
 
 /* The descriptors of an order on its way through the launcher; TASK may be missing. */
 enum keeper_fd {
@@ -33,9 +34,11 @@ enum keeper_fd {
 /* keeper_main() for these. */
 _Noreturn void keeper_launched(const int *fds, size_t count);
 
-/* A keeper that stands by: its box is there before its command is known. */
+/* A keeper that stands by: its box is there before its command is known. It has one command at a
+ * time. After one that left nothing in its namespaces it stands by for another. */
 struct keeper_ready {
 	int orders; /* a packet with the descriptors above comes here; end of file: none will */
+	int again;  /* its pid is sent here when it stands by once more */
 	int init;   /* packets from and to an init that waits for a plan */
 	const char *workspace;
 	struct profile *profile;   /* that the box was made from */

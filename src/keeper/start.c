@@ -128,6 +128,7 @@ static int start(struct keeper *k, struct error *err)
 		.stdin_fd = k->fds.input,
 		.terminal = k->order.terminal,
 		.merged = k->order.merged,
+		.tells_start = k->order.background,
 		.notes = k->order.request.session && k->order.request.command &&
 	                 !k->order.background,
 		.sandbox = k->plan,
@@ -152,7 +153,8 @@ static int start(struct keeper *k, struct error *err)
 	                        : process_spawn(&c, &k->process, err);
 	if (r < 0)
 		return r;
-	if (!k->plan && !k->order.terminal.rows) /* else a second try may need it */
+	/* Else a second try, or a terminal that is made later, may need it. */
+	if (k->process->init_pid == 0 || (!k->plan && !k->order.terminal.rows))
 		fd_close(take_fd(&k->fds.input));
 	return streams_open(k, err);
 }
@@ -246,9 +248,10 @@ static int spend_consent(struct keeper *k, const struct keeper_order *asked, str
 	return r;
 }
 
-int keeper_launch(struct keeper *k, struct arena *arena, struct error *err)
+int keeper_launch(struct keeper *k, struct error *err)
 {
 	const struct keeper_order asked = k->order;
+	struct arena *arena = k->arena;
 	int r;
 
 	r = check(k, arena, err);
@@ -289,17 +292,14 @@ int keeper_launch(struct keeper *k, struct arena *arena, struct error *err)
 
 void keeper_record_order(struct keeper *k, const char *order, size_t n)
 {
-	int fd;
-
 	if (k->fds.task < 0)
 		return;
-	fd = openat(k->fds.task, ".spec.json.new",
-	            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Left open on purpose: the lock is held until the process ends. A disk that is full leaves
-	 * a part of the order, and the lock still says that the task lives. It gets its name last:
-	 * somebody who tries the lock must find it held. */
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		(void)fd_write_all(fd, order, n);
+	k->spec_file = openat(k->fds.task, ".spec.json.new",
+	                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* A disk that is full leaves a part of the order, and the lock still says that the task
+	 * lives. It gets its name last: somebody who tries the lock must find it held. */
+	if (k->spec_file >= 0 && flock(k->spec_file, LOCK_EX | LOCK_NB) == 0) {
+		(void)fd_write_all(k->spec_file, order, n);
 		(void)renameat(k->fds.task, ".spec.json.new", k->fds.task, "spec.json");
 	}
 }

@@ -12,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "process/message.h"
 #include "process/which.h"
@@ -25,21 +24,6 @@ static _Noreturn void child_fail(const struct child_plan *plan, enum child_step 
 
 	(void)send(plan->report_fd, &m, sizeof(m), MSG_NOSIGNAL);
 	_exit(127);
-}
-
-/* Nobody's ignored or handled signals: a shell that ran us with nohup has no say in the command. */
-static int reset_signals(void)
-{
-	/* The kernel's own struct sigaction: all zero is SIG_DFL. libc would keep two signals from
-	 * us. */
-	const unsigned long fallback[4] = {0};
-	sigset_t none;
-
-	for (int s = 1; s < 65; s++)
-		if (s != SIGKILL && s != SIGSTOP)
-			(void)syscall(SYS_rt_sigaction, s, fallback, NULL, sizeof(unsigned long));
-	sigemptyset(&none);
-	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* When memory runs out the kernel should take the command, not those who have to report its end. */
@@ -85,6 +69,8 @@ static _Noreturn void exec_or_replace(const struct child_plan *plan)
 
 _Noreturn void child_main(const struct child_plan *plan)
 {
+	sigset_t none;
+
 	if (setsid() < 0) /* no controlling terminal, and no group shared with nacre */
 		child_fail(plan, CHILD_SETSID, errno, 0);
 	for (int fd = 0; fd < 3; fd++)
@@ -108,7 +94,8 @@ _Noreturn void child_main(const struct child_plan *plan)
 	/* A set-user-id program could not be signalled by us, and so could outlive its keeper. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		child_fail(plan, CHILD_PRIVILEGES, errno, 0);
-	if (reset_signals() < 0)
+	sigemptyset(&none); /* what was ignored or handled was given back by init */
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		child_fail(plan, CHILD_SIGNALS, errno, 0);
 	if (plan->sandbox) { /* the system call filter goes last */
 		int detail = 0, r = sandbox_seal(plan->sandbox, &detail);

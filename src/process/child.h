@@ -3,6 +3,7 @@
  * Child: the last steps before a command runs. Between fork and exec only async-signal-safe calls
  * are made, on data that was prepared before.
  */
+#include <stdbool.h>
 #include "process/pty.h"
 #include "sandbox/limits.h"
 
@@ -14,6 +15,7 @@ struct child_plan {
 	int stdio[3];             /* each 3 or higher */
 	struct pty_size terminal; /* init makes one of this size, and it becomes stdio */
 	int notes_fd;             /* becomes CHILD_NOTES_FD; 0: none */
+	bool tells_start;         /* init says INIT_STARTED */
 	int report_fd;   /* close-on-exec packet socket for a struct init_message on failure */
 	const char *cwd; /* absolute */
 	const char *const *paths; /* files to try in this order, NULL at the end */

@@ -21,8 +21,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/packet.h"
@@ -30,6 +32,7 @@
 #include "process/message.h"
 #include "process/tree.h"
 #include "process/wire.h"
+#include "sandbox/afresh.h"
 #include "sandbox/enter.h"
 #include "sandbox/plan.h"
 
@@ -41,50 +44,55 @@
 struct init {
 	int socket;
 	int signals;
-	int terminal; /* -1: none, or the command has ended */
+	int terminal;   /* -1: none, or the command has ended */
+	int streams[3]; /* the command's ends of its pipes, until it has ended; -1 */
 	pid_t command;
 	bool command_ended;
+	bool gone;  /* all of the tree has ended with the command, and the keeper knows */
+	bool stays; /* it may have another command after that */
 	bool killing;
 	struct sandbox_plan *sandbox; /* NULL: none */
 	bool first; /* process 1 of a namespace of its own: "all" is one system call */
 	int reaped;
+	int given; /* the last process number that was given away before this command */
+	int64_t cpu_us, max_rss_kb; /* of all that were reaped */
 	int64_t kill_deadline, kill_next;
 	struct tree_toll toll;
 };
 
+static const struct init none = {
+	.socket = -1, .signals = -1, .terminal = -1, .streams = {-1, -1, -1}};
+
 static void tell(struct init *in, struct init_message *m)
 {
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
-		m->cpu_us = (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-		            usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-		m->max_rss_kb = usage.ru_maxrss;
-	}
+	m->cpu_us = in->cpu_us;
+	m->max_rss_kb = in->max_rss_kb;
 	m->pid = in->command;
 	m->killed = in->toll.killed;
 	(void)send(in->socket, m, sizeof(*m), MSG_NOSIGNAL);
+}
+
+/* The last process number that was given away in our namespace; 0: not known. */
+static int last_number(void)
+{
+	scoped(fd_closep) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[128];
+	const char *last;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	last = strrchr(text, ' ');
+	return last ? (int)strtol(last, NULL, 10) : 0;
 }
 
 /* In a namespace of its own the numbers of processes tell: each has had one, and so has each
  * thread. Else it is known of those only that became our children. */
 static int processes_ever(const struct init *in)
 {
-	scoped(fd_closep) int fd = -1;
-	char text[128];
-	const char *last;
-	ssize_t n = -1;
-	int count;
+	int count = in->first ? last_number() - in->given : 0;
 
-	if (in->first)
-		fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return in->reaped;
-	text[n] = '\0';
-	last = strrchr(text, ' '); /* the last number that was given away here */
-	count = last ? (int)strtol(last, NULL, 10) - 1 : 0;
 	return count > in->reaped ? count : in->reaped;
 }
 
@@ -105,26 +113,45 @@ static void begin_killing(struct init *in)
 	in->kill_deadline = clock_now_ms() + KILL_PATIENCE_MS;
 }
 
-/* Reaps all that has ended. Leaves when nothing is left. */
+/* The write ends must be the command's alone after its end, or the keeper never sees the end of a
+ * stream. Before it, ours spare the keeper a waking for each of them. */
+static void let_streams_go(struct init *in)
+{
+	for (size_t i = 0; i < array_size(in->streams); i++)
+		fd_close(take_fd(&in->streams[i]));
+	fd_close(take_fd(&in->terminal));
+}
+
+static void count_usage(struct init *in, const struct rusage *u)
+{
+	in->cpu_us += (int64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
+	              u->ru_utime.tv_usec + u->ru_stime.tv_usec;
+	if (u->ru_maxrss > in->max_rss_kb)
+		in->max_rss_kb = u->ru_maxrss;
+}
+
+/* Reaps all that has ended. Leaves, or stays for another command, when nothing is left. */
 static void reap(struct init *in)
 {
 	struct init_message m = {.event = INIT_EXITED};
 	bool ended = false, empty = false;
+	struct rusage usage;
 	int status;
 	pid_t pid;
 
 	for (int i = 0; i < REAP_MAX; i++) { /* bounded: the clock is looked at in between */
-		pid = waitpid(-1, &status, WNOHANG | __WALL);
+		pid = wait4(-1, &status, WNOHANG | __WALL, &usage);
 		if (pid <= 0) {
 			empty = pid < 0 && errno == ECHILD;
 			break;
 		}
 		in->reaped++;
+		count_usage(in, &usage);
 		if (in->killing && in->first && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 			in->toll.killed++;
 		if (pid == in->command && !in->command_ended) {
 			in->command_ended = ended = true;
-			fd_close(take_fd(&in->terminal));
+			let_streams_go(in);
 			m.status = status;
 		}
 	}
@@ -134,6 +161,10 @@ static void reap(struct init *in)
 		m.gone = empty; /* one packet tells both, and wakes the keeper once */
 		m.processes = empty ? processes_ever(in) : 0;
 		tell(in, &m);
+	}
+	if (empty && ended && in->stays && !in->killing) {
+		in->gone = true;
+		return;
 	}
 	if (empty && ended)
 		_exit(0);
@@ -183,14 +214,13 @@ static void start(struct init *in, const struct child_plan *plan)
 		sandbox_volunteer(plan->sandbox, false);
 	if (pid < 0)
 		fail(in, CHILD_FORK, sys);
-	/* The write ends must be the command's alone, or the keeper never sees the end of a stream.
-	 */
-	for (int i = 0; i < 3; i++)
-		close(plan->stdio[i]);
-	if (plan->notes_fd > 0)
-		close(plan->notes_fd);
 	in->command = pid;
-	tell(in, &m);
+	close(plan->stdio[0]); /* who feeds it must see that it does not read any more */
+	in->streams[0] = plan->stdio[1];
+	in->streams[1] = plan->stdio[2] != plan->stdio[1] ? plan->stdio[2] : -1;
+	in->streams[2] = plan->notes_fd > 0 ? plan->notes_fd : -1;
+	if (plan->tells_start)
+		tell(in, &m);
 }
 
 static void signal_all(struct init *in, int signal)
@@ -250,6 +280,8 @@ static void wait_for_events(struct init *in)
 	if (fds[0].revents && read(in->signals, &info, sizeof(info)) < 0)
 		return;
 	reap(in);
+	if (in->gone)
+		return;
 	if (!in->killing && fds[1].revents)
 		obey(in);
 	kill_again(in);
@@ -300,6 +332,19 @@ static void enter(struct init *in, struct sandbox_plan *sandbox)
 	leave(in, 0);
 }
 
+/* Nobody's ignored or handled signals: a shell that ran us with nohup has no say in the command,
+ * which inherits what is set here. We ourselves have blocked all of them. */
+static void reset_signals(void)
+{
+	/* The kernel's own struct sigaction: all zero is SIG_DFL. libc would keep two signals from
+	 * us. */
+	const unsigned long fallback[4] = {0};
+
+	for (int s = 1; s < 65; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			(void)syscall(SYS_rt_sigaction, s, fallback, NULL, sizeof(unsigned long));
+}
+
 /* Signals, name and duties of any init. */
 static void become_init(struct init *in)
 {
@@ -317,26 +362,31 @@ static void become_init(struct init *in)
 		tell(in, &m);
 		_exit(1);
 	}
+	reset_signals();
 }
 
-static _Noreturn void run(struct init *in, struct child_plan *plan)
+/* Returns when the command and its tree have ended, if init stays; else never. */
+static void run(struct init *in, struct child_plan *plan)
 {
 	if (plan->terminal.rows)
 		make_terminal(in, plan);
 	start(in, plan);
-	for (;;)
+	while (!in->gone)
 		wait_for_events(in);
 }
 
 _Noreturn void init_main(int socket, struct child_plan *plan)
 {
-	struct init in = {.socket = socket, .signals = -1, .terminal = -1};
+	struct init in = none;
 
+	in.socket = socket;
 	close_others(socket, plan);
 	become_init(&in);
 	if (plan->sandbox)
 		enter(&in, plan->sandbox);
+	in.given = in.first ? 1 : 0; /* we have it */
 	run(&in, plan);
+	_exit(0);
 }
 
 /* The holder's own socket must not live on here: its end tells the holder that it may go. */
@@ -351,31 +401,68 @@ static void close_holders(int socket, const struct sandbox_plan *sandbox)
 	fd_close_except(keep, 1 + n);
 }
 
+/* A new command, of which nothing is known yet, for the same init. */
+static void begin_anew(struct init *in)
+{
+	struct init next = none;
+
+	next.socket = in->socket;
+	next.signals = in->signals;
+	next.sandbox = in->sandbox;
+	next.first = next.stays = true;
+	next.given = last_number();
+	*in = next;
+}
+
+static int say_ready(struct init *in, int self)
+{
+	struct init_message m = {.event = INIT_READY};
+
+	return packet_send(in->socket, &m, sizeof(m), NULL, 0, &self, self >= 0, 0);
+}
+
+/* Waits for a command and runs it. */
+static void serve_one(struct init *in, struct buffer *text)
+{
+	struct child_plan plan = {.report_fd = in->socket, .sandbox = in->sandbox};
+	int r = wire_plan_receive(in->socket, text, &plan);
+
+	if (r == -EPIPE) /* nobody needs us any more */
+		_exit(0);
+	if (r < 0)
+		fail(in, CHILD_FORK, -r);
+	run(in, &plan);
+	wire_plan_done(&plan);
+}
+
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
 {
-	struct init in = {
-		.socket = socket, .signals = -1, .terminal = -1, .sandbox = sandbox, .first = true};
-	struct init_message m = {.event = INIT_READY};
-	struct child_plan plan = {.report_fd = socket, .sandbox = sandbox};
-	int self, r;
+	struct init_message m = {.event = INIT_FAILED, .step = CHILD_SANDBOX};
+	struct buffer text = {0};
+	struct init in = none;
+	int self;
 
+	in.socket = socket;
+	in.sandbox = sandbox;
 	close_holders(socket, sandbox);
 	become_init(&in);
 	self = pidfd_open(getpid(), 0);
-	r = self < 0 ? -errno : sandbox_enter_nested(sandbox, &m.detail);
-	if (r < 0)
-		m = (struct init_message){
-			.event = INIT_FAILED, .step = CHILD_SANDBOX, .sys = -r, .detail = m.detail};
-	if (packet_send(socket, &m, sizeof(m), NULL, 0, &self, r == 0, 0) < 0 || r < 0)
-		_exit(1);
-	close(self);
-	r = wire_plan_receive(socket, &plan);
-	if (r == -EPIPE) /* nobody needs us any more */
-		_exit(0);
-	if (r < 0) {
-		m = (struct init_message){.event = INIT_FAILED, .step = CHILD_FORK, .sys = -r};
+	m.sys = self < 0 ? errno : -sandbox_enter_nested(sandbox, &m.detail);
+	if (m.sys != 0) {
 		tell(&in, &m);
 		_exit(1);
 	}
-	run(&in, &plan);
+	sandbox_afresh_begin(sandbox);
+	begin_anew(&in);
+	if (say_ready(&in, self) < 0)
+		_exit(1);
+	close(self);
+	for (;;) {
+		serve_one(&in, &text);
+		if (!sandbox_is_afresh(sandbox))
+			_exit(0);
+		begin_anew(&in);
+		if (say_ready(&in, -1) < 0)
+			_exit(0);
+	}
 }

@@ -24,6 +24,7 @@
 
 #define TAKE_OVER_PATIENCE_MS 5000
 #define REAP_PATIENCE_MS      1000
+#define AGAIN_PATIENCE_MS     1000 /* a look at a few files; the machine may be busy */
 
 struct pipes {
 	int read[2];
@@ -125,6 +126,7 @@ static struct child_plan plan_of(const struct process_command *command, const st
 		.limit_count = command->limit_count,
 		.notes_fd = pipes->notes > 0 ? pipes->notes : 0,
 		.terminal = command->terminal,
+		.tells_start = command->tells_start,
 	};
 
 	if (plan.terminal.rows) /* init puts the terminal in their place */
@@ -154,6 +156,7 @@ int process_spawn(const struct process_command *command, struct process **ret_pr
 
 	plan = plan_of(command, &pipes);
 	plan.report_fd = init_socket;
+	plan.tells_start = true;
 	plan.sandbox = command->sandbox;
 	p->init_pid = command->sandbox ? process_clone_box(command->sandbox, &p->init_pidfd)
 	                               : process_clone(&p->init_pidfd);
@@ -231,6 +234,10 @@ int process_receive(struct process *p, struct init_message *ret_message)
 		else
 			fd_close(fds[i]);
 	}
+	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY) {
+		p->again = true;
+		return 0;
+	}
 	if (n == (ssize_t)sizeof(m)) {
 		p->farewell = m.event == INIT_EXITED && m.gone;
 		p->last = m;
@@ -240,8 +247,26 @@ int process_receive(struct process *p, struct init_message *ret_message)
 	return n == -EAGAIN || n == -EINTR ? 0 : -EPIPE;
 }
 
+int process_await_again(struct process *p, int *ret_socket, int *ret_pidfd)
+{
+	struct pollfd word = {.fd = p->socket, .events = POLLIN};
+	struct init_message m;
+
+	/* An order that it did not read would be the first thing that it reads next. */
+	if (p->init_pid > 0 || p->ordered)
+		return -EPIPE;
+	if (!p->again && poll(&word, 1, AGAIN_PATIENCE_MS) == 1)
+		(void)process_receive(p, &m);
+	if (!p->again)
+		return -EPIPE;
+	*ret_socket = take_fd(&p->socket);
+	*ret_pidfd = take_fd(&p->init_pidfd);
+	return 0;
+}
+
 void process_order(struct process *p, enum init_order order)
 {
+	p->ordered = true;
 	(void)send(p->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

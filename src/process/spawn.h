@@ -20,6 +20,7 @@ struct process_command {
 	                             instead */
 	bool merged;              /* one pipe for both streams keeps the order of all writes */
 	bool notes;               /* it gets CHILD_NOTES_FD to write to */
+	bool tells_start;         /* INIT_STARTED is wanted */
 	struct limit_value limits[LIMITS_MAX];
 	int limit_count;
 	struct sandbox_plan *sandbox; /* NULL: none; used up by one spawn */
@@ -33,6 +34,8 @@ struct process {
 	                  [0] of a terminal comes with INIT_TERMINAL, to read and to write */
 	int notes;     /* read end, non-blocking; -1: none */
 	bool farewell; /* the last message has told that nothing is left, too */
+	bool again;    /* init stands by for another command */
+	bool ordered;  /* it was told to end the tree: not every order has been read perhaps */
 	struct init_message last;
 };
 
@@ -41,9 +44,13 @@ struct process {
  * killed. The caller owns *ret_process. */
 int process_spawn(const struct process_command *command, struct process **ret_process,
                   struct error *err);
-/* The same with an init that stands by in a held box. Takes its socket and its pidfd. */
+/* The same with an init that stands by in a held box. Takes its socket and its pidfd. The start
+ * itself is told only if TELLS_START is set. */
 int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,
                   struct process **ret_process, struct error *err);
+/* When the command has ended: waits until the init of a held box says that it stands by again, and
+ * gives its socket and its pidfd back. -EPIPE: it does not. */
+int process_await_again(struct process *p, int *ret_socket, int *ret_pidfd);
 struct process *process_free(struct process *p); /* closes; kills nothing */
 DEFINE_CLEANUP(struct process *, process_free);
 

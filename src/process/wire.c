@@ -19,7 +19,8 @@
 struct wire_header {
 	uint32_t text_bytes; /* behind the header; 0: in a file */
 	uint32_t paths, words, variables;
-	uint32_t notes; /* there is one */
+	uint32_t notes;       /* there is one */
+	uint32_t tells_start; /* somebody waits for the start itself */
 	uint32_t limit_count;
 	struct limit_value limits[LIMITS_MAX];
 	struct pty_size terminal;
@@ -53,6 +54,7 @@ int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 	scoped(fd_closep) int file = -1;
 	struct wire_header h = {.limit_count = (uint32_t)plan->limit_count,
 	                        .notes = plan->notes_fd > 0,
+	                        .tells_start = plan->tells_start,
 	                        .terminal = plan->terminal};
 	int fds[5] = {plan->stdio[0], plan->stdio[1], plan->stdio[2], plan->notes_fd};
 	int r;
@@ -112,6 +114,7 @@ static int unpack(const struct wire_header *h, const struct buffer *text,
 	    h->words == 0)
 		return -EBADMSG;
 	ret_plan->terminal = h->terminal;
+	ret_plan->tells_start = h->tells_start != 0;
 	ret_plan->limit_count = (int)h->limit_count;
 	memcpy(ret_plan->limits, h->limits, sizeof(h->limits));
 	return 0;
@@ -129,9 +132,17 @@ static int read_text(const struct wire_header *h, const char *behind, int fd, st
 	return 0;
 }
 
-int wire_plan_receive(int socket, struct child_plan *ret_plan)
+void wire_plan_done(struct child_plan *plan)
 {
-	struct buffer text = {.max = WIRE_BYTES_MAX};
+	/* They were made by take_strings(), and are const for their readers only. */
+	free((void *)(uintptr_t)plan->paths);
+	free((void *)(uintptr_t)plan->argv);
+	free((void *)(uintptr_t)plan->envp);
+	plan->paths = plan->argv = plan->envp = NULL;
+}
+
+int wire_plan_receive(int socket, struct buffer *text, struct child_plan *ret_plan)
+{
 	struct {
 		struct wire_header h;
 		char behind[WIRE_PACKET];
@@ -145,14 +156,16 @@ int wire_plan_receive(int socket, struct child_plan *ret_plan)
 	if (n <= 0)
 		return -EPIPE;
 	if (n < (ssize_t)sizeof(*h) || (size_t)n - sizeof(*h) != h->text_bytes ||
-	    count != fd_count(h) || h->limit_count > LIMITS_MAX || h->paths > text.max ||
-	    h->words > text.max || h->variables > text.max)
+	    count != fd_count(h) || h->limit_count > LIMITS_MAX || h->paths > WIRE_BYTES_MAX ||
+	    h->words > WIRE_BYTES_MAX || h->variables > WIRE_BYTES_MAX)
 		return -EBADMSG;
-	r = read_text(h, packet.behind, fds[count - 1], &text);
+	buffer_clear(text);
+	text->max = WIRE_BYTES_MAX;
+	r = read_text(h, packet.behind, fds[count - 1], text);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < 3; i++)
 		ret_plan->stdio[i] = fds[i];
 	ret_plan->notes_fd = h->notes ? fds[3] : 0;
-	return unpack(h, &text, ret_plan);
+	return unpack(h, text, ret_plan);
 }

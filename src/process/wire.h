@@ -8,11 +8,13 @@
  */
 #include "process/child.h"
 
+struct buffer;
 struct error;
 
 /* Sends cwd, paths, argv, envp, limits and the standard streams. */
 int wire_plan_send(int socket, const struct child_plan *plan, struct error *err);
 
-/* Waits for a plan. 0: *ret_plan was filled, its memory is never freed: the process ends with its
- * command. -EPIPE: nobody will send one. */
-int wire_plan_receive(int socket, struct child_plan *ret_plan);
+/* Waits for a plan. 0: *ret_plan was filled, with strings that lie in TEXT; wire_plan_done() frees
+ * the rest. -EPIPE: nobody will send one. */
+int wire_plan_receive(int socket, struct buffer *text, struct child_plan *ret_plan);
+void wire_plan_done(struct child_plan *plan); /* the descriptors stay open */

@@ -147,6 +147,20 @@ struct box_identity {
 	char *holder_stack;
 };
 
+struct box_part {
+	mode_t mode;
+	struct timespec modified, changed;
+};
+
+#define BOX_PARTS_MAX 8
+struct box_traces { /* what a command could leave in namespaces of its own; see afresh.h */
+	uint64_t files, blocks;
+	struct box_part parts[BOX_PARTS_MAX];
+	size_t part_count;
+	int objects; /* of System V */
+	off_t queues;
+};
+
 #define BOX_GROUNDS_MAX     128
 #define BOX_ABSENT_MAX      256
 #define BOX_WITNESS_MAX     256
@@ -199,7 +213,10 @@ struct sandbox_plan {
 	size_t witness_count;
 	struct box_around around[BOX_AROUND_MAX];
 	size_t around_count;
-	bool sealed; /* the process that starts commands is confined itself */
+	bool sealed;   /* the process that starts commands is confined itself */
+	int queues_fd; /* the file system of message queues; -ENODEV: there are none here */
+	struct box_traces traces;
+	bool traces_known;
 	bool has_own;
 	bool programs_leak;                     /* a denied program could not be hidden */
 	bool offers_which;                      /* it is listed, and a script */

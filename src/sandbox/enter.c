@@ -277,6 +277,20 @@ static void choice_open_own(struct sandbox_plan *p)
 		close(context);
 }
 
+/* The message queues of our own namespace, without a place in the tree: to see whether there are
+ * any. */
+static void queues_open(struct sandbox_plan *p)
+{
+	int context = fsopen("mqueue", FSOPEN_CLOEXEC);
+
+	p->queues_fd = context < 0 ? -errno : -EIO;
+	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		p->queues_fd = fsmount(context, FSMOUNT_CLOEXEC,
+		                       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (context >= 0)
+		close(context);
+}
+
 static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 {
 	int r;
@@ -371,6 +385,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 
 	umask(0);
 	choice_open_own(p);
+	queues_open(p);
 	for (size_t i = 0; r == 0 && i < p->steps.count; i++) {
 		s = &p->steps.items[i];
 		*ret_step = (int)i;

@@ -276,6 +276,7 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	if (!p || !p->arena)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
+	p->queues_fd = -1;
 	p->keeps = place->kept;
 	p->spec = spec;
 	p->umask = umask(0);

@@ -38,6 +38,7 @@
 
 struct launching {
 	int socket, signals;
+	int again[2]; /* keepers that stand by once more write their pid to the second */
 	struct shelf *shelves[SHELVES_MAX];
 	int shelf_count;
 };
@@ -79,7 +80,7 @@ static struct shelf *find_shelf(struct launching *l, const struct shelf_key *key
 	}
 	if (l->shelf_count == SHELVES_MAX)
 		drop_shelf(l, oldest);
-	l->shelves[l->shelf_count] = shelf_new(key, now);
+	l->shelves[l->shelf_count] = shelf_new(key, l->again[1], now);
 	return l->shelves[l->shelf_count] ? l->shelves[l->shelf_count++] : NULL;
 }
 
@@ -136,6 +137,16 @@ static void reap(struct launching *l)
 				break;
 }
 
+static void take_back(struct launching *l)
+{
+	pid_t pid;
+
+	while (recv(l->again[0], &pid, sizeof(pid), MSG_DONTWAIT) == (ssize_t)sizeof(pid))
+		for (int i = 0; i < l->shelf_count; i++)
+			if (shelf_returned(l->shelves[i], pid))
+				break;
+}
+
 /* Makes one keeper more stand by. False: there are enough. */
 static bool fill(struct launching *l, bool calm)
 {
@@ -185,14 +196,19 @@ static _Noreturn void launcher_main(int socket)
 	sigaddset(&child, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &child, NULL);
 	l.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l.again) < 0)
+		l.again[0] = l.again[1] = -1; /* then each keeper has one command only */
 	for (;;) {
-		struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
-		                        {.fd = l.signals, .events = POLLIN}};
+		struct pollfd fds[3] = {{.fd = socket, .events = POLLIN},
+		                        {.fd = l.signals, .events = POLLIN},
+		                        {.fd = l.again[0], .events = POLLIN}};
 
-		n = poll(fds, 2, lacking ? CALM_MS : l.shelf_count > 0 ? IDLE_MS / 4 : -1);
+		n = poll(fds, 3, lacking ? CALM_MS : l.shelf_count > 0 ? IDLE_MS / 4 : -1);
 		if (n < 0)
 			continue;
-		/* Requests first: somebody waits for them. */
+		if (fds[2].revents)
+			take_back(&l);
+		/* Then requests: somebody waits for them. */
 		if (fds[0].revents && !take_packet(&l))
 			leave(&l);
 		if (fds[1].revents)

@@ -34,6 +34,7 @@ struct ready { /* a keeper that waits for an order */
 struct running {
 	pid_t keeper;
 	bool inside; /* of the kept box; else it has one of its own */
+	int socket;  /* for another order, if it comes back; -1: it does not */
 };
 
 struct shelf {
@@ -41,6 +42,7 @@ struct shelf {
 	struct profile *profile;
 	struct sandbox_plan *plan;
 	struct held box;
+	int again;
 	int64_t box_made_at, failed_at, used_at, peak_at;
 	struct ready ready[READY_MAX]; /* the oldest first */
 	int ready_count;
@@ -48,7 +50,7 @@ struct shelf {
 	int running_count, inside_count, peak;
 };
 
-struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
+struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms)
 {
 	struct shelf *s = calloc(1, sizeof(*s));
 
@@ -62,6 +64,7 @@ struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms)
 	s->state = strdup(key->state);
 	s->session = strdup(key->session);
 	s->principal = strdup(key->principal);
+	s->again = again;
 	s->failed_at = now_ms - FAILED_MS;
 	s->used_at = now_ms;
 	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->state ||
@@ -81,8 +84,10 @@ static void take_down(struct shelf *s)
 	held_done(&s->box, s->running_count == 0 ? BOX_END_MS : 0);
 	s->plan = sandbox_plan_free(s->plan);
 	s->profile = profile_free(s->profile);
-	for (int i = 0; i < s->running_count; i++)
+	for (int i = 0; i < s->running_count; i++) {
 		s->running[i].inside = false; /* of the next one */
+		fd_close(take_fd(&s->running[i].socket));
+	}
 	s->inside_count = 0;
 }
 
@@ -131,12 +136,17 @@ static void make_room(const struct shelf *s, int waiting, int running)
 		                   (size_t)(HOLDERS + s->ready_count + waiting + commands));
 }
 
-static void started(struct shelf *s, pid_t keeper, bool inside, int64_t now_ms)
+/* Takes SOCKET. */
+static void started(struct shelf *s, pid_t keeper, int socket, int64_t now_ms)
 {
+	bool inside = socket >= 0;
+
 	s->used_at = now_ms;
 	if (s->running_count < RUNNING_MAX) {
-		s->running[s->running_count++] = (struct running){keeper, inside};
+		s->running[s->running_count++] = (struct running){keeper, inside, socket};
 		s->inside_count += inside;
+	} else {
+		fd_close(socket);
 	}
 	if (s->running_count >= s->peak || now_ms - s->peak_at > CALM_MS) {
 		s->peak = s->running_count;
@@ -146,18 +156,48 @@ static void started(struct shelf *s, pid_t keeper, bool inside, int64_t now_ms)
 
 void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms)
 {
-	started(s, keeper, false, now_ms);
+	started(s, keeper, -1, now_ms);
+}
+
+/* Takes one that runs out of the list. */
+static bool take_running(struct shelf *s, pid_t keeper, struct running *ret_running)
+{
+	for (int i = 0; i < s->running_count; i++)
+		if (s->running[i].keeper == keeper) {
+			*ret_running = s->running[i];
+			s->inside_count -= s->running[i].inside;
+			s->running[i] = s->running[--s->running_count];
+			return true;
+		}
+	return false;
+}
+
+/* In front: what it needs is in the processor's memory still. */
+bool shelf_returned(struct shelf *s, pid_t keeper)
+{
+	struct running r;
+
+	if (!take_running(s, keeper, &r))
+		return false;
+	if (r.socket < 0 || s->ready_count == READY_MAX) {
+		fd_close(r.socket); /* nobody will ask it, and it leaves */
+	} else {
+		memmove(s->ready + 1, s->ready, (size_t)s->ready_count++ * sizeof(s->ready[0]));
+		s->ready[0] = (struct ready){.socket = r.socket, .keeper = keeper};
+	}
+	make_room(s, 0, 0);
+	return true;
 }
 
 bool shelf_ended(struct shelf *s, pid_t pid)
 {
-	for (int i = 0; i < s->running_count; i++)
-		if (s->running[i].keeper == pid) {
-			s->inside_count -= s->running[i].inside;
-			s->running[i] = s->running[--s->running_count];
-			make_room(s, 0, 0);
-			return true;
-		}
+	struct running r;
+
+	if (take_running(s, pid, &r)) {
+		fd_close(r.socket);
+		make_room(s, 0, 0);
+		return true;
+	}
 	for (int i = 0; i < s->ready_count; i++)
 		if (s->ready[i].keeper == pid) {
 			fd_close(s->ready[i].socket);
@@ -247,6 +287,7 @@ static int make_ready(struct shelf *s)
 	pid = process_clone(&pidfd);
 	if (pid == 0)
 		keeper_wait(&(struct keeper_ready){.orders = their_orders,
+		                                   .again = s->again,
 		                                   .init = keeper_end,
 		                                   .workspace = s->workspace,
 		                                   .profile = s->profile,
@@ -290,12 +331,11 @@ bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_m
 
 		make_room(s, 0, 1);
 		r = packet_send(first.socket, "", 1, NULL, 0, fds, count, MSG_DONTWAIT);
-
-		fd_close(first.socket);
 		if (r == 0) {
-			started(s, first.keeper, true, now_ms);
+			started(s, first.keeper, first.socket, now_ms);
 			return true;
 		}
+		fd_close(first.socket);
 	}
 	return false;
 }

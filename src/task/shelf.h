@@ -23,8 +23,9 @@ struct shelf_key {
 	const char *principal; /* who asks; may be "": commands of one box can talk to each other */
 };
 
-/* NULL: no memory. */
-struct shelf *shelf_new(const struct shelf_key *key, int64_t now_ms);
+/* Keepers say at the descriptor AGAIN, which stays the caller's, that they stand by once more.
+ * NULL: no memory. */
+struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms);
 struct shelf *shelf_free(struct shelf *s); /* what is ready ends, what runs goes on */
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key);
@@ -33,6 +34,9 @@ bool shelf_fits(const struct shelf *s, const struct shelf_key *key);
  * starts one and tells shelf_started(). */
 bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_ms);
 void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms);
+
+/* A keeper has said that it stands by once more. Whether it is one of this shelf. */
+bool shelf_returned(struct shelf *s, pid_t keeper);
 
 /* A child of the launcher has ended. Whether it was a keeper of this shelf. */
 bool shelf_ended(struct shelf *s, pid_t pid);

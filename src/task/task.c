@@ -75,7 +75,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	} else {
 		t->keeper = process_clone(&t->keeper_fd);
 		if (t->keeper == 0)
-			keeper_main(&fds, text.data, text.len);
+			keeper_main(&fds, &text);
 		r = t->keeper < 0 ? error_sys(err, (int)-t->keeper, "starting the keeper") : 0;
 	}
 	if (r < 0) {

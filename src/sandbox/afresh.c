@@ -1,0 +1,111 @@
+#include "sandbox/afresh.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include "sandbox/box.h"
+
+/* A directory that temporary files are made in. Its entries are counted with those of its file
+ * system; its own mode and times are the command's to change. */
+static bool look_at_part(const char *path, struct box_part *ret_part)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	*ret_part = (struct box_part){
+		.mode = st.st_mode, .modified = st.st_mtim, .changed = st.st_ctim};
+	return true;
+}
+
+static bool look_at_parts(const struct sandbox_plan *p, struct box_traces *t)
+{
+	if (!look_at_part("/dev/shm", &t->parts[t->part_count++]))
+		return false;
+	for (size_t i = 0; i < p->ground_count; i++) {
+		if (p->grounds[i].kind != BOX_GROUND_SCRATCH)
+			continue;
+		if (t->part_count == BOX_PARTS_MAX ||
+		    !look_at_part(p->grounds[i].path, &t->parts[t->part_count++]))
+			return false;
+	}
+	return true;
+}
+
+/* Kernels without one of these kinds have none of it. */
+static bool look_at_objects(struct box_traces *t)
+{
+	struct shm_info memory = {0};
+	struct msginfo messages = {0};
+	struct seminfo semaphores = {0};
+	union {
+		struct seminfo *info;
+	} argument = {&semaphores};
+
+	if ((shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&memory) < 0 && errno != ENOSYS) ||
+	    (msgctl(0, MSG_INFO, (struct msqid_ds *)(void *)&messages) < 0 && errno != ENOSYS) ||
+	    (semctl(0, 0, SEM_INFO, argument) < 0 && errno != ENOSYS))
+		return false;
+	t->objects = memory.used_ids + messages.msgpool + semaphores.semusz;
+	return true;
+}
+
+/* The root of their file system is longer by each queue. */
+static bool look_at_queues(const struct sandbox_plan *p, struct box_traces *t)
+{
+	struct stat st;
+
+	if (p->queues_fd == -ENODEV)
+		return true;
+	if (p->queues_fd < 0 || fstat(p->queues_fd, &st) < 0)
+		return false;
+	t->queues = st.st_size;
+	return true;
+}
+
+static bool look(const struct sandbox_plan *p, struct box_traces *t)
+{
+	struct statfs scratch;
+
+	*t = (struct box_traces){0};
+	if (statfs("/dev/shm", &scratch) < 0 || scratch.f_files == 0)
+		return false;
+	t->files = scratch.f_files - scratch.f_ffree;
+	t->blocks = scratch.f_blocks - scratch.f_bfree;
+	return look_at_parts(p, t) && look_at_objects(t) && look_at_queues(p, t);
+}
+
+void sandbox_afresh_begin(struct sandbox_plan *p)
+{
+	p->traces_known = look(p, &p->traces);
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool are_same(const struct box_traces *a, const struct box_traces *b)
+{
+	if (a->files != b->files || a->blocks != b->blocks || a->objects != b->objects ||
+	    a->queues != b->queues || a->part_count != b->part_count)
+		return false;
+	for (size_t i = 0; i < a->part_count; i++)
+		if (a->parts[i].mode != b->parts[i].mode ||
+		    !is_same_time(&a->parts[i].modified, &b->parts[i].modified) ||
+		    !is_same_time(&a->parts[i].changed, &b->parts[i].changed))
+			return false;
+	return true;
+}
+
+bool sandbox_is_afresh(const struct sandbox_plan *p)
+{
+	struct box_traces now;
+
+	return p->traces_known && look(p, &now) && are_same(&p->traces, &now);
+}
