@@ -55,7 +55,7 @@ static int show_output(struct run *run)
 	struct task *task = engine_run_task(run->engine_run);
 	int64_t now = loop_now(run->loop);
 
-	if (terminal_follow(&run->terminal, task->dir_fd, now))
+	if (terminal_follow(&run->terminal, task_dir(task), now))
 		return loop_timer_set(run->loop, &run->more, now, on_more);
 	return 0;
 }
@@ -80,7 +80,7 @@ static int on_packet(struct loop_source *s, uint32_t events)
 		break;
 	case TASK_ENDED:
 	case TASK_LOST:
-		terminal_follow_end(&run->terminal, task->dir_fd,
+		terminal_follow_end(&run->terminal, task_dir(task),
 		                    task->lost ? NULL : task->report.streams);
 		loop_stop(run->loop);
 		break;

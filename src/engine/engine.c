@@ -255,6 +255,9 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 		.max_processes = w->max_processes,
 		.kept = view_capture_limits(&run->view),
 	};
+	/* What is shown whole need not be on the disk, if nobody looks before it is shown. */
+	if (!rq->follow && run->output_mode != OUTPUT_STDOUT && run->output_mode != OUTPUT_STDERR)
+		o->patience = view_surely_shown(&run->view);
 	/* The limits are about how long a caller waits. Nobody waits for a task,
 	 * and a person who sits before it ends it by a key. */
 	if ((rq->background || rq->interactive) && rq->timeout_ms == 0)

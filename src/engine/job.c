@@ -269,7 +269,7 @@ const char *job_task_id(const struct job *j)
 
 int job_task_dir(const struct job *j)
 {
-	const struct task *task = engine_run_task(j->run);
+	struct task *task = engine_run_task(j->run);
 
-	return task ? task->dir_fd : -1;
+	return task ? task_dir(task) : -1;
 }

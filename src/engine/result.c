@@ -147,7 +147,7 @@ static void load_capture(struct task *t, int stream, const struct keeper_order *
 	char bytes[65536];
 	ssize_t n;
 
-	if (t->dir_fd >= 0)
+	if (task_dir(t) >= 0)
 		fd = fd_open_regular(t->dir_fd, stream_files[stream]);
 	if (fd < 0 || capture_new(&o->kept, &c, NULL) < 0)
 		return;

@@ -103,7 +103,6 @@ static void remove_container(struct keeper *k, struct keeper_container *c)
 
 void keeper_container_end(struct keeper *k)
 {
-	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
 	struct keeper_container *c = k->container;
 
 	if (!c)
@@ -112,8 +111,7 @@ void keeper_container_end(struct keeper *k)
 		judge(k, c);
 	remove_container(k, c);
 	if (c->plan && k->process) {
-		(void)sandbox_protect_check(c->plan, k->fds.task, k->order.task_id, &planted);
-		snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
+		keeper_look_for_planted(k, c->plan);
 	}
 	c->plan = sandbox_plan_free(c->plan);
 }

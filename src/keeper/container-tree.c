@@ -128,8 +128,8 @@ int container_split_environment(struct keeper *k, struct keeper_container *c,
 	rest = arena_new_array(c->arena, const char *, count + 2);
 	if (!rest)
 		return -ENOMEM;
-	if (k->fds.task >= 0) {
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", k->fds.task);
+	if (home_make(&k->home) >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", k->home.fd);
 		len = readlink(link, path, sizeof(path) - 1);
 	}
 	for (const char *const *e = k->order.envp; *e; e++) {
@@ -151,7 +151,7 @@ int container_split_environment(struct keeper *k, struct keeper_container *c,
 		return 0;
 	path[len] = '\0';
 	c->env_file = arena_printf(c->arena, "%s/" CONTAINER_ENV_FILE, path);
-	return c->env_file ? fd_replace_file(k->fds.task, CONTAINER_ENV_FILE, buffer_str(&text),
+	return c->env_file ? fd_replace_file(k->home.fd, CONTAINER_ENV_FILE, buffer_str(&text),
 	                                     text.len)
 	                   : -ENOMEM;
 }

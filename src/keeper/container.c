@@ -226,7 +226,7 @@ static int make(struct keeper *k, struct keeper_container *c, struct error *err)
 	c->made = true;
 	r = container_run(c, argv, time_ms, k, NULL, &words, err);
 	if (c->env_file)
-		(void)unlinkat(k->fds.task, CONTAINER_ENV_FILE, 0);
+		(void)unlinkat(k->home.fd, CONTAINER_ENV_FILE, 0);
 	c->uncertain = r < 0;
 	if (r == -ETIMEDOUT)
 		return error_set(err, ERROR_UNSUPPORTED, ETIMEDOUT,

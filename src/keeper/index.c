@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "base/fd.h"
 
-void index_init(struct index *x, int dir_fd)
+void index_init(struct index *x, const int *dir_fd)
 {
 	*x = (struct index){.dir_fd = dir_fd, .fd = -1};
 }
@@ -28,7 +28,7 @@ static void give_up(struct index *x)
 	x->last = (struct index_piece){.stream = INDEX_STOP};
 	(void)put(x);
 	fd_close(take_fd(&x->fd));
-	x->dir_fd = -1;
+	x->dir_fd = NULL;
 }
 
 static bool next_piece(struct index *x, unsigned stream)
@@ -57,13 +57,13 @@ void index_note(struct index *x, unsigned stream, uint64_t n)
 	bool ok = true;
 
 	x->totals[stream] += n;
-	if (x->dir_fd < 0 || n == 0 || before == 0)
+	if (!x->dir_fd || n == 0 || before == 0)
 		return;
 	if (x->fd < 0) {
-		x->fd = openat(x->dir_fd, "index",
+		x->fd = openat(*x->dir_fd, "index",
 		               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (x->fd < 0) {
-			x->dir_fd = -1;
+			x->dir_fd = NULL;
 			return;
 		}
 		x->last.stream = !stream;

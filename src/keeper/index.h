@@ -22,14 +22,14 @@ struct index_piece {
 };
 
 struct index {
-	int dir_fd; /* -1: there is to be none */
-	int fd;     /* -1: not begun, or given up */
+	const int *dir_fd; /* where it is made; -1: not yet; NULL: there is to be none */
+	int fd;            /* -1: not begun, or given up */
 	uint64_t totals[2];
 	uint64_t at;             /* file offset of the last piece */
 	struct index_piece last; /* it grows until the other stream has a turn */
 };
 
-void index_init(struct index *x, int dir_fd); /* the descriptor stays the caller's */
+void index_init(struct index *x, const int *dir_fd); /* the descriptor stays the caller's */
 
 /* N bytes of STREAM are about to be written to its file. */
 void index_note(struct index *x, unsigned stream, uint64_t n);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "keeper/home.h"
 #include "keeper/index.h"
 #include "base/buffer.h"
 #include "keeper/keeper.h"
@@ -61,7 +62,7 @@ enum keeper_event {
 struct keeper {
 	struct keeper_fds fds;
 	struct arena *arena; /* the order and all that was made of it */
-	int spec_file;       /* its lock says that the task lives; -1: none */
+	struct home home;
 	struct keeper_order order;
 	const char *const *paths; /* files that the command may be, in the order of trying */
 	struct process *process;
@@ -111,9 +112,6 @@ void keeper_take_order(struct keeper *k, uint32_t kind, const char *bytes, size_
 /* The command goes on; the starter is told that it need not wait. */
 void keeper_let_go(struct keeper *k);
 
-/* The task's spec.json, whose lock says that the keeper lives. */
-void keeper_record_order(struct keeper *k, const char *order, size_t n);
-
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);
 
@@ -136,6 +134,12 @@ void keeper_note_living(struct keeper *k);
 /* Reads what the command tells for its session. */
 void keeper_read_notes(struct keeper *k);
 void keeper_commit_session(struct keeper *k);
+
+/* What was kept in memory goes to the disk, and from now on everything does. */
+void keeper_settle(struct keeper *k);
+
+/* Protected paths that were made are moved into the home, and reported. */
+void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan);
 
 /* What is told about the box after its end. */
 void keeper_judge_box(struct keeper *k);

@@ -144,6 +144,8 @@ static void starter_read(struct keeper *k)
 		/* A starter that leaves without having read our greeting resets the connection:
 		 * that is told once and first, and its last order, to stop, comes after it. */
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
+		if (k->listen_at != KEEPER_DEADLINE_NONE)
+			k->listen_at = 0; /* which others look for from now on */
 		if (k->order.interactive)
 			keeper_step(k, EV_STOP); /* but nobody would ever end this one */
 	}
@@ -152,11 +154,13 @@ static void starter_read(struct keeper *k)
 /* A disk that is full, or a system without /proc, leaves a task that only its starter can stop. */
 static void listen_when_due(struct keeper *k)
 {
-	if (k->fds.task < 0 || k->listen_at == KEEPER_DEADLINE_NONE ||
-	    clock_now_ms() < k->listen_at)
+	if (k->listen_at == KEEPER_DEADLINE_NONE || clock_now_ms() < k->listen_at)
 		return;
 	k->listen_at = KEEPER_DEADLINE_NONE;
-	(void)listen_open(&k->listen, k->fds.task);
+	keeper_settle(k);
+	if (home_make(&k->home) < 0)
+		return;
+	(void)listen_open(&k->listen, k->home.fd);
 	keeper_reserve_state(k);
 }
 
@@ -278,10 +282,17 @@ static void keep(struct keeper *k, const struct buffer *order)
 		k->buffer = malloc(READ_BYTES);
 	if (k->arena && k->buffer)
 		r = keeper_order_read(order->data, order->len, k->arena, &k->order, &err);
-	if (r == 0) {
-		keeper_record_order(k, order->data, order->len);
+	k->home = (struct home){.tasks_fd = take_fd(&k->fds.tasks),
+	                        .fd = -1,
+	                        .spec_fd = -1,
+	                        .id = k->order.task_id,
+	                        .order = order->data,
+	                        .order_bytes = order->len};
+	/* Somebody will look for it, or for the files in it, at once. */
+	if (r == 0 && (k->order.background || k->order.follow || k->order.terminal.rows))
+		(void)home_make(&k->home);
+	if (r == 0)
 		r = keeper_launch(k, &err);
-	}
 	if (r < 0) {
 		if (k->report.end != KEEPER_END_REFUSED && k->report.end != KEEPER_END_STOPPED)
 			k->report.end = KEEPER_END_FAILED;
@@ -298,6 +309,8 @@ static void keep(struct keeper *k, const struct buffer *order)
 	listen_close(&k->listen);
 	for (int i = 0; i < 2; i++)
 		stream_close(&k->streams[i], &k->report.streams[i]);
+	if (k->home.fd >= 0 || !stream_is_plain(&k->streams[0]) || !stream_is_plain(&k->streams[1]))
+		keeper_settle(k);
 	keeper_heard(k); /* what was said about its silence is over */
 	keeper_commit_session(k);
 	keeper_judge_box(k);
@@ -319,8 +332,8 @@ static _Noreturn void leave(struct keeper *k)
 	_exit(0);
 }
 
-static const struct keeper empty = {.fds = {.control = -1, .task = -1, .input = -1},
-                                    .spec_file = -1,
+static const struct keeper empty = {.fds = {.control = -1, .tasks = -1, .input = -1},
+                                    .home = HOME_NONE,
                                     .streams = {{.fd = -1}, {.fd = -1}},
                                     .init_socket = -1,
                                     .init_pidfd = -1,
@@ -334,7 +347,7 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *or
 
 	k.fds = *fds;
 	k.profile = fds->profile;
-	detach((const int[]){fds->control, fds->task, fds->input}, 3);
+	detach((const int[]){fds->control, fds->tasks, fds->input}, 3);
 	keep(&k, order);
 	leave(&k);
 }
@@ -343,7 +356,7 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *or
 static void fetch(const int *fds, size_t count, struct keeper_fds *ret_fds, struct buffer *order)
 {
 	*ret_fds = (struct keeper_fds){.control = fds[KEEPER_FD_CONTROL],
-	                               .task = count > KEEPER_FD_TASK ? fds[KEEPER_FD_TASK] : -1,
+	                               .tasks = count > KEEPER_FD_TASKS ? fds[KEEPER_FD_TASKS] : -1,
 	                               .input = fds[KEEPER_FD_INPUT],
 	                               .hello = true};
 	buffer_clear(order);
@@ -389,16 +402,16 @@ static void await_order(struct keeper *k, int orders, struct buffer *order)
 	char byte;
 
 	if (packet_receive(orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
-	    count < KEEPER_FD_TASK || count > KEEPER_FD_MAX)
+	    count < KEEPER_FD_TASKS || count > KEEPER_FD_MAX)
 		_exit(0);
 	fetch(fds, count, &k->fds, order);
 }
 
 static void forget(struct keeper *k)
 {
-	const int fds[] = {k->fds.control, k->fds.task,   k->fds.input,
-	                   k->spec_file,   k->state_file, k->index.fd};
+	const int fds[] = {k->fds.control, k->fds.input, k->state_file, k->index.fd};
 
+	home_done(&k->home);
 	for (size_t i = 0; i < array_size(fds); i++)
 		fd_close(fds[i]);
 	for (int i = 0; i < 2; i++) {

@@ -12,7 +12,7 @@ struct sandbox_plan;
 
 struct keeper_fds {
 	int control; /* packet socket to the starter; its end does not end the command */
-	int task;    /* the task's directory; -1: there is none, everything stays in memory */
+	int tasks;   /* the directory of all tasks; -1: there is none, everything stays in memory */
 	int input;   /* standard input of the command */
 	bool hello;  /* the starter is not the parent and needs a pidfd */
 	struct profile *profile; /* in memory still from before the fork; NULL: it is loaded */
@@ -22,12 +22,12 @@ struct keeper_fds {
  * descriptors. Does not return. */
 _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *order);
 
-/* The descriptors of an order on its way through the launcher; TASK may be missing. */
+/* The descriptors of an order on its way through the launcher; the last may be missing. */
 enum keeper_fd {
 	KEEPER_FD_ORDER, /* a file with the keeper_order as JSON */
 	KEEPER_FD_CONTROL,
 	KEEPER_FD_INPUT,
-	KEEPER_FD_TASK,
+	KEEPER_FD_TASKS,
 	KEEPER_FD_MAX,
 };
 

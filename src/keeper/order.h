@@ -56,6 +56,7 @@ struct keeper_order {
 	int64_t grace_ms;
 	uint64_t spool_cap;     /* bytes per stream on disk */
 	uint64_t max_processes; /* 0: not limited */
+	size_t patience;        /* so many bytes of plain text the starter takes from memory */
 	uint64_t recorded;      /* number of its last record in the audit log; 0: none */
 	struct capture_limits kept;
 };

@@ -51,9 +51,9 @@ static void record_size(struct keeper *k)
 	                 capture_counts(k->streams[0].capture)->bytes, k->order.terminal.rows,
 	                 k->order.terminal.cols);
 
-	if (k->fds.task < 0)
+	if (home_make(&k->home) < 0)
 		return;
-	fd = openat(k->fds.task, "sizes",
+	fd = openat(k->home.fd, "sizes",
 	            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (anew ? O_TRUNC : 0),
 	            0600);
 	if (fd >= 0)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/buffer.h"
@@ -19,6 +20,7 @@
 #include "sandbox/plan.h"
 #include "sandbox/protect.h"
 
+#define TAKE_MS        10000 /* how long a starter may take over a report */
 #define STATE_RESERVED ".state.json.new"
 #define STATE_BYTES    4096 /* a report is shorter, but for many words about what went wrong */
 
@@ -35,6 +37,22 @@ static int pack_captures(struct keeper *k)
 	return lseek(fd, 0, SEEK_SET) < 0 ? -1 : take_fd(&fd);
 }
 
+static int open_home(void *owner)
+{
+	struct keeper *k = owner;
+
+	return home_make(&k->home);
+}
+
+void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
+{
+	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
+	const struct protect_aside aside = {.open = open_home, .owner = k, .id = k->order.task_id};
+
+	(void)sandbox_protect_check(plan, &aside, &planted);
+	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
+}
+
 void keeper_judge_box(struct keeper *k)
 {
 	bool exited = k->report.end == KEEPER_END_EXITED; /* else the signal was ours */
@@ -45,7 +63,6 @@ void keeper_judge_box(struct keeper *k)
 		.forks_denied = k->watch.crowded || k->report.end == KEEPER_END_CROWDED,
 		.tmp_full = k->tmp_full,
 	};
-	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
 
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)
 		return;
@@ -55,8 +72,21 @@ void keeper_judge_box(struct keeper *k)
 		k->report.end = KEEPER_END_EXITED;
 		k->report.status = SIGKILL;
 	}
-	(void)sandbox_protect_check(k->plan, k->fds.task, k->order.task_id, &planted);
-	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
+	keeper_look_for_planted(k, k->plan);
+}
+
+void keeper_settle(struct keeper *k)
+{
+	for (int i = 0; i < 2; i++) {
+		struct stream *s = &k->streams[i];
+
+		s->patience = 0;
+		if (s->begun || !s->capture || capture_counts(s->capture)->bytes == 0)
+			continue;
+		stream_begin_file(s);
+		if (k->state == DONE)
+			stream_close(s, &k->report.streams[i]);
+	}
 }
 
 void keeper_read_notes(struct keeper *k)
@@ -106,15 +136,15 @@ void keeper_reserve_state(struct keeper *k)
 	scoped(fd_closep) int fd = -1;
 	char blank[STATE_BYTES];
 
-	if (k->fds.task < 0 || k->state_file >= 0)
+	if (home_make(&k->home) < 0 || k->state_file >= 0)
 		return;
-	fd = openat(k->fds.task, STATE_RESERVED,
+	fd = openat(k->home.fd, STATE_RESERVED,
 	            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
 	memset(blank, ' ', sizeof(blank));
 	if (fd_write_all(fd, blank, sizeof(blank)) < 0)
-		(void)unlinkat(k->fds.task, STATE_RESERVED, 0);
+		(void)unlinkat(k->home.fd, STATE_RESERVED, 0);
 	else
 		k->state_file = take_fd(&fd);
 }
@@ -122,14 +152,14 @@ void keeper_reserve_state(struct keeper *k)
 /* Into the room that was taken, which then gets its name; else as a new file. */
 static bool record_state(struct keeper *k, const struct buffer *text)
 {
-	if (k->fds.task < 0)
+	if (home_make(&k->home) < 0)
 		return false;
 	if (k->state_file >= 0 && lseek(k->state_file, 0, SEEK_SET) == 0 &&
 	    fd_write_all(k->state_file, text->data, text->len) == 0 &&
 	    ftruncate(k->state_file, (off_t)text->len) == 0 &&
-	    renameat(k->fds.task, STATE_RESERVED, k->fds.task, "state.json") == 0)
+	    renameat(k->home.fd, STATE_RESERVED, k->home.fd, "state.json") == 0)
 		return true;
-	return fd_replace_file(k->fds.task, "state.json", text->data, text->len) == 0;
+	return fd_replace_file(k->home.fd, "state.json", text->data, text->len) == 0;
 }
 
 /* Whose result is delivered and holds all that there was is deleted in a moment. */
@@ -139,30 +169,69 @@ static void mark_ended(struct keeper *k)
 	             k->report.streams[0].bytes == 0 && k->report.streams[1].bytes == 0;
 
 	if (!brief)
-		(void)fchmod(k->fds.task, REPORT_IS_THERE);
+		(void)fchmod(k->home.fd, REPORT_IS_THERE);
 }
 
+static void publish_on_disk(struct keeper *k, const struct buffer *text)
+{
+	if (record_state(k, text))
+		mark_ended(k);
+}
+
+static int send_report(struct keeper *k, const struct buffer *text)
+{
+	scoped(fd_closep) int captures = pack_captures(k);
+	int r;
+
+	/* OUTPUT packets may fill the socket; the starter is owed this one. */
+	while ((r = control_send(k->fds.control, CONTROL_REPORT, text->data, text->len,
+	                         captures)) == -EAGAIN) {
+		struct pollfd p = {.fd = k->fds.control, .events = POLLOUT};
+
+		if (poll(&p, 1, TAKE_MS) <= 0)
+			return -EAGAIN;
+	}
+	return r;
+}
+
+/* Whether the starter has said that the report reached whom it is for. One that ends before, or
+ * says nothing for long, has not. */
+static bool is_taken(const struct keeper *k)
+{
+	struct pollfd p = {.fd = k->fds.control, .events = POLLIN};
+	uint32_t order[1 + LISTEN_ORDER_MAX / sizeof(uint32_t)];
+	ssize_t n;
+
+	while (poll(&p, 1, TAKE_MS) == 1) {
+		n = recv(k->fds.control, order, sizeof(order), MSG_DONTWAIT);
+		if (n >= (ssize_t)sizeof(order[0]) && order[0] == CONTROL_TAKEN)
+			return true;
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return false;
+	}
+	return false;
+}
+
+/* A task that has a directory has its end there before the starter hears of it: should it die in
+ * this moment, nothing is lost. One without a directory gets one if the starter does not take
+ * the report. A disk that refuses it leaves the packet as the only copy. */
 void keeper_publish(struct keeper *k)
 {
 	scoped(buffer_donep) struct buffer text = {0};
-	scoped(fd_closep) int captures = -1;
+	bool is_there = k->home.fd >= 0;
 
 	k->report.duration_ms = clock_now_ms() - k->started_at;
 	if (keeper_report_write(&k->report, &text) < 0)
 		return;
-	/* Before the starter hears of the end: should it die in this moment, the state is there. A
-	 * disk that refuses it leaves the packet as the only copy. */
-	if (record_state(k, &text))
-		mark_ended(k);
-	if (k->starter_gone)
+	if (is_there)
+		publish_on_disk(k, &text);
+	if (!k->starter_gone && send_report(k, &text) == 0 && (is_there || is_taken(k)))
 		return;
-	captures = pack_captures(k);
-	/* OUTPUT packets may fill the socket; the starter is owed this one. */
-	while (control_send(k->fds.control, CONTROL_REPORT, text.data, text.len, captures) ==
-	       -EAGAIN) {
-		struct pollfd p = {.fd = k->fds.control, .events = POLLOUT};
-
-		if (poll(&p, 1, 10000) <= 0)
-			return;
-	}
+	k->starter_gone = true;
+	if (is_there)
+		return;
+	keeper_settle(k);
+	buffer_clear(&text);
+	if (keeper_report_write(&k->report, &text) == 0)
+		publish_on_disk(k, &text);
 }

@@ -22,8 +22,8 @@ void keeper_heard(struct keeper *k)
 {
 	int64_t now = clock_now_ms();
 
-	if (k->quiet_pause > FIRST_LOOK_MS && k->fds.task >= 0)
-		(void)unlinkat(k->fds.task, file_name, 0);
+	if (k->quiet_pause > FIRST_LOOK_MS && k->home.fd >= 0)
+		(void)unlinkat(k->home.fd, file_name, 0);
 	k->last_output = now;
 	k->quiet_pause = FIRST_LOOK_MS;
 	k->quiet_look_at = now + FIRST_LOOK_MS;
@@ -60,8 +60,8 @@ void keeper_watch_quiet(struct keeper *k)
 		return;
 	}
 	look(k, text);
-	if (k->fds.task >= 0)
-		(void)fd_replace_file(k->fds.task, file_name, text, strlen(text));
+	if (home_make(&k->home) >= 0)
+		(void)fd_replace_file(k->home.fd, file_name, text, strlen(text));
 	k->quiet_pause = k->quiet_pause * 2 < PAUSE_MAX_MS ? k->quiet_pause * 2 : PAUSE_MAX_MS;
 	k->quiet_look_at = clock_now_ms() + k->quiet_pause;
 }

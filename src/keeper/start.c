@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include "base/arena.h"
 #include "base/clock.h"
@@ -28,10 +27,12 @@ static int streams_open(struct keeper *k, struct error *err)
 	static const char *const names[2] = {"out", "err"};
 	int r;
 
-	index_init(&k->index, k->order.merged ? -1 : k->fds.task);
+	index_init(&k->index, k->order.merged ? NULL : &k->home.fd);
 	for (int i = 0; i < 2; i++) {
 		k->streams[i].name = names[i];
-		k->streams[i].dir_fd = k->fds.task;
+		k->streams[i].home = &k->home;
+		k->streams[i].other = &k->streams[!i];
+		k->streams[i].patience = k->order.patience;
 		k->streams[i].spool_cap = k->order.spool_cap;
 		k->streams[i].index = &k->index;
 		k->streams[i].number = (unsigned)i;
@@ -288,18 +289,4 @@ int keeper_launch(struct keeper *k, struct error *err)
 	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
 		r = start_recorded(k, err);
 	return r;
-}
-
-void keeper_record_order(struct keeper *k, const char *order, size_t n)
-{
-	if (k->fds.task < 0)
-		return;
-	k->spec_file = openat(k->fds.task, ".spec.json.new",
-	                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* A disk that is full leaves a part of the order, and the lock still says that the task
-	 * lives. It gets its name last: somebody who tries the lock must find it held. */
-	if (k->spec_file >= 0 && flock(k->spec_file, LOCK_EX | LOCK_NB) == 0) {
-		(void)fd_write_all(k->spec_file, order, n);
-		(void)renameat(k->fds.task, ".spec.json.new", k->fds.task, "spec.json");
-	}
 }

@@ -5,8 +5,11 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/utf8.h"
+#include "keeper/home.h"
 #include "keeper/index.h"
 #include "keeper/report.h"
+#include "output/binary.h"
 #include "output/capture.h"
 #include "output/spool.h"
 
@@ -20,23 +23,54 @@ int stream_open(struct stream *s, int fd, const struct capture_limits *kept, str
 	return fd < 0 ? 0 : capture_new(kept, &s->capture, err);
 }
 
+static void spool_bytes(struct stream *s, const char *bytes, size_t n)
+{
+	if (n > 0 && s->index)
+		index_note(s->index, s->number, n);
+	spool_write(s->spool, bytes, n);
+}
+
 void stream_begin_file(struct stream *s)
 {
 	struct error err = {0};
+	const char *waiting = NULL;
+	size_t n = 0;
+	int fd;
 
-	if (s->dir_fd < 0)
+	if (s->begun)
 		return;
-	if (spool_open(s->dir_fd, s->name, s->spool_cap, &s->spool, &err) < 0)
+	s->begun = true;
+	fd = home_make(s->home);
+	if (fd < 0)
+		s->spool_errno = s->home->sys;
+	else if (spool_open(fd, s->name, s->spool_cap, &s->spool, &err) < 0)
 		s->spool_errno = err.sys;
-	s->dir_fd = -1;
+	if (s->capture)
+		capture_head(s->capture, &waiting, &n);
+	spool_bytes(s, waiting, n);
 }
 
-static void spool_bytes(struct stream *s, const char *bytes, size_t n)
+static uint64_t bytes_so_far(const struct stream *s)
 {
-	stream_begin_file(s);
-	if (s->index)
-		index_note(s->index, s->number, n);
-	spool_write(s->spool, bytes, n);
+	return s->capture ? capture_counts(s->capture)->bytes : 0;
+}
+
+/* In memory they lie in the head of the capture. With two streams their order has to be told. */
+static bool may_wait(const struct stream *s, size_t n)
+{
+	return !s->begun && bytes_so_far(s) + n <= s->patience &&
+	       (!s->other || bytes_so_far(s->other) == 0);
+}
+
+static void keep_bytes(struct stream *s, const char *bytes, size_t n)
+{
+	if (!may_wait(s, n)) {
+		if (s->other && bytes_so_far(s->other) > 0)
+			stream_begin_file(s->other);
+		stream_begin_file(s);
+		spool_bytes(s, bytes, n);
+	}
+	capture_append(s->capture, bytes, n);
 }
 
 bool stream_read(struct stream *s, char *buffer, size_t size)
@@ -49,8 +83,7 @@ bool stream_read(struct stream *s, char *buffer, size_t size)
 		fd_close(take_fd(&s->fd));
 		return false;
 	}
-	capture_append(s->capture, buffer, (size_t)n);
-	spool_bytes(s, buffer, (size_t)n);
+	keep_bytes(s, buffer, (size_t)n);
 	if (n >= PIPE_DEFAULT && ++s->full_reads == FULL_READS)
 		(void)fcntl(s->fd, F_SETPIPE_SZ,
 		            PIPE_BYTES); /* refused past the user's quota: fine */
@@ -70,8 +103,8 @@ void stream_close(struct stream *s, struct keeper_stream *ret_facts)
 	struct iovec tail[2];
 
 	fd_close(take_fd(&s->fd));
-	if (s->capture)
-		facts.bytes = facts.lost_bytes = capture_counts(s->capture)->bytes;
+	facts.bytes = bytes_so_far(s);
+	facts.lost_bytes = s->begun ? facts.bytes : 0;
 	if (s->spool) {
 		capture_tail(s->capture, tail);
 		spool_finish(s->spool, tail);
@@ -83,4 +116,20 @@ void stream_close(struct stream *s, struct keeper_stream *ret_facts)
 		facts.lost_errno = status.first_errno;
 	}
 	*ret_facts = facts;
+}
+
+bool stream_is_plain(const struct stream *s)
+{
+	const char *bytes = "", *type;
+	size_t n = 0;
+
+	if (s->begun)
+		return false;
+	if (s->capture)
+		capture_head(s->capture, &bytes, &n);
+	for (size_t i = 0; i < n; i++)
+		if (((unsigned char)bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t') ||
+		    bytes[i] == 0x7f)
+			return false;
+	return utf8_valid_prefix(bytes, n) == n && !binary_detect(bytes, n, &type);
 }

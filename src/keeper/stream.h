@@ -9,6 +9,7 @@
 struct capture;
 struct capture_limits;
 struct error;
+struct home;
 struct index;
 struct keeper_stream;
 struct spool;
@@ -18,7 +19,10 @@ struct stream {
 	const char *name;
 	struct capture *capture;
 	struct spool *spool;
-	int dir_fd; /* where the spool is made by the first byte; -1: nowhere, or it was tried */
+	struct home *home;    /* where the file is made */
+	struct stream *other; /* of the same command */
+	bool begun;           /* the file was made, or it was tried */
+	size_t patience;      /* so many bytes may wait in memory before one is made */
 	uint64_t spool_cap;
 	int spool_errno;
 	int full_reads;
@@ -26,11 +30,11 @@ struct stream {
 	unsigned number;     /* in the index */
 };
 
-/* Takes FD; -1 makes a stream that has ended. The file is made by the first byte: most commands
- * write nothing to standard error. */
+/* Takes FD; -1 makes a stream that has ended. The file is made by the first byte that may not wait
+ * in memory: what comes while few bytes have come and none of the other stream. */
 int stream_open(struct stream *s, int fd, const struct capture_limits *kept, struct error *err);
 
-/* Makes the file now instead of with the first byte: somebody was told its name. */
+/* Makes the file now, with what has come: somebody was told its name, or looks for it. */
 void stream_begin_file(struct stream *s);
 
 /* One bounded read into BUFFER and on, so that no stream starves the other. Whether bytes came; at
@@ -42,3 +46,6 @@ void stream_done(struct stream *s);
 
 /* Ends the stream, brings its file into its last form and says what became of it. */
 void stream_close(struct stream *s, struct keeper_stream *ret_facts);
+
+/* Whether all of it is in memory, and is text that every reader takes as it is. */
+bool stream_is_plain(const struct stream *s);

@@ -44,7 +44,7 @@ static void one_stream_needs_none(void **state)
 	struct place *p = *state;
 	struct index x;
 
-	index_init(&x, p->fd);
+	index_init(&x, &p->fd);
 	for (int i = 0; i < 3; i++)
 		index_note(&x, 1, 100);
 	assert_int_equal(faccessat(p->fd, "index", F_OK, 0), -1);
@@ -56,7 +56,7 @@ static void pieces_of_one_stream_become_one(void **state)
 	struct index_piece got[8];
 	struct index x;
 
-	index_init(&x, p->fd);
+	index_init(&x, &p->fd);
 	index_note(&x, 0, 10);
 	index_note(&x, 0, 5);
 	index_note(&x, 1, 7);
@@ -74,7 +74,7 @@ static void more_than_a_piece_can_hold_becomes_several(void **state)
 	struct index_piece got[8];
 	struct index x;
 
-	index_init(&x, p->fd);
+	index_init(&x, &p->fd);
 	index_note(&x, 0, (uint64_t)UINT32_MAX + 5);
 	index_note(&x, 1, 1);
 	assert_int_equal(read_index(p, got, 8), 3);
@@ -91,7 +91,7 @@ static void at_its_limit_it_says_that_it_stops(void **state)
 	struct index x;
 	int fd;
 
-	index_init(&x, p->fd);
+	index_init(&x, &p->fd);
 	for (uint64_t i = 0; i < INDEX_BYTES / sizeof(last) + 10; i++)
 		index_note(&x, i % 2, 1);
 	assert_int_equal(x.fd, -1);

@@ -81,6 +81,14 @@ struct capture_limits view_capture_limits(const struct view_limits *given)
 	return c;
 }
 
+size_t view_surely_shown(const struct view_limits *given)
+{
+	size_t head = view_capture_limits(given).head, limit = settled(given).limit;
+	size_t least = head < limit ? head : limit;
+
+	return least < BINARY_SAMPLE ? least : BINARY_SAMPLE; /* no more is looked at */
+}
+
 /* A cleaned text, and the part of it that is shown. */
 struct piece {
 	struct buffer text;

@@ -63,6 +63,10 @@ struct view {
  * Output that is mostly escape sequences may still leave less text than the limit allows. */
 struct capture_limits view_capture_limits(const struct view_limits *given);
 
+/* So many bytes of plain text, which lie in the head of such a capture, are shown whole by a view
+ * within these limits. */
+size_t view_surely_shown(const struct view_limits *given);
+
 /* FILE may be NULL: the whole was not kept. The caller owns what is in *ret_view and releases it
  * with view_done(). */
 int view_make(const struct capture_snapshot *snapshot, const struct view_limits *given,

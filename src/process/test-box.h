@@ -36,6 +36,12 @@ struct box {
 	struct init_message failure;
 };
 
+/* For sandbox_protect_check(): the owner is the descriptor. */
+static inline int open_given(void *owner)
+{
+	return *(int *)owner;
+}
+
 static inline void write_text(const char *path, const char *text)
 {
 	scoped(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);

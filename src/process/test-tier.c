@@ -135,6 +135,8 @@ static void a_changed_protected_path_is_named(void **state)
 	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
 	scoped(process_freep) struct process *p = NULL;
 	scoped(buffer_donep) struct buffer names = {0};
+	struct protect_aside aside = {.open = open_given, .id = "t"};
+	int nowhere = -1;
 	char path[160];
 
 	path_in(b, "work/.git", path);
@@ -144,7 +146,8 @@ static void a_changed_protected_path_is_named(void **state)
 	b->spec.protected_ = (const char *const[]){".git/config", ".git/hooks", NULL};
 	p = box_start(b, "echo x >> .git/config", &plan);
 	box_follow(b, p);
-	assert_int_equal(sandbox_protect_check(plan, -1, "t", &names), 1);
+	aside.owner = &nowhere;
+	assert_int_equal(sandbox_protect_check(plan, &aside, &names), 1);
 	assert_string_equal(buffer_str(&names), ".git/config");
 }
 

@@ -36,13 +36,15 @@ static int plant(struct box *b, const char *script, int into_fd, struct buffer *
 {
 	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
 	scoped(process_freep) struct process *p = NULL;
+	struct protect_aside aside = {.open = open_given, .id = "task-1"};
 
 	buffer_clear(&b->output);
 	b->spec.protected_ = hooks;
 	p = box_start(b, script, &plan);
 	box_follow(b, p);
 	assert_int_equal(b->status, 0);
-	return sandbox_protect_check(plan, into_fd, "task-1", names);
+	aside.owner = &into_fd;
+	return sandbox_protect_check(plan, &aside, names);
 }
 
 static void only_listed_programs_exist(void **state)

@@ -371,11 +371,13 @@ static void make_writable(int fd)
 }
 
 /* Only the name is moved, whatever it is; nothing is opened. */
-static bool move_away(int workspace_fd, const char *path, int into_fd, const char *id, int number)
+static bool move_away(int workspace_fd, const char *path, const struct protect_aside *to,
+                      int number)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char parent[PATH_MAX], aside[NAME_MAX + 1];
 	scoped(fd_closep) int fd = -1;
+	int into_fd = to->open(to->owner);
 
 	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
 	         slash ? path : ".");
@@ -390,7 +392,7 @@ static bool move_away(int workspace_fd, const char *path, int into_fd, const cha
 		if (errno == ENOENT)
 			return false;
 	}
-	snprintf(aside, sizeof(aside), "%.150s.planted-%.60s-%d", name, id, number);
+	snprintf(aside, sizeof(aside), "%.150s.planted-%.60s-%d", name, to->id, number);
 	return renameat(fd, name, fd, aside) == 0 || errno != ENOENT;
 }
 
@@ -424,22 +426,22 @@ static bool is_changed(const struct box_absent *a, int fd)
 }
 
 /* Whether it appeared; then it is moved away. */
-static bool is_planted(int workspace_fd, const struct box_absent *a, int fd, int into_fd,
-                       const char *id, int number)
+static bool is_planted(int workspace_fd, const struct box_absent *a, int fd,
+                       const struct protect_aside *to, int number)
 {
 	char first[PATH_MAX];
 
 	if (fd >= 0)
 		return !is_harmless(workspace_fd, a) &&
-		       move_away(workspace_fd, a->path, into_fd, id, number);
+		       move_away(workspace_fd, a->path, to, number);
 	if (fd != -EXDEV && fd != -ELOOP)
 		return false;
 	/* It leads out of the workspace, by a link that was made just now. */
 	snprintf(first, sizeof(first), "%.*s", (int)a->missing, a->path);
-	return move_away(workspace_fd, first, into_fd, id, number);
+	return move_away(workspace_fd, first, to, number);
 }
 
-int sandbox_protect_check(const struct sandbox_plan *p, int into_fd, const char *id,
+int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
                           struct buffer *planted)
 {
 	scoped(fd_closep) int workspace_fd = -1;
@@ -457,7 +459,7 @@ int sandbox_protect_check(const struct sandbox_plan *p, int into_fd, const char 
 			continue;
 		fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
 		if (a->content ? !is_changed(a, fd)
-		               : !is_planted(workspace_fd, a, fd, into_fd, id, count))
+		               : !is_planted(workspace_fd, a, fd, aside, count))
 			continue;
 		if (count++ > 0)
 			buffer_putc(planted, '\n');

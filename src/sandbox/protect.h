@@ -11,8 +11,14 @@
 struct buffer;
 struct sandbox_plan;
 
-/* Moves what appeared into the directory INTO_FD (-1: none) as ID and a number, or, where that is
- * another file system, renames it on the spot. Appends the names, one per line, to *planted.
- * Returns how many. */
-int sandbox_protect_check(const struct sandbox_plan *p, int into_fd, const char *id,
+/* A directory outside of the workspace, opened when something has to be put there. */
+struct protect_aside {
+	int (*open)(void *owner); /* a descriptor that stays the owner's; -1: there is none */
+	void *owner;
+	const char *id; /* a name for what is renamed on the spot */
+};
+
+/* Moves what appeared aside, or, where that is another file system, renames it on the spot. Appends
+ * the names, one per line, to *planted. Returns how many. */
+int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
                           struct buffer *planted);

@@ -1,7 +1,7 @@
 /*
  * One packet per keeper: the key of its box as text, and as descriptors the order in a memfd, the
- * control socket, the command's input and the task's directory. The launcher answers nothing; a
- * keeper that could not be started shows as a closed control socket.
+ * control socket, the command's input and the directory of all tasks. The launcher answers nothing;
+ * a keeper that could not be started shows as a closed control socket.
  */
 #include "task/launcher.h"
 
@@ -115,7 +115,7 @@ static bool take_packet(struct launching *l)
 
 	if (n == -EAGAIN || n == -EBADMSG)
 		return true;
-	if (n > 0 && (count == KEEPER_FD_TASK || count == KEEPER_FD_MAX))
+	if (n > 0 && (count == KEEPER_FD_TASKS || count == KEEPER_FD_MAX))
 		start_keeper(l, key, (size_t)n, fds, count);
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
@@ -296,8 +296,8 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
 	const int wire[KEEPER_FD_MAX] = {[KEEPER_FD_ORDER] = memory,
 	                                 [KEEPER_FD_CONTROL] = fds->control,
 	                                 [KEEPER_FD_INPUT] = fds->input,
-	                                 [KEEPER_FD_TASK] = fds->task};
-	size_t count = fds->task >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASK;
+	                                 [KEEPER_FD_TASKS] = fds->tasks};
+	size_t count = fds->tasks >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASKS;
 	int r;
 
 	if (memory < 0 || fd_write_all(memory, text, text_bytes) < 0)

@@ -170,41 +170,6 @@ void store_done(struct store *s)
 	fd_close(take_fd(&s->tasks_fd));
 }
 
-/* Held by whoever has this descriptor, the keeper to come included: a directory without spec.json
- * belongs to a task that is being started, as long as its lock is held. */
-static void lock_directory(int fd)
-{
-	struct timespec moment = {.tv_nsec = 1000000};
-
-	for (int i = 0; i < 50 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
-		(void)nanosleep(&moment, NULL); /* somebody who lists tasks has just tried it */
-}
-
-int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, struct error *err)
-{
-	int r = id_new("bash-", ret_id, STORE_ID_MAX);
-
-	if (r < 0)
-		return error_sys(err, -r, "random numbers for a task id");
-	store_task_make(s, ret_id, ret_dir_fd);
-	return 0;
-}
-
-void store_task_make(struct store *s, const char *id, int *ret_dir_fd)
-{
-	*ret_dir_fd = -1;
-	if (s->tasks_fd < 0)
-		return;
-	if (mkdirat(s->tasks_fd, id, 0700) == 0)
-		*ret_dir_fd = openat(s->tasks_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_dir_fd >= 0)
-		lock_directory(*ret_dir_fd);
-	else
-		snprintf(s->notice, sizeof(s->notice),
-		         "no task directory in %.150s (%s): output is kept in memory only", s->path,
-		         strerrordesc_np(errno));
-}
-
 /* Takes all whose name begins with BEGINNING out of the directory, whose descriptor it takes, too.
  * What lies deeper than DEPTH stays. */
 static void remove_all(int dir_fd, const char *beginning, int depth)

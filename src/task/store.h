@@ -30,10 +30,7 @@ void store_open(struct store *s);
 void store_look(struct store *s);
 void store_done(struct store *s); /* removes a temporary directory that is empty */
 
-/* Makes the directory of a new task and its id. *ret_dir_fd is -1 where nothing can be stored. */
-int store_task_new(struct store *s, char ret_id[STORE_ID_MAX], int *ret_dir_fd, struct error *err);
-/* The same with an id that is known already. */
-void store_task_make(struct store *s, const char *id, int *ret_dir_fd);
+/* A task's directory is made by its keeper (keeper/home.h), and need not be there. */
 void store_task_remove(struct store *s, const char *id);
 
 /* Whether the task in this directory has a keeper, or is about to get one: its spec.json is locked,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,13 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "keeper/control.h"
 #include "process/clone.h"
 #include "task/launcher.h"
 
 #define CAPTURE_BYTES_MAX ((size_t)8 << 20)
+#define KEEPING_MS        2000
 
 static void task_free(struct task *t)
 {
@@ -44,14 +47,11 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	t->control = t->dir_fd = t->keeper_fd = -1;
 	t->captures[0].counts.nul_at = t->captures[1].counts.nul_at = CAPTURE_NO_NUL;
-	if (order->task_id) { /* its records bear it already */
+	t->tasks_fd = store->tasks_fd;
+	if (order->task_id) /* its records bear it already */
 		snprintf(t->id, sizeof(t->id), "%s", order->task_id);
-		store_task_make(store, t->id, &t->dir_fd);
-	} else {
-		r = store_task_new(store, t->id, &t->dir_fd, err);
-		if (r < 0)
-			return r;
-	}
+	else if (id_new("bash-", t->id, sizeof(t->id)) < 0)
+		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
 	order->task_id = t->id;
 	t->merged = order->merged;
 	r = keeper_order_write(order, &text);
@@ -62,14 +62,14 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 		error_set(err, ERROR_SYSTEM, -r, "out of memory");
 	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		r = error_sys(err, errno, "socket pair for the keeper");
-	if (r < 0) {
-		store_task_remove(store, t->id);
+	if (r < 0)
 		return r;
-	}
 	t->control = sockets[0];
 	theirs = sockets[1];
-	fds = (struct keeper_fds){
-		.control = theirs, .task = t->dir_fd, .input = input_fd, .profile = order->profile};
+	fds = (struct keeper_fds){.control = theirs,
+	                          .tasks = t->tasks_fd,
+	                          .input = input_fd,
+	                          .profile = order->profile};
 	if (launcher) {
 		r = launcher_spawn(launcher, &fds, order, text.data, text.len, err);
 	} else {
@@ -78,12 +78,18 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 			keeper_main(&fds, &text);
 		r = t->keeper < 0 ? error_sys(err, (int)-t->keeper, "starting the keeper") : 0;
 	}
-	if (r < 0) {
-		store_task_remove(store, t->id);
+	if (r < 0)
 		return r;
-	}
 	*ret_task = take_ptr(&t);
 	return 0;
+}
+
+int task_dir(struct task *t)
+{
+	if (t->dir_fd < 0 && t->tasks_fd >= 0)
+		t->dir_fd =
+			openat(t->tasks_fd, t->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return t->dir_fd;
 }
 
 static bool take_report(struct task *t, const struct buffer *text, int captures_fd)
@@ -104,7 +110,7 @@ static bool recover_report(struct task *t)
 	scoped(buffer_donep) struct buffer text = {.max = REPORT_BYTES_MAX};
 	scoped(fd_closep) int fd = -1;
 
-	if (t->dir_fd >= 0)
+	if (task_dir(t) >= 0)
 		fd = fd_open_regular(t->dir_fd, "state.json");
 	if (fd < 0 || fd_read_all(fd, &text) < 0)
 		return false;
@@ -149,11 +155,16 @@ void task_leave(struct task *t)
 	task_free(t);
 }
 
-void task_stop(struct task *t, bool now)
+static void say(struct task *t, enum control_order what)
 {
-	uint32_t order = now ? CONTROL_STOP_NOW : CONTROL_STOP;
+	uint32_t order = what;
 
 	(void)send(t->control, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void task_stop(struct task *t, bool now)
+{
+	say(t, now ? CONTROL_STOP_NOW : CONTROL_STOP);
 }
 
 void task_kill_keeper(struct task *t)
@@ -168,12 +179,29 @@ void task_abandon(struct task *t)
 	t->lost = t->on_disk = true;
 }
 
+/* The report was not taken: when the keeper sees that, it makes the directory if there is none. */
+static void await_keeping(struct task *t)
+{
+	struct pollfd end = {.fd = t->control, .events = POLLIN};
+	char byte;
+
+	if (t->lost || t->tasks_fd < 0 || task_dir(t) >= 0)
+		return;
+	(void)shutdown(t->control, SHUT_WR);
+	while (poll(&end, 1, KEEPING_MS) == 1 && recv(t->control, &byte, sizeof(byte), 0) > 0)
+		;
+}
+
 void task_done(struct task *t, struct store *store, bool keep)
 {
 	if (!t)
 		return;
 	/* A keeper that has reported writes no more; what it still clears away goes on meanwhile.
 	 */
+	if (keep)
+		await_keeping(t);
+	else
+		say(t, CONTROL_TAKEN);
 	if (!keep)
 		store_task_remove(store, t->id);
 	if (t->keeper > 0)

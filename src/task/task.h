@@ -16,7 +16,8 @@ struct launcher;
 struct task {
 	char id[STORE_ID_MAX];
 	int control;   /* packets from the keeper; wait for input here */
-	int dir_fd;    /* -1: nothing is stored */
+	int tasks_fd;  /* the store's; -1: nothing can be stored */
+	int dir_fd;    /* see task_dir() */
 	pid_t keeper;  /* 0: a child of the launcher */
 	int keeper_fd; /* pidfd; with a launcher -1 until the keeper says hello */
 	bool lost;     /* the keeper was killed: there is no report */
@@ -43,6 +44,9 @@ enum task_event {
 int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
                int input_fd, struct task **ret_task, struct error *err);
 
+/* The directory of the task; -1: there is none, or none yet. Stays the task's. */
+int task_dir(struct task *t);
+
 /* One event, without waiting. */
 enum task_event task_receive(struct task *t);
 
@@ -56,6 +60,6 @@ void task_kill_keeper(struct task *t);    /* for a keeper that does not answer *
  * command. */
 void task_abandon(struct task *t);
 
-/* Frees the task; its directory is deleted unless KEEP. Waits for a keeper that has reported, which
- * is about to end. */
+/* Frees the task. Its directory is deleted, or never made, unless KEEP. Waits for a keeper that has
+ * reported, which is about to end. */
 void task_done(struct task *t, struct store *store, bool keep);

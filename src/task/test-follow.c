@@ -138,7 +138,7 @@ static void two_streams_come_in_the_order_of_the_index(void **state)
 	struct place *p = *state;
 	struct index x;
 
-	index_init(&x, p->fd);
+	index_init(&x, &p->fd);
 	assert_int_equal(follow_new(p->fd, FOLLOW_BOTH, 0, &f, NULL), 0);
 	index_note(&x, 0, 3);
 	put(p, "out", "one");

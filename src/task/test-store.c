@@ -7,6 +7,7 @@
 #include <time.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "task/store.h"
 
 /* The directory of this test; NACRE_STATE_DIR and TMPDIR point into it. */
@@ -61,21 +62,31 @@ static void the_state_directory_is_made_private(void **state)
 	store_done(&s);
 }
 
+/* What a keeper makes first. */
+static int new_task(struct store *s, char id[STORE_ID_MAX])
+{
+	int fd;
+
+	assert_int_equal(id_new("bash-", id, STORE_ID_MAX), 0);
+	assert_int_equal(mkdirat(s->tasks_fd, id, 0700), 0);
+	fd = openat(s->tasks_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	return fd;
+}
+
 /* Opens the store, expects a temporary one with a notice, and that nothing of it stays. */
 static void expect_temporary(struct place *p)
 {
 	struct store s;
 	char id[STORE_ID_MAX];
-	int dir_fd;
 
 	store_open(&s);
 	assert_true(s.tasks_fd >= 0);
 	assert_true(s.temporary);
 	assert_non_null(strstr(s.notice, p->temporary));
 	assert_memory_equal(s.path, p->temporary, strlen(p->temporary));
-	assert_int_equal(store_task_new(&s, id, &dir_fd, NULL), 0);
-	assert_true(dir_fd >= 0);
-	close(dir_fd);
+	close(new_task(&s, id));
 	store_task_remove(&s, id);
 	store_done(&s);
 	assert_int_equal(s.tasks_fd, -1);
@@ -114,47 +125,25 @@ static void a_temporary_directory_with_kept_tasks_stays(void **state)
 	struct place *p = *state;
 	struct store s;
 	char id[STORE_ID_MAX];
-	int dir_fd;
 
 	setenv("NACRE_STATE_DIR", "/proc/nothing", 1);
 	store_open(&s);
-	assert_int_equal(store_task_new(&s, id, &dir_fd, NULL), 0);
-	close(dir_fd);
+	close(new_task(&s, id));
 	store_done(&s);
 	assert_int_equal(test_count_entries(p->temporary), 1);
 }
 
-static void where_nothing_can_be_stored_a_task_has_no_directory(void **state)
+static void where_nothing_can_be_stored_it_is_said(void **state)
 {
-	char id[STORE_ID_MAX];
 	struct store s;
-	int dir_fd = 42;
 
 	setenv("NACRE_STATE_DIR", "/proc/nothing", 1);
 	setenv("TMPDIR", "/proc/nothing", 1);
 	store_open(&s);
 	assert_int_equal(s.tasks_fd, -1);
 	assert_non_null(strstr(s.notice, "in memory only"));
-	assert_int_equal(store_task_new(&s, id, &dir_fd, NULL), 0);
-	assert_int_equal(dir_fd, -1);
-	assert_true(strlen(id) > 10);
-	store_task_remove(&s, id);
+	store_task_remove(&s, "bash-none");
 	assert_int_equal(store_sweep(&s, 0, 0), 0);
-	store_done(&s);
-}
-
-static void a_directory_that_was_deleted_is_a_notice_and_no_failure(void **state)
-{
-	struct place *p = *state;
-	char id[STORE_ID_MAX];
-	struct store s;
-	int dir_fd = 42;
-
-	store_open(&s);
-	test_directory_remove(p->state);
-	assert_int_equal(store_task_new(&s, id, &dir_fd, NULL), 0);
-	assert_int_equal(dir_fd, -1);
-	assert_non_null(strstr(s.notice, "in memory only"));
 	store_done(&s);
 }
 
@@ -165,8 +154,7 @@ static int make_task(struct store *s, char id[STORE_ID_MAX], size_t bytes, int a
 	scoped(fd_closep) int out = -1;
 	int dir_fd, spec;
 
-	assert_int_equal(store_task_new(s, id, &dir_fd, NULL), 0);
-	assert_int_equal(fcntl(dir_fd, F_GETFD), FD_CLOEXEC);
+	dir_fd = new_task(s, id);
 	spec = openat(dir_fd, "spec.json", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	out = openat(dir_fd, "out", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	for (size_t i = 0; i < bytes; i += 4096) {
@@ -286,10 +274,10 @@ static void a_start_that_was_cut_off_is_not_running(void **state)
 	struct store s;
 
 	store_open(&s);
-	assert_int_equal(store_task_new(&s, id, &dir_fd, NULL), 0);
+	dir_fd = new_task(&s, id);
 	look = openat(s.tasks_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(store_task_is_running(look));
-	close(dir_fd); /* nacre dies before there is a keeper */
+	close(dir_fd); /* its keeper dies before there is a spec.json */
 	assert_false(store_task_is_running(look));
 	close(look);
 	store_done(&s);
@@ -315,7 +303,7 @@ static void running_tasks_are_never_swept(void **state)
 	store_open(&s);
 	spec = make_task(&s, locked, 8192, 1000);
 	assert_int_equal(flock(spec, LOCK_EX | LOCK_NB), 0);
-	assert_int_equal(store_task_new(&s, young, &dir_fd, NULL), 0); /* no spec.json yet */
+	dir_fd = new_task(&s, young); /* no spec.json yet */
 	assert_int_equal(store_sweep(&s, 0, 0), 0);
 	assert_true(exists(&s, locked));
 	assert_true(exists(&s, young));
@@ -335,8 +323,7 @@ int main(void)
 		TEST(a_state_directory_that_others_may_write_is_not_used),
 		TEST(a_link_a_file_and_a_relative_name_are_not_used),
 		TEST(a_temporary_directory_with_kept_tasks_stays),
-		TEST(where_nothing_can_be_stored_a_task_has_no_directory),
-		TEST(a_directory_that_was_deleted_is_a_notice_and_no_failure),
+		TEST(where_nothing_can_be_stored_it_is_said),
 		TEST(removing_a_task_takes_its_files_and_no_others),
 		TEST(what_a_command_planted_goes_with_its_task),
 		TEST(a_planted_link_is_not_followed_by_removal),

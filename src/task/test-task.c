@@ -132,8 +132,8 @@ static void expect_echo(struct place *p, bool launched)
 	expect_capture(t, 0, "out\n");
 	expect_capture(t, 1, "error\n");
 	assert_int_equal(t->report.streams[0].bytes, 4);
-	assert_int_equal(faccessat(t->dir_fd, "state.json", F_OK, 0), 0);
-	assert_int_equal(faccessat(t->dir_fd, "out", F_OK, 0), 0);
+	assert_int_equal(faccessat(task_dir(t), "state.json", F_OK, 0), 0);
+	assert_int_equal(faccessat(task_dir(t), "out", F_OK, 0), 0);
 	task_done(t, &p->store, false);
 	assert_int_equal(test_count_entries(p->store.path), 0);
 }
@@ -153,7 +153,7 @@ static void output_is_announced_while_it_comes(void **state)
 		int fd;
 
 		assert_int_equal(next_event(t), TASK_OUTPUT);
-		fd = openat(t->dir_fd, "out", O_RDONLY | O_CLOEXEC);
+		fd = openat(task_dir(t), "out", O_RDONLY | O_CLOEXEC);
 		assert_int_equal(read(fd, text, sizeof(text)), 4);
 		close(fd);
 		assert_int_equal(task_receive(t), TASK_NOTHING);
@@ -199,7 +199,7 @@ static void a_time_limit_ends_the_command(void **state)
 /* The directory in /proc of the process whose number the command has written. */
 static int open_written_pid(struct task *t)
 {
-	scoped(fd_closep) int out = openat(t->dir_fd, "out", O_RDONLY | O_CLOEXEC);
+	scoped(fd_closep) int out = openat(task_dir(t), "out", O_RDONLY | O_CLOEXEC);
 	char text[32] = "", name[64];
 	int fd;
 
