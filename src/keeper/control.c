@@ -21,7 +21,7 @@ int control_send(int socket, enum control_kind kind, const char *text, size_t n,
 
 int control_receive(int socket, enum control_kind *ret_kind, struct buffer *text, int *ret_fd)
 {
-	char bytes[sizeof(uint32_t) + REPORT_BYTES_MAX];
+	char bytes[sizeof(uint32_t) + REPORT_BYTES_MAX + CONTROL_CAPTURE_MAX];
 	int fds[PACKET_FDS_MAX];
 	uint32_t kind = 0;
 	size_t count;

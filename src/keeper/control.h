@@ -15,7 +15,8 @@ enum control_kind {
 	CONTROL_STARTED, /* a background command runs */
 	CONTROL_LET_GO,  /* the time is over and the command goes on: do not wait for it */
 	CONTROL_NOTE,    /* words about what is waited for before the command starts */
-	CONTROL_REPORT,  /* the end: a report as JSON, and a descriptor with both captures */
+	CONTROL_REPORT,  /* the end: a report as JSON, and both captures, behind a NUL that follows
+	                    it, or, where they are long, in a file whose descriptor comes along */
 };
 
 /* To the keeper. */
@@ -27,7 +28,8 @@ enum control_order {
 	CONTROL_TAKEN,    /* the report has reached whom it is for: it need not be on the disk */
 };
 
-#define CONTROL_INPUT_MAX 4096 /* bytes of one packet */
+#define CONTROL_INPUT_MAX   4096  /* bytes of one packet */
+#define CONTROL_CAPTURE_MAX 16384 /* longer ones need a file */
 
 struct control_size {
 	uint16_t rows, cols;

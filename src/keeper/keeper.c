@@ -34,6 +34,7 @@
 #define READ_BYTES      ((size_t)256 << 10)
 #define CROWD_LOOK_MS   50
 #define LISTEN_AFTER_MS 20
+#define REST_READS_MAX  64   /* far more than a pipe holds */
 #define COMMANDS_MAX    1000 /* of one keeper: what grows by mistake ends with it */
 
 static void output_read(struct keeper *k, struct stream *s)
@@ -48,6 +49,19 @@ static void output_read(struct keeper *k, struct stream *s)
 	}
 	if (k->order.follow && !k->starter_gone)
 		(void)control_send(k->fds.control, CONTROL_OUTPUT, NULL, 0, -1);
+}
+
+/* With its namespace all who could write are gone, but for an init that only waits. A stranger who
+ * was sent a descriptor is not waited for. */
+static void read_rest(struct keeper *k)
+{
+	for (int i = 0; i < 2 && !k->order.terminal.rows; i++) {
+		for (int n = 0; n < REST_READS_MAX && k->streams[i].fd >= 0 &&
+		                stream_read(&k->streams[i], k->buffer, READ_BYTES);
+		     n++)
+			keeper_heard(k);
+		fd_close(take_fd(&k->streams[i].fd));
+	}
 }
 
 static void note_message(struct keeper *k, const struct init_message *m)
@@ -82,6 +96,8 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		k->report.survivors = m->survivors;
 		k->report.processes += m->processes;
 		keeper_step(k, EV_GONE);
+		if (k->state == DRAIN && k->process->init_pid == 0)
+			read_rest(k);
 		break;
 	}
 }
@@ -261,11 +277,11 @@ static void detach(const int *keep_fds, size_t count)
 		return;
 }
 
-static void say_hello(int control)
+static void say_hello(const struct keeper *k)
 {
 	scoped(fd_closep) int self = pidfd_open(getpid(), 0);
 
-	(void)control_send(control, CONTROL_HELLO, NULL, 0, self);
+	(void)control_send(k->fds.control, CONTROL_HELLO, NULL, 0, self);
 }
 
 /* From the order to the report. */
@@ -276,8 +292,8 @@ static void keep(struct keeper *k, const struct buffer *order)
 
 	k->arena = arena_new(4 * ORDER_BYTES_MAX);
 	listen_init(&k->listen);
-	if (k->fds.hello)
-		say_hello(k->fds.control);
+	if (k->fds.hello && k->init_socket < 0)
+		say_hello(k);
 	if (!k->buffer)
 		k->buffer = malloc(READ_BYTES);
 	if (k->arena && k->buffer)
@@ -293,6 +309,10 @@ static void keep(struct keeper *k, const struct buffer *order)
 		(void)home_make(&k->home);
 	if (r == 0)
 		r = keeper_launch(k, &err);
+	/* With an init that stood by there was nothing to wait for until here, and the starter need
+	 * not be woken before the command runs. */
+	if (k->fds.hello && k->process && k->process->init_pid == 0)
+		say_hello(k);
 	if (r < 0) {
 		if (k->report.end != KEEPER_END_REFUSED && k->report.end != KEEPER_END_STOPPED)
 			k->report.end = KEEPER_END_FAILED;
@@ -352,26 +372,31 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *or
 	leave(&k);
 }
 
-/* Reads the order that came as a file. */
-static void fetch(const int *fds, size_t count, struct keeper_fds *ret_fds, struct buffer *order)
+static void fetch(const struct keeper_packet *p, struct keeper_fds *ret_fds, struct buffer *order)
 {
-	*ret_fds = (struct keeper_fds){.control = fds[KEEPER_FD_CONTROL],
-	                               .tasks = count > KEEPER_FD_TASKS ? fds[KEEPER_FD_TASKS] : -1,
-	                               .input = fds[KEEPER_FD_INPUT],
-	                               .hello = true};
+	const int *fds = p->fds;
+
+	*ret_fds =
+		(struct keeper_fds){.control = fds[KEEPER_FD_CONTROL],
+	                            .tasks = p->count > KEEPER_FD_TASKS ? fds[KEEPER_FD_TASKS] : -1,
+	                            .input = fds[KEEPER_FD_INPUT],
+	                            .hello = true};
 	buffer_clear(order);
-	if (lseek(fds[KEEPER_FD_ORDER], 0, SEEK_SET) < 0 ||
-	    fd_read_all(fds[KEEPER_FD_ORDER], order) < 0)
+	buffer_append(order, p->text, p->text_bytes);
+	if (p->text_bytes == 0 && (lseek(fds[KEEPER_FD_ORDER], 0, SEEK_SET) < 0 ||
+	                           fd_read_all(fds[KEEPER_FD_ORDER], order) < 0))
+		_exit(1);
+	if (buffer_error(order) < 0)
 		_exit(1);
 	fd_close(fds[KEEPER_FD_ORDER]);
 }
 
-_Noreturn void keeper_launched(const int *fds, size_t count)
+_Noreturn void keeper_launched(const struct keeper_packet *packet)
 {
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper_fds own;
 
-	fetch(fds, count, &own, &order);
+	fetch(packet, &own, &order);
 	keeper_main(&own, &order);
 }
 
@@ -397,14 +422,14 @@ static bool init_is_ready(struct keeper *k, int socket)
 /* Waits for an order. None comes any more: leaves. */
 static void await_order(struct keeper *k, int orders, struct buffer *order)
 {
+	char text[KEEPER_PACKET_MAX];
 	int fds[PACKET_FDS_MAX];
 	size_t count;
-	char byte;
+	ssize_t n = packet_receive(orders, text, sizeof(text), fds, &count, 0);
 
-	if (packet_receive(orders, &byte, sizeof(byte), fds, &count, 0) <= 0 ||
-	    count < KEEPER_FD_TASKS || count > KEEPER_FD_MAX)
+	if (n <= 0 || count < KEEPER_FD_TASKS || count > KEEPER_FD_MAX)
 		_exit(0);
-	fetch(fds, count, &k->fds, order);
+	fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1}, &k->fds, order);
 }
 
 static void forget(struct keeper *k)

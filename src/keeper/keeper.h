@@ -22,22 +22,31 @@ struct keeper_fds {
  * descriptors. Does not return. */
 _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *order);
 
-/* The descriptors of an order on its way through the launcher; the last may be missing. */
+/* An order on its way through the launcher: descriptors, and a text, which is the keeper_order as
+ * JSON. One that is too long for a packet lies in a file, and the text is empty. */
 enum keeper_fd {
-	KEEPER_FD_ORDER, /* a file with the keeper_order as JSON */
 	KEEPER_FD_CONTROL,
 	KEEPER_FD_INPUT,
-	KEEPER_FD_TASKS,
+	KEEPER_FD_ORDER, /* that file; else any other */
+	KEEPER_FD_TASKS, /* may be missing */
 	KEEPER_FD_MAX,
+};
+#define KEEPER_PACKET_MAX ((size_t)32 << 10)
+
+struct keeper_packet {
+	const int *fds;
+	size_t count;
+	const char *text;
+	size_t text_bytes;
 };
 
 /* keeper_main() for these. */
-_Noreturn void keeper_launched(const int *fds, size_t count);
+_Noreturn void keeper_launched(const struct keeper_packet *packet);
 
 /* A keeper that stands by: its box is there before its command is known. It has one command at a
  * time. After one that left nothing in its namespaces it stands by for another. */
 struct keeper_ready {
-	int orders; /* a packet with the descriptors above comes here; end of file: none will */
+	int orders; /* a packet as above, and a NUL, comes here; end of file: none will */
 	int again;  /* its pid is sent here when it stands by once more */
 	int init;   /* packets from and to an init that waits for a plan */
 	const char *workspace;

@@ -24,11 +24,33 @@
 #define STATE_RESERVED ".state.json.new"
 #define STATE_BYTES    4096 /* a report is shorter, but for many words about what went wrong */
 
-/* Both captures in one anonymous file: it needs no disk, and no reader to be ready. */
-static int pack_captures(struct keeper *k)
+/* What both captures take in a packet: their headers are short. */
+static size_t packed_bytes(const struct keeper *k)
 {
-	scoped(fd_closep) int fd = memfd_create("nacre-captures", MFD_CLOEXEC);
+	size_t n = 0;
 
+	for (int i = 0; i < 2; i++)
+		if (k->streams[i].capture)
+			n += (size_t)(capture_counts(k->streams[i].capture)->bytes -
+			              capture_omitted(k->streams[i].capture)) +
+			     CAPTURE_HEADER_MAX;
+	return n;
+}
+
+/* Both captures: behind the report itself, or in an anonymous file, whose descriptor is returned:
+ * it needs no disk, and no reader to be ready. */
+static int pack_captures(struct keeper *k, struct buffer *packet)
+{
+	scoped(fd_closep) int fd = -1;
+
+	buffer_putc(packet, '\0');
+	if (packed_bytes(k) < CONTROL_CAPTURE_MAX) {
+		for (int i = 0; i < 2; i++)
+			if (k->streams[i].capture)
+				capture_put(k->streams[i].capture, packet);
+		return -1;
+	}
+	fd = memfd_create("nacre-captures", MFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	for (int i = 0; i < 2; i++)
@@ -180,11 +202,17 @@ static void publish_on_disk(struct keeper *k, const struct buffer *text)
 
 static int send_report(struct keeper *k, const struct buffer *text)
 {
-	scoped(fd_closep) int captures = pack_captures(k);
+	scoped(buffer_donep) struct buffer packet = {0};
+	scoped(fd_closep) int captures = -1;
 	int r;
 
+	buffer_append(&packet, text->data, text->len);
+	captures = pack_captures(k, &packet);
+	if (buffer_error(&packet) < 0)
+		return -ENOMEM;
+
 	/* OUTPUT packets may fill the socket; the starter is owed this one. */
-	while ((r = control_send(k->fds.control, CONTROL_REPORT, text->data, text->len,
+	while ((r = control_send(k->fds.control, CONTROL_REPORT, packet.data, packet.len,
 	                         captures)) == -EAGAIN) {
 		struct pollfd p = {.fd = k->fds.control, .events = POLLOUT};
 

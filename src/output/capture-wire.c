@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 static const char wire_magic[8] = {'n', 'a', 'c', 'r', 'e', 'c', 'a', 'p'};
@@ -25,7 +26,7 @@ struct wire_header {
 	uint64_t head_len;
 	uint64_t tail_len;
 };
-_Static_assert(sizeof(struct wire_header) == 64, "the header has no padding");
+_Static_assert(sizeof(struct wire_header) == CAPTURE_HEADER_MAX, "the header has no padding");
 
 static int write_all(int fd, struct iovec *parts, size_t n, struct error *err)
 {
@@ -57,33 +58,68 @@ static int write_all(int fd, struct iovec *parts, size_t n, struct error *err)
 	return 0;
 }
 
-int capture_write(const struct capture *c, int fd, struct error *err)
+/* The parts of a record: its header, the head, and the tail in two. */
+static void fill_parts(const struct capture *c, struct wire_header *h, struct iovec parts[4])
 {
-	struct wire_header h = {.version = WIRE_VERSION, .size = sizeof(h)};
-	struct iovec parts[4], tail[2];
 	const char *head;
 	size_t head_len;
 
 	capture_head(c, &head, &head_len);
-	capture_tail(c, tail);
-	memcpy(h.magic, wire_magic, sizeof(h.magic));
-	h.counts = *capture_counts(c);
-	h.head_len = head_len;
-	h.tail_len = tail[0].iov_len + tail[1].iov_len;
-	parts[0] = (struct iovec){.iov_base = &h, .iov_len = sizeof(h)};
+	capture_tail(c, parts + 2);
+	*h = (struct wire_header){.version = WIRE_VERSION, .size = sizeof(*h)};
+	memcpy(h->magic, wire_magic, sizeof(h->magic));
+	h->counts = *capture_counts(c);
+	h->head_len = head_len;
+	h->tail_len = parts[2].iov_len + parts[3].iov_len;
+	parts[0] = (struct iovec){.iov_base = h, .iov_len = sizeof(*h)};
 	parts[1] = (struct iovec){.iov_base = (void *)(uintptr_t)head, .iov_len = head_len};
-	parts[2] = tail[0];
-	parts[3] = tail[1];
+}
+
+int capture_write(const struct capture *c, int fd, struct error *err)
+{
+	struct wire_header h;
+	struct iovec parts[4];
+
+	fill_parts(c, &h, parts);
 	return write_all(fd, parts, 4, err);
 }
 
-static int read_all(int fd, void *bytes, size_t n, struct error *err)
+void capture_put(const struct capture *c, struct buffer *into)
+{
+	struct wire_header h;
+	struct iovec parts[4];
+
+	fill_parts(c, &h, parts);
+	for (int i = 0; i < 4; i++)
+		buffer_append(into, parts[i].iov_base, parts[i].iov_len);
+}
+
+/* Where a record comes from: a descriptor, or memory. */
+struct source {
+	int fd; /* -1: memory */
+	const char *at, *end;
+};
+
+static ssize_t read_some(struct source *s, void *into, size_t n)
+{
+	size_t left = (size_t)(s->end - s->at);
+
+	if (!s->at)
+		return read(s->fd, into, n);
+	if (n > left)
+		n = left;
+	memcpy(into, s->at, n);
+	s->at += n;
+	return (ssize_t)n;
+}
+
+static int read_all(struct source *s, void *bytes, size_t n, struct error *err)
 {
 	char *to = bytes;
 	ssize_t got;
 
 	while (n) {
-		got = read(fd, to, n);
+		got = read_some(s, to, n);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -115,14 +151,15 @@ static const char *header_fault(const struct wire_header *h, size_t max_kept)
 	return NULL;
 }
 
-int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot, struct error *err)
+static int read_record(struct source *from, size_t max_kept, struct capture_snapshot *ret_snapshot,
+                       struct error *err)
 {
 	scoped(capture_snapshot_donep) struct capture_snapshot s = {0};
 	struct wire_header h;
 	const char *fault;
 	int r;
 
-	r = read_all(fd, &h, sizeof(h), err);
+	r = read_all(from, &h, sizeof(h), err);
 	if (r < 0)
 		return r;
 	fault = header_fault(&h, max_kept < PTRDIFF_MAX ? max_kept : PTRDIFF_MAX);
@@ -134,7 +171,7 @@ int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot,
 	s.data = malloc(s.head_len + s.tail_len + 1);
 	if (!s.data)
 		return error_sys(err, ENOMEM, "capture");
-	r = read_all(fd, s.data, s.head_len + s.tail_len, err);
+	r = read_all(from, s.data, s.head_len + s.tail_len, err);
 	if (r < 0)
 		return r;
 	s.data[s.head_len + s.tail_len] = 0;
@@ -142,6 +179,23 @@ int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot,
 	/* Moved: the cleanup finds nothing. NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores) */
 	s = (struct capture_snapshot){0};
 	return 0;
+}
+
+int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot, struct error *err)
+{
+	struct source from = {.fd = fd};
+
+	return read_record(&from, max_kept, ret_snapshot, err);
+}
+
+int capture_take(const char **at, const char *end, size_t max_kept,
+                 struct capture_snapshot *ret_snapshot, struct error *err)
+{
+	struct source from = {.fd = -1, .at = *at, .end = end};
+	int r = read_record(&from, max_kept, ret_snapshot, err);
+
+	*at = from.at;
+	return r;
 }
 
 void capture_snapshot_done(struct capture_snapshot *s)

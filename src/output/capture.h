@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include "base/cleanup.h"
 
+struct buffer;
 struct capture; /* opaque; one writer, no locking */
 struct error;
 
@@ -23,7 +24,8 @@ struct capture_limits {
 	size_t tail; /* bytes kept from the end */
 };
 
-#define CAPTURE_NO_NUL UINT64_MAX
+#define CAPTURE_NO_NUL     UINT64_MAX
+#define CAPTURE_HEADER_MAX 64 /* of a record */
 
 struct capture_counts {
 	uint64_t bytes;
@@ -72,6 +74,13 @@ uint64_t capture_snapshot_omitted(const struct capture_snapshot *s);
  * follow one another. FD is a memfd, a file or a blocking pipe. */
 int capture_write(const struct capture *c, int fd, struct error *err);
 
+/* The same in memory. */
+void capture_put(const struct capture *c, struct buffer *into);
+
 /* Reads one record. What is not exactly a record of this version, contradicts itself or keeps more
  * than MAX_KEPT bytes is refused with -EBADMSG and nothing is set. */
 int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot, struct error *err);
+
+/* The same from memory; *at is left behind the record. */
+int capture_take(const char **at, const char *end, size_t max_kept,
+                 struct capture_snapshot *ret_snapshot, struct error *err);

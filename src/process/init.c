@@ -54,14 +54,15 @@ struct init {
 	struct sandbox_plan *sandbox; /* NULL: none */
 	bool first; /* process 1 of a namespace of its own: "all" is one system call */
 	int reaped;
-	int given; /* the last process number that was given away before this command */
+	int numbers; /* /proc/loadavg; -1: not open */
+	int given;   /* the last process number that was given away before this command */
 	int64_t cpu_us, max_rss_kb; /* of all that were reaped */
 	int64_t kill_deadline, kill_next;
 	struct tree_toll toll;
 };
 
 static const struct init none = {
-	.socket = -1, .signals = -1, .terminal = -1, .streams = {-1, -1, -1}};
+	.socket = -1, .signals = -1, .terminal = -1, .streams = {-1, -1, -1}, .numbers = -1};
 
 static void tell(struct init *in, struct init_message *m)
 {
@@ -73,12 +74,15 @@ static void tell(struct init *in, struct init_message *m)
 }
 
 /* The last process number that was given away in our namespace; 0: not known. */
-static int last_number(void)
+static int last_number(struct init *in)
 {
-	scoped(fd_closep) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	char text[128];
 	const char *last;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n;
+
+	if (in->numbers < 0)
+		in->numbers = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	n = pread(in->numbers, text, sizeof(text) - 1, 0);
 
 	if (n <= 0)
 		return 0;
@@ -89,9 +93,9 @@ static int last_number(void)
 
 /* In a namespace of its own the numbers of processes tell: each has had one, and so has each
  * thread. Else it is known of those only that became our children. */
-static int processes_ever(const struct init *in)
+static int processes_ever(struct init *in)
 {
-	int count = in->first ? last_number() - in->given : 0;
+	int count = in->first ? last_number(in) - in->given : 0;
 
 	return count > in->reaped ? count : in->reaped;
 }
@@ -113,13 +117,13 @@ static void begin_killing(struct init *in)
 	in->kill_deadline = clock_now_ms() + KILL_PATIENCE_MS;
 }
 
-/* The write ends must be the command's alone after its end, or the keeper never sees the end of a
- * stream. Before it, ours spare the keeper a waking for each of them. */
+/* Where others have the write ends, too, ours must not keep the keeper from seeing the end of a
+ * stream. While the command runs they spare the keeper a waking for each of them, and when nothing
+ * is left of it the keeper knows that there will be no more. */
 static void let_streams_go(struct init *in)
 {
 	for (size_t i = 0; i < array_size(in->streams); i++)
 		fd_close(take_fd(&in->streams[i]));
-	fd_close(take_fd(&in->terminal));
 }
 
 static void count_usage(struct init *in, const struct rusage *u)
@@ -151,10 +155,12 @@ static void reap(struct init *in)
 			in->toll.killed++;
 		if (pid == in->command && !in->command_ended) {
 			in->command_ended = ended = true;
-			let_streams_go(in);
+			fd_close(take_fd(&in->terminal));
 			m.status = status;
 		}
 	}
+	if (ended && !empty)
+		let_streams_go(in);
 	if (ended) {
 		m.leftover = !empty;
 		m.tmp_full = in->sandbox && sandbox_plan_scratch_is_full(in->sandbox);
@@ -410,7 +416,8 @@ static void begin_anew(struct init *in)
 	next.signals = in->signals;
 	next.sandbox = in->sandbox;
 	next.first = next.stays = true;
-	next.given = last_number();
+	next.numbers = in->numbers;
+	next.given = last_number(&next);
 	*in = next;
 }
 
@@ -432,7 +439,20 @@ static void serve_one(struct init *in, struct buffer *text)
 	if (r < 0)
 		fail(in, CHILD_FORK, -r);
 	run(in, &plan);
+	let_streams_go(in);
 	wire_plan_done(&plan);
+}
+
+/* The keeper has time to wait for our looks now. */
+static bool is_wanted_again(const struct init *in)
+{
+	enum init_order order;
+	ssize_t n;
+
+	do
+		n = recv(in->socket, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(order) && order == INIT_AGAIN && sandbox_is_afresh(in->sandbox);
 }
 
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
@@ -459,7 +479,7 @@ _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
 	close(self);
 	for (;;) {
 		serve_one(&in, &text);
-		if (!sandbox_is_afresh(sandbox))
+		if (!is_wanted_again(&in))
 			_exit(0);
 		begin_anew(&in);
 		if (say_ready(&in, -1) < 0)

@@ -47,8 +47,9 @@ struct init_message {
 	int64_t max_rss_kb;
 };
 
-enum init_order {            /* from the keeper to init */
-	          INIT_TERM, /* SIGTERM to the whole tree */
-	          INIT_KILL, /* SIGKILL to the whole tree, then INIT_GONE */
-	          INIT_GO,   /* the box is admitted: its init may enter */
+enum init_order {             /* from the keeper to init */
+	          INIT_TERM,  /* SIGTERM to the whole tree */
+	          INIT_KILL,  /* SIGKILL to the whole tree, then INIT_GONE */
+	          INIT_GO,    /* the box is admitted: its init may enter */
+	          INIT_AGAIN, /* the command has ended: INIT_READY for another one, or leave */
 };

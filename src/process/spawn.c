@@ -255,7 +255,8 @@ int process_await_again(struct process *p, int *ret_socket, int *ret_pidfd)
 	/* An order that it did not read would be the first thing that it reads next. */
 	if (p->init_pid > 0 || p->ordered)
 		return -EPIPE;
-	if (!p->again && poll(&word, 1, AGAIN_PATIENCE_MS) == 1)
+	process_order(p, INIT_AGAIN);
+	if (poll(&word, 1, AGAIN_PATIENCE_MS) == 1)
 		(void)process_receive(p, &m);
 	if (!p->again)
 		return -EPIPE;

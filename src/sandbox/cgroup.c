@@ -39,6 +39,7 @@ struct cgroup {
 	int event_fds[CGROUP_CONTROLLERS]; /* what the limits did; -1: none */
 	int join_fds[CGROUP_CONTROLLERS];
 	size_t join_count;
+	uint64_t shared; /* the limit of processes that cgroup_share() has set; 0: none */
 };
 
 static int write_text(int dir, const char *file, const char *text)
@@ -243,12 +244,13 @@ static int limit_pids(struct cgroup *g, uint64_t processes)
 	return r;
 }
 
-void cgroup_share(const struct cgroup *g, uint64_t processes, size_t commands, size_t inits)
+void cgroup_share(struct cgroup *g, uint64_t processes, size_t commands, size_t inits)
 {
 	int dir = g->dirs[g->place.kind == CGROUP_V2 ? CGROUP_MEMORY : CGROUP_PIDS];
+	uint64_t limit = processes * (commands ? commands : 1) + inits;
 
-	if (g->limited[CGROUP_PIDS])
-		(void)write_number(dir, "pids.max", processes * (commands ? commands : 1) + inits);
+	if (g->limited[CGROUP_PIDS] && limit != g->shared)
+		g->shared = write_number(dir, "pids.max", limit) == 0 ? limit : 0;
 }
 
 static int make(struct cgroup *g, const struct sandbox_limits *limits)

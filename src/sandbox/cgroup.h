@@ -71,7 +71,7 @@ size_t cgroup_join_fds(const struct cgroup *g, const int **ret_fds);
 int cgroup_join(const int *fds, size_t count);
 /* For a group that more than one command uses: they may have PROCESSES each, together, beside INITS
  * of ours. */
-void cgroup_share(const struct cgroup *g, uint64_t processes, size_t commands, size_t inits);
+void cgroup_share(struct cgroup *g, uint64_t processes, size_t commands, size_t inits);
 
 /* Moves any process, slowly: where a process could not be born in the group. */
 int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err);

@@ -109,11 +109,11 @@ enum limit_hit limits_judge(const struct sandbox_limits *limits, const struct li
 	return LIMIT_HIT_NONE;
 }
 
-bool limits_is_full(int fd)
+bool limits_is_full(const char *path)
 {
 	struct statvfs fs;
 
-	if (fstatvfs(fd, &fs) < 0 || fs.f_blocks == 0)
+	if (statvfs(path, &fs) < 0 || fs.f_blocks == 0)
 		return false;
 	return fs.f_bavail < FULL_BLOCKS || (fs.f_files && fs.f_favail == 0);
 }

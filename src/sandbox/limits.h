@@ -55,5 +55,5 @@ struct limits_evidence {       /* what was seen at the end of a command */
  * went on leaves no trace but those of a control group and of a full /tmp. */
 enum limit_hit limits_judge(const struct sandbox_limits *limits, const struct limits_evidence *e);
 
-/* Whether the file system of this descriptor (the scratch tmpfs) has no room left. */
-bool limits_is_full(int fd);
+/* Whether the file system at this path (the scratch tmpfs) has no room left. */
+bool limits_is_full(const char *path);

@@ -125,12 +125,7 @@ int box_standing_settle(struct sandbox_plan *p, struct error *err)
 
 bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
 {
-	scoped(fd_closep) int fd = -1;
-
-	if (!p->clone_flags || !p->spec->limits.tmp_bytes)
-		return false;
-	fd = open("/dev/shm", O_PATH | O_CLOEXEC);
-	return fd >= 0 && limits_is_full(fd);
+	return p->clone_flags && p->spec->limits.tmp_bytes && limits_is_full("/dev/shm");
 }
 
 bool sandbox_plan_is_shared(const struct sandbox_plan *p)

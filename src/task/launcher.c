@@ -1,7 +1,8 @@
 /*
- * One packet per keeper: the key of its box as text, and as descriptors the order in a memfd, the
- * control socket, the command's input and the directory of all tasks. The launcher answers nothing;
- * a keeper that could not be started shows as a closed control socket.
+ * One packet per keeper: the key of its box and the order as text, the order in a memfd if it is
+ * long, and as further descriptors the control socket, the command's input and the directory of all
+ * tasks. The launcher answers nothing; a keeper that could not be started shows as a closed control
+ * socket.
  */
 #include "task/launcher.h"
 
@@ -43,8 +44,9 @@ struct launching {
 	int shelf_count;
 };
 
-/* The parts of a key are strings one behind the other; a packet without them has no shelf. */
-static bool read_key(const char *text, size_t n, struct shelf_key *ret_key)
+/* The parts of a key are strings one behind the other; a packet without them is none. How many
+ * bytes they have, or 0. */
+static size_t read_key(const char *text, size_t n, struct shelf_key *ret_key)
 {
 	const char *parts[KEY_PARTS];
 	size_t at = 0;
@@ -53,13 +55,13 @@ static bool read_key(const char *text, size_t n, struct shelf_key *ret_key)
 		size_t len = strnlen(text + at, n - at);
 
 		if (at + len == n)
-			return false;
+			return 0;
 		parts[i] = text + at;
 		at += len + 1;
 	}
 	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3],
 	                              parts[4], parts[5], parts[6]};
-	return true;
+	return at;
 }
 
 static void drop_shelf(struct launching *l, int i)
@@ -84,22 +86,27 @@ static struct shelf *find_shelf(struct launching *l, const struct shelf_key *key
 	return l->shelves[l->shelf_count] ? l->shelves[l->shelf_count++] : NULL;
 }
 
-static void start_keeper(struct launching *l, const char *key_text, size_t n, const int *fds,
-                         size_t count)
+/* PACKET as it came, with the key in front of its text. */
+static void start_keeper(struct launching *l, struct keeper_packet *packet)
 {
 	int64_t now = clock_now_ms();
 	struct shelf *shelf = NULL;
 	struct shelf_key key;
+	size_t key_bytes = read_key(packet->text, packet->text_bytes, &key);
 	int pidfd = -1;
 	pid_t pid;
 
-	if (read_key(key_text, n, &key))
+	if (key_bytes == 0)
+		return;
+	packet->text += key_bytes;
+	packet->text_bytes -= key_bytes;
+	if (*key.workspace) /* else the key was too long: there is no box for it, only a keeper */
 		shelf = find_shelf(l, &key, now);
-	if (shelf && shelf_hand_out(shelf, fds, count, now))
+	if (shelf && shelf_hand_out(shelf, packet, now))
 		return;
 	pid = process_clone(&pidfd);
 	if (pid == 0)
-		keeper_launched(fds, count);
+		keeper_launched(packet);
 	fd_close(pidfd);
 	if (pid > 0 && shelf)
 		shelf_started(shelf, pid, now);
@@ -109,15 +116,16 @@ static void start_keeper(struct launching *l, const char *key_text, size_t n, co
 static bool take_packet(struct launching *l)
 {
 	int fds[PACKET_FDS_MAX];
-	char key[KEY_MAX];
-	size_t count;
-	ssize_t n = packet_receive(l->socket, key, sizeof(key), fds, &count, MSG_DONTWAIT);
+	char text[KEY_MAX + KEEPER_PACKET_MAX];
+	struct keeper_packet packet = {.fds = fds, .text = text};
+	ssize_t n = packet_receive(l->socket, text, sizeof(text), fds, &packet.count, MSG_DONTWAIT);
 
 	if (n == -EAGAIN || n == -EBADMSG)
 		return true;
-	if (n > 0 && (count == KEEPER_FD_TASKS || count == KEEPER_FD_MAX))
-		start_keeper(l, key, (size_t)n, fds, count);
-	for (size_t i = 0; i < count; i++)
+	packet.text_bytes = n > 0 ? (size_t)n : 0;
+	if (n > 0 && (packet.count == KEEPER_FD_TASKS || packet.count == KEEPER_FD_MAX))
+		start_keeper(l, &packet);
+	for (size_t i = 0; i < packet.count; i++)
 		fd_close(fds[i]);
 	return n > 0;
 }
@@ -283,7 +291,8 @@ static int put_key(struct buffer *key, const struct keeper_order *order)
 	/* Longer than a packet: there is no box for it, only a keeper. */
 	buffer_done(key);
 	*key = (struct buffer){.max = KEY_MAX};
-	buffer_putc(key, '\0');
+	for (int i = 0; i < KEY_PARTS; i++)
+		buffer_putc(key, '\0');
 	return buffer_error(key);
 }
 
@@ -291,30 +300,34 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
                    const struct keeper_order *order, const char *text, size_t text_bytes,
                    struct error *err)
 {
-	scoped(fd_closep) int memory = memfd_create("nacre-order", MFD_CLOEXEC);
+	bool fits = text_bytes < KEEPER_PACKET_MAX; /* and the NUL behind it */
+	scoped(fd_closep) int file = fits ? -1 : memfd_create("nacre-order", MFD_CLOEXEC);
 	scoped(buffer_donep) struct buffer key = {.max = KEY_MAX};
-	const int wire[KEEPER_FD_MAX] = {[KEEPER_FD_ORDER] = memory,
+	const int wire[KEEPER_FD_MAX] = {[KEEPER_FD_ORDER] = fits ? fds->input : file,
 	                                 [KEEPER_FD_CONTROL] = fds->control,
 	                                 [KEEPER_FD_INPUT] = fds->input,
 	                                 [KEEPER_FD_TASKS] = fds->tasks};
 	size_t count = fds->tasks >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASKS;
 	int r;
 
-	if (memory < 0 || fd_write_all(memory, text, text_bytes) < 0)
+	if (!fits && (file < 0 || fd_write_all(file, text, text_bytes) < 0))
 		return error_sys(err, errno, "memory for an order");
+	if (!fits)
+		text_bytes = 0;
 	if (put_key(&key, order) < 0)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	/* Without one the last attempt to start one has failed. */
-	r = l->socket < 0
-	            ? -EPIPE
-	            : packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, MSG_NOSIGNAL);
+	r = l->socket < 0 ? -EPIPE
+	                  : packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
+	                                MSG_NOSIGNAL);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		/* Forking from here may be slow by now, but it is once. */
 		launcher_done(l);
 		r = l->program ? launcher_execute(l->program, l, err) : launcher_start(l, err);
 		if (r < 0)
 			return r;
-		r = packet_send(l->socket, key.data, key.len, NULL, 0, wire, count, MSG_NOSIGNAL);
+		r = packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
+		                MSG_NOSIGNAL);
 	}
 	return r < 0 ? error_sys(err, -r, "the launcher does not answer") : 0;
 }

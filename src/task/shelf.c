@@ -317,7 +317,7 @@ static bool has_room(const struct shelf *s)
 	       (s->inside_count == 0 || (s->plan && sandbox_plan_is_shared(s->plan)));
 }
 
-bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_ms)
+bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t now_ms)
 {
 	if (s->box.socket >= 0 && !is_current(s, now_ms))
 		take_down(s); /* a file of the profile or the workspace has changed */
@@ -330,7 +330,8 @@ bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_m
 		int r;
 
 		make_room(s, 0, 1);
-		r = packet_send(first.socket, "", 1, NULL, 0, fds, count, MSG_DONTWAIT);
+		r = packet_send(first.socket, packet->text, packet->text_bytes, "", 1, packet->fds,
+		                packet->count, MSG_DONTWAIT);
 		if (r == 0) {
 			started(s, first.keeper, first.socket, now_ms);
 			return true;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct keeper_packet;
 struct shelf;
 
 /* What a box depends on; the strings belong to the caller. */
@@ -30,9 +31,9 @@ struct shelf *shelf_free(struct shelf *s); /* what is ready ends, what runs goes
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key);
 
-/* Hands the descriptors of an order to a keeper that is ready. False: there is none; the caller
- * starts one and tells shelf_started(). */
-bool shelf_hand_out(struct shelf *s, const int *fds, size_t count, int64_t now_ms);
+/* Hands an order to a keeper that is ready. False: there is none; the caller starts one and tells
+ * shelf_started(). */
+bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t now_ms);
 void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms);
 
 /* A keeper has said that it stands by once more. Whether it is one of this shelf. */

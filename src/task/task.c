@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -92,15 +93,24 @@ int task_dir(struct task *t)
 	return t->dir_fd;
 }
 
+static int take_captures(struct task *t, const char *at, const char *end, int fd)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < (t->merged ? 1 : 2); i++)
+		r = fd >= 0 ? capture_read(fd, CAPTURE_BYTES_MAX, &t->captures[i], NULL)
+		            : capture_take(&at, end, CAPTURE_BYTES_MAX, &t->captures[i], NULL);
+	return r;
+}
+
 static bool take_report(struct task *t, const struct buffer *text, int captures_fd)
 {
-	if (keeper_report_read(buffer_str(text), text->len, &t->report, NULL) < 0)
+	size_t n = strnlen(buffer_str(text), text->len);
+
+	if (keeper_report_read(buffer_str(text), n, &t->report, NULL) < 0)
 		return false;
-	t->on_disk = captures_fd < 0 ||
-	             capture_read(captures_fd, CAPTURE_BYTES_MAX, &t->captures[0], NULL) < 0;
-	if (!t->on_disk && !t->merged)
-		t->on_disk =
-			capture_read(captures_fd, CAPTURE_BYTES_MAX, &t->captures[1], NULL) < 0;
+	t->on_disk = n == text->len ||
+	             take_captures(t, text->data + n + 1, text->data + text->len, captures_fd) < 0;
 	return true;
 }
 
@@ -119,7 +129,7 @@ static bool recover_report(struct task *t)
 
 enum task_event task_receive(struct task *t)
 {
-	scoped(buffer_donep) struct buffer text = {.max = REPORT_BYTES_MAX};
+	scoped(buffer_donep) struct buffer text = {0};
 	scoped(fd_closep) int fd = -1;
 	enum control_kind kind;
 	int r = control_receive(t->control, &kind, &text, &fd);
