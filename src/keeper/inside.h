@@ -90,10 +90,11 @@ struct keeper {
 	int64_t quiet_look_at; /* when somebody should know why there is none */
 	int64_t quiet_pause;   /* and how long until the next look */
 	int64_t crowd_next_look;
-	uint64_t crowd_line; /* tasks of the system from which ours are counted; 0: the kernel does
-	                        it */
-	struct watch watch;  /* of the box */
-	struct audit *audit; /* NULL: not opened yet */
+	uint64_t crowd_line;  /* tasks of the system from which ours are counted; 0: the kernel does
+	                         it */
+	struct watch watch;   /* of the box */
+	struct audit *audit;  /* NULL: not opened yet */
+	uint64_t started_seq; /* of the record of the start; 0: none */
 	bool starter_gone;
 	struct keeper_container *container; /* NULL: the box is not one */
 	struct docker_watch starter;        /* while something is waited for before the start */

@@ -1,9 +1,10 @@
 /*
  * Intent before act: a crash leaves a record without an effect, never the reverse. The record is
- * appended, then synced together with those of everybody who starts a command at this moment; the
- * engine's records of the same request stand before it in the log, so the one sync covers them,
- * too. The end is appended and not synced: the next command's sync, or the kernel, takes it to the
- * disk, and one that is lost with the machine shows as a start without an end.
+ * appended; while the command is made ready, up to the last step before execve, it is synced
+ * together with those of everybody who starts a command at this moment; the engine's records of the
+ * same request stand before it in the log, so the one sync covers them, too. The end is appended
+ * and not synced: the next command's sync, or the kernel, takes it to the disk, and one that is
+ * lost with the machine shows as a start without an end.
  */
 #include "keeper/record.h"
 
@@ -56,8 +57,6 @@ static int write_start(struct keeper *k, struct error *err)
 	scoped(buffer_donep) struct buffer missing = {0};
 	struct audit_event e = event_of(k, AUDIT_STARTED);
 	const struct sandbox_standing *standing = k->plan ? sandbox_plan_standing(k->plan) : NULL;
-	bool crowded;
-	uint64_t seq;
 	int r = open_log(k, err);
 
 	if (r < 0)
@@ -75,30 +74,44 @@ static int write_start(struct keeper *k, struct error *err)
 	}
 	e.layers = buffer_str(&layers);
 	e.missing = buffer_str(&missing);
-	r = audit_append(k->audit, &e, 1, &seq, err);
-	if (r < 0)
-		return r;
-	crowded = k->order.recorded > 0 && seq - k->order.recorded >= CROWD_RECORDS;
-	return audit_sync(k->audit, seq, crowded, err);
+	return audit_append(k->audit, &e, 1, &k->started_seq, err);
+}
+
+/* What went wrong with the record of the start: whether the command may run all the same. */
+static int judge_start(struct keeper *k, int r, const struct error *why, struct error *err)
+{
+	if (r == 0)
+		return 0;
+	k->started_seq = 0;
+	if (!k->profile->audit.optional) {
+		*err = *why;
+		return error_wrap(err, "this command cannot be recorded, so it is not run");
+	}
+	snprintf(k->report.audit, sizeof(k->report.audit),
+	         "the start is not in the audit log: %.200s", why->text);
+	return 0;
 }
 
 int keeper_record_start(struct keeper *k, struct error *err)
 {
 	struct error why = {0};
-	int r;
 
+	k->started_seq = 0;
 	if (k->profile->audit.off)
 		return 0;
-	r = write_start(k, &why);
-	if (r == 0)
+	return judge_start(k, write_start(k, &why), &why, err);
+}
+
+int keeper_record_sync(struct keeper *k, struct error *err)
+{
+	uint64_t seq = k->started_seq;
+	struct error why = {0};
+	bool crowded;
+
+	if (seq == 0) /* there is none, and that was decided before */
 		return 0;
-	if (!k->profile->audit.optional) {
-		*err = why;
-		return error_wrap(err, "this command cannot be recorded, so it is not run");
-	}
-	snprintf(k->report.audit, sizeof(k->report.audit),
-	         "the start is not in the audit log: %.200s", why.text);
-	return 0;
+	crowded = k->order.recorded > 0 && seq - k->order.recorded >= CROWD_RECORDS;
+	return judge_start(k, audit_sync(k->audit, seq, crowded, &why), &why, err);
 }
 
 static void fill_end(const struct keeper *k, struct audit_event *e)

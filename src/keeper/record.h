@@ -10,8 +10,10 @@ struct profile;
 /* Opens the log of this state directory ahead of time, for a keeper that stands by. */
 void keeper_record_prepare(struct keeper *k, const char *state, const struct profile *profile);
 
-/* Before the command starts, in this box. 0: it may. */
+/* Before the command is made ready in this box: the record is written. Before it may run: the
+ * record is on the disk. 0: it may. */
 int keeper_record_start(struct keeper *k, struct error *err);
+int keeper_record_sync(struct keeper *k, struct error *err);
 
 /* After the end of all, or in place of a start. */
 void keeper_record_end(struct keeper *k);

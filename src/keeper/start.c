@@ -130,6 +130,7 @@ static int start(struct keeper *k, struct error *err)
 		.terminal = k->order.terminal,
 		.merged = k->order.merged,
 		.tells_start = k->order.background,
+		.waits = true,
 		.notes = k->order.request.session && k->order.request.command &&
 	                 !k->order.background,
 		.sandbox = k->plan,
@@ -160,12 +161,22 @@ static int start(struct keeper *k, struct error *err)
 	return streams_open(k, err);
 }
 
-/* Nothing runs of which it is not known on the disk that it will, and in which box. */
+/* The record of the start, and all of the start but its last step. */
 static int start_recorded(struct keeper *k, struct error *err)
 {
 	int r = keeper_record_start(k, err);
 
 	return r < 0 ? r : start(k, err);
+}
+
+/* Nothing runs of which it is not known on the disk that it will, and in which box. */
+static int let_run(struct keeper *k, struct error *err)
+{
+	int r = keeper_record_sync(k, err);
+
+	if (r == 0)
+		process_go(k->process);
+	return r;
 }
 
 int keeper_start_weaker(struct keeper *k)
@@ -181,6 +192,10 @@ int keeper_start_weaker(struct keeper *k)
 	for (int i = 0; i < 2; i++)
 		stream_done(&k->streams[i]);
 	r = start_recorded(k, &err);
+	if (r == 0)
+		r = let_run(k, &err);
+	if (r < 0 && k->process) /* it waits, and must not wait for ever */
+		(void)process_take_over(k->process, &k->report.survivors);
 	if (r < 0)
 		return r;
 	k->report.end = KEEPER_END_EXITED;
@@ -288,5 +303,5 @@ int keeper_launch(struct keeper *k, struct error *err)
 	r = start(k, err);
 	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
 		r = start_recorded(k, err);
-	return r;
+	return r < 0 ? r : let_run(k, err);
 }

@@ -57,6 +57,20 @@ static int exec_first(const struct child_plan *plan)
 	return sys;
 }
 
+/* Init itself sleeps until we execute something (vfork), so the order is ours to read. Any other
+ * order, and the end of the keeper, means that there is nothing to be executed. */
+static void await_go(const struct child_plan *plan)
+{
+	enum init_order order;
+	ssize_t n;
+
+	do
+		n = recv(plan->report_fd, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(order) || order != INIT_GO)
+		_exit(CHILD_NOT_RUN);
+}
+
 static _Noreturn void exec_or_replace(const struct child_plan *plan)
 {
 	int sys = exec_first(plan);
@@ -103,5 +117,7 @@ _Noreturn void child_main(const struct child_plan *plan)
 		if (r < 0)
 			child_fail(plan, CHILD_SANDBOX, -r, detail);
 	}
+	if (plan->waits)
+		await_go(plan);
 	exec_or_replace(plan);
 }

@@ -9,6 +9,7 @@
 
 struct sandbox_plan;
 
+#define CHILD_NOT_RUN  127 /* the exit code of a child that had nothing to execute */
 #define CHILD_NOTES_FD 252 /* bash itself uses 255, 63 and what is free from 10 on */
 
 struct child_plan {
@@ -16,6 +17,7 @@ struct child_plan {
 	struct pty_size terminal; /* init makes one of this size, and it becomes stdio */
 	int notes_fd;             /* becomes CHILD_NOTES_FD; 0: none */
 	bool tells_start;         /* init says INIT_STARTED */
+	bool waits;               /* the command is not executed before INIT_GO */
 	int report_fd;   /* close-on-exec packet socket for a struct init_message on failure */
 	const char *cwd; /* absolute */
 	const char *const *paths; /* files to try in this order, NULL at the end */

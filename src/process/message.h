@@ -5,15 +5,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum init_event {                /* from init to the keeper */
-	          INIT_FAILED,   /* the command could not be started: step and sys */
-	          INIT_READY,    /* it stands by for a plan; its pidfd comes along */
-	          INIT_TERMINAL, /* the other end of the command's terminal comes along */
-	          INIT_STARTED,
-	          INIT_EXITED, /* the command itself has ended: status; leftover: others of its tree
-	                          live on */
-	          INIT_GONE,   /* nothing is left; init exits */
+/* clang-format off */
+enum init_event { /* from init to the keeper */
+	INIT_FAILED,   /* the command could not be started: step and sys */
+	INIT_READY,    /* it stands by for a plan; its pidfd comes along the first time */
+	INIT_TERMINAL, /* the other end of the command's terminal comes along */
+	INIT_STARTED,
+	INIT_EXITED,   /* the command itself has ended: status; leftover: others of its tree live on */
+	INIT_GONE,     /* nothing is left; init exits */
 };
+/* clang-format on */
 
 enum child_step {
 	CHILD_SETSID,
@@ -47,9 +48,12 @@ struct init_message {
 	int64_t max_rss_kb;
 };
 
-enum init_order {             /* from the keeper to init */
-	          INIT_TERM,  /* SIGTERM to the whole tree */
-	          INIT_KILL,  /* SIGKILL to the whole tree, then INIT_GONE */
-	          INIT_GO,    /* the box is admitted: its init may enter */
-	          INIT_AGAIN, /* the command has ended: INIT_READY for another one, or leave */
+/* clang-format off */
+enum init_order { /* from the keeper to init */
+	INIT_TERM,  /* SIGTERM to the whole tree */
+	INIT_KILL,  /* SIGKILL to the whole tree, then INIT_GONE */
+	INIT_GO,    /* the box is admitted: its init may enter. The next one: the command may be
+	               executed (process_command.waits) */
+	INIT_AGAIN, /* the command has ended: INIT_READY for another one, or leave */
 };
+/* clang-format on */

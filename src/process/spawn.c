@@ -63,6 +63,13 @@ static int pipes_open(bool merged, struct pipes *p, struct error *err)
 	return r;
 }
 
+void process_go(struct process *p)
+{
+	const enum init_order go = INIT_GO;
+
+	(void)send(p->socket, &go, sizeof(go), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* What the box's init cannot do for itself. Without it init does not start the command. */
 static int admit(struct process *p, struct sandbox_plan *sandbox, struct error *err)
 {
@@ -72,7 +79,7 @@ static int admit(struct process *p, struct sandbox_plan *sandbox, struct error *
 		return 0;
 	r = sandbox_plan_admit(sandbox, p->init_pid, err);
 	if (r == 0) {
-		process_order(p, INIT_GO);
+		process_go(p);
 		return 0;
 	}
 	(void)pidfd_send_signal(p->init_pidfd, SIGKILL, NULL, 0);
@@ -127,6 +134,7 @@ static struct child_plan plan_of(const struct process_command *command, const st
 		.notes_fd = pipes->notes > 0 ? pipes->notes : 0,
 		.terminal = command->terminal,
 		.tells_start = command->tells_start,
+		.waits = command->waits,
 	};
 
 	if (plan.terminal.rows) /* init puts the terminal in their place */

@@ -21,6 +21,7 @@ struct process_command {
 	bool merged;              /* one pipe for both streams keeps the order of all writes */
 	bool notes;               /* it gets CHILD_NOTES_FD to write to */
 	bool tells_start;         /* INIT_STARTED is wanted */
+	bool waits;               /* all is made ready, and nothing runs before process_go() */
 	struct limit_value limits[LIMITS_MAX];
 	int limit_count;
 	struct sandbox_plan *sandbox; /* NULL: none; used up by one spawn */
@@ -57,6 +58,7 @@ DEFINE_CLEANUP(struct process *, process_free);
 /* 1: *ret_message was filled; 0: nothing yet; -EPIPE: init is gone without a farewell. */
 int process_receive(struct process *p, struct init_message *ret_message);
 void process_order(struct process *p, enum init_order order);
+void process_go(struct process *p);
 
 /* Ends init itself and then, as its heir, the tree. Used when init does not answer, or gave up.
  * Returns how many processes were killed; *ret_survivors is how many even that did not end. */

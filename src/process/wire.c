@@ -21,6 +21,7 @@ struct wire_header {
 	uint32_t paths, words, variables;
 	uint32_t notes;       /* there is one */
 	uint32_t tells_start; /* somebody waits for the start itself */
+	uint32_t waits;       /* for INIT_GO */
 	uint32_t limit_count;
 	struct limit_value limits[LIMITS_MAX];
 	struct pty_size terminal;
@@ -55,6 +56,7 @@ int wire_plan_send(int socket, const struct child_plan *plan, struct error *err)
 	struct wire_header h = {.limit_count = (uint32_t)plan->limit_count,
 	                        .notes = plan->notes_fd > 0,
 	                        .tells_start = plan->tells_start,
+	                        .waits = plan->waits,
 	                        .terminal = plan->terminal};
 	int fds[5] = {plan->stdio[0], plan->stdio[1], plan->stdio[2], plan->notes_fd};
 	int r;
@@ -115,6 +117,7 @@ static int unpack(const struct wire_header *h, const struct buffer *text,
 		return -EBADMSG;
 	ret_plan->terminal = h->terminal;
 	ret_plan->tells_start = h->tells_start != 0;
+	ret_plan->waits = h->waits != 0;
 	ret_plan->limit_count = (int)h->limit_count;
 	memcpy(ret_plan->limits, h->limits, sizeof(h->limits));
 	return 0;
