@@ -1,6 +1,8 @@
 #include "sandbox/afresh.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
@@ -10,28 +12,42 @@
 #include <sys/vfs.h>
 #include "sandbox/box.h"
 
-/* A directory that temporary files are made in. Its entries are counted with those of its file
- * system; its own mode and times are the command's to change. */
-static bool look_at_part(const char *path, struct box_part *ret_part)
+/* A directory that was made among the temporary files. Entries are counted with those of the file
+ * system; its own mode and times are the command's to change. One that something is mounted on is
+ * out of reach. */
+static bool look_at_part(const char *path, dev_t scratch, struct box_traces *t)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
+	if (t->part_count == BOX_PARTS_MAX || stat(path, &st) < 0)
 		return false;
-	*ret_part = (struct box_part){
-		.mode = st.st_mode, .modified = st.st_mtim, .changed = st.st_ctim};
+	if (st.st_dev == scratch)
+		t->parts[t->part_count] = (struct box_part){
+			.mode = st.st_mode, .modified = st.st_mtim, .changed = st.st_ctim};
+	t->part_count++;
 	return true;
 }
 
 static bool look_at_parts(const struct sandbox_plan *p, struct box_traces *t)
 {
-	if (!look_at_part("/dev/shm", &t->parts[t->part_count++]))
+	static const char hidden[] = "dev/shm/"; /* where the parts are made, and then bound */
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (stat("/dev/shm", &st) < 0 || !look_at_part("/dev/shm", st.st_dev, t))
 		return false;
-	for (size_t i = 0; i < p->ground_count; i++) {
-		if (p->grounds[i].kind != BOX_GROUND_SCRATCH)
+	for (size_t i = 0; i < p->ground_count; i++)
+		if (p->grounds[i].kind == BOX_GROUND_SCRATCH &&
+		    !look_at_part(p->grounds[i].path, st.st_dev, t))
+			return false;
+	for (size_t i = 0; i < p->steps.count; i++) {
+		const struct box_step *s = &p->steps.items[i];
+
+		if (!s->each || (s->kind != BOX_DIRECTORY && s->kind != BOX_FILE) ||
+		    strncmp(s->path, hidden, strlen(hidden)) == 0)
 			continue;
-		if (t->part_count == BOX_PARTS_MAX ||
-		    !look_at_part(p->grounds[i].path, &t->parts[t->part_count++]))
+		snprintf(path, sizeof(path), "/%s", s->path);
+		if (!look_at_part(path, st.st_dev, t))
 			return false;
 	}
 	return true;

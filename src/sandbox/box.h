@@ -152,7 +152,7 @@ struct box_part {
 	struct timespec modified, changed;
 };
 
-#define BOX_PARTS_MAX 8
+#define BOX_PARTS_MAX 32
 struct box_traces { /* what a command could leave in namespaces of its own; see afresh.h */
 	uint64_t files, blocks;
 	struct box_part parts[BOX_PARTS_MAX];

@@ -138,7 +138,7 @@ class Live(FollowTest):
     def test_a_foreground_command_can_be_followed_from_elsewhere(self):
         nacre = self.start("--json", "-c", self.LINE)
         self.wait_for_file(self.work / "ready")
-        follower = self.follow(self.list()["tasks"][0]["task_id"], "--raw")
+        follower = self.follow(self.listed()["task_id"], "--raw")
         self.assertEqual(follower.stdout.readline(), b"early\n")
         self.go()
         self.finish(nacre)

@@ -42,6 +42,12 @@ class TaskTest(NacreTest):
         self.assertEqual((done.code, done.err), (0, b""), done)
         return json.loads(done.out)
 
+    def listed(self):
+        """The one task that runs: a command is found by others when it has run for a moment."""
+        wait_until("a task", lambda: self.list()["tasks"])
+        [task] = self.list()["tasks"]
+        return task
+
     def states(self):
         return {task["task_id"]: task["state"] for task in self.list("--all")["tasks"]}
 
@@ -208,8 +214,7 @@ class Stopping(TaskTest):
     def test_a_foreground_command_can_be_stopped_from_elsewhere(self):
         nacre = self.start("--json", "-c", self.LINE)
         self.wait_for_file(self.work / "ready")
-        [task] = self.list()["tasks"]
-        self.nacre("stop", task["task_id"])
+        self.nacre("stop", self.listed()["task_id"])
         self.assertEqual(json.loads(self.finish(nacre).out)["exit_code"], 143)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs another user")
