@@ -145,6 +145,7 @@ int api_read_request(const struct nacre_context *c, const struct nacre_request *
 		.output_mode = modes[rq.output_mode].mode,
 		.output_mode_given = modes[rq.output_mode].given,
 		.background = rq.flags & NACRE_BACKGROUND,
+		.findable = true,
 		.force = rq.flags & NACRE_FORCE,
 		.can_ask = rq.flags & NACRE_ASK,
 		.ask_ms = rq.ask_ms,

@@ -246,6 +246,7 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 		.terminal = {.rows = rq->rows, .cols = rq->cols},
 		.interactive = rq->interactive,
 		.follow = rq->follow,
+		.findable = rq->findable,
 		.background = rq->background,
 		.timeout_lets_go = p->timeout.act == PROFILE_TIMEOUT_BACKGROUND && !rq->background,
 		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
@@ -256,7 +257,8 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 		.kept = view_capture_limits(&run->view),
 	};
 	/* What is shown whole need not be on the disk, if nobody looks before it is shown. */
-	if (!rq->follow && run->output_mode != OUTPUT_STDOUT && run->output_mode != OUTPUT_STDERR)
+	if (!rq->follow && !rq->findable && run->output_mode != OUTPUT_STDOUT &&
+	    run->output_mode != OUTPUT_STDERR)
 		o->patience = view_surely_shown(&run->view);
 	/* The limits are about how long a caller waits. Nobody waits for a task,
 	 * and a person who sits before it ends it by a key. */

@@ -39,6 +39,7 @@ struct request {
 	bool can_ask;           /* a person can be asked, and the caller waits for the answer */
 	int64_t ask_ms;         /* waits no longer than this for a person; 0: the profile's */
 	bool follow;            /* TASK_OUTPUT events are wanted */
+	bool findable;          /* its task is known by its id before its end, and looked for */
 };
 
 /* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */

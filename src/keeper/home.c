@@ -36,13 +36,14 @@ int home_make(struct home *h)
 {
 	if (h->fd >= 0 || h->sys || h->tasks_fd < 0)
 		return h->fd;
-	if (mkdirat(h->tasks_fd, h->id, 0700) == 0)
+	if (h->is_there || mkdirat(h->tasks_fd, h->id, 0700) == 0)
 		h->fd = openat(h->tasks_fd, h->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (h->fd < 0) {
 		h->sys = errno;
 		return -1;
 	}
-	lock_directory(h->fd);
+	if (!h->is_there)
+		lock_directory(h->fd);
 	write_spec(h);
 	return h->fd;
 }

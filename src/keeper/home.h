@@ -6,6 +6,7 @@
  * command has run for a moment, or when nobody took the result. Most commands of an agent end
  * before any of this, and cost the disk nothing.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 struct home {
@@ -13,6 +14,7 @@ struct home {
 	int fd;            /* ours; -1: not made */
 	int spec_fd;       /* spec.json, whose lock says that the task lives */
 	int sys;           /* why it could not be made */
+	bool is_there;     /* the starter has made it, and holds its lock until it has our word */
 	const char *id;    /* its name; borrowed, as is */
 	const char *order; /* what spec.json says */
 	size_t order_bytes;

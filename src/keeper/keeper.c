@@ -302,10 +302,12 @@ static void keep(struct keeper *k, const struct buffer *order)
 	                        .fd = -1,
 	                        .spec_fd = -1,
 	                        .id = k->order.task_id,
+	                        .is_there = k->order.findable,
 	                        .order = order->data,
 	                        .order_bytes = order->len};
 	/* Somebody will look for it, or for the files in it, at once. */
-	if (r == 0 && (k->order.background || k->order.follow || k->order.terminal.rows))
+	if (r == 0 &&
+	    (k->order.background || k->order.follow || k->order.findable || k->order.terminal.rows))
 		(void)home_make(&k->home);
 	if (r == 0)
 		r = keeper_launch(k, &err);

@@ -118,6 +118,10 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 	json_put_bool(&w, o->merged);
 	json_put_key(&w, "follow");
 	json_put_bool(&w, o->follow);
+	if (o->findable) {
+		json_put_key(&w, "findable");
+		json_put_bool(&w, true);
+	}
 	if (o->interactive) {
 		json_put_key(&w, "interactive");
 		json_put_bool(&w, true);
@@ -244,7 +248,7 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	struct keeper_order o = {0};
 	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
-	int r, interactive = 0, merged, follow, background, lets_go;
+	int r, interactive = 0, findable = 0, merged, follow, background, lets_go;
 
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
@@ -252,7 +256,7 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	r = json_unpack_ex(
 		root, &e, JSON_STRICT,
 		"{s:s, s?s, s?s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, s:I, s:I, s:I, s:I, "
-		"s:I, s?I, s?I, s?I, s?I, s?b, "
+		"s:I, s?I, s?I, s?I, s?I, s?b, s?b, "
 		"s:o, s:o, s:o}",
 		"task_id", &id, "principal", &principal, "door", &door, "command", &command,
 		"description", &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
@@ -260,7 +264,7 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 		"idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap, "max_processes",
 		&processes, "head_bytes", &head, "tail_bytes", &tail, "patience", &patience,
 		"recorded", &recorded, "rows", &rows, "cols", &cols, "interactive", &interactive,
-		"argv", &argv, "env", &env, "request", &request);
+		"findable", &findable, "argv", &argv, "env", &env, "request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
 	if (timeout < 0 || recorded < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 ||
@@ -276,6 +280,7 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	o.cwd = read_exact(cwd, arena);
 	o.terminal = (struct pty_size){.rows = (uint16_t)rows, .cols = (uint16_t)cols};
 	o.interactive = interactive;
+	o.findable = findable;
 	o.merged = merged;
 	o.follow = follow;
 	o.background = background;

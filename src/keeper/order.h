@@ -51,6 +51,7 @@ struct keeper_order {
 	bool background;      /* nobody waits: its files are there from the start */
 	bool timeout_lets_go; /* at the time limit it goes on as a task */
 	bool follow;          /* the starter wants to hear of output while it comes */
+	bool findable;        /* the starter has made the directory already */
 	int64_t timeout_ms;
 	int64_t idle_ms; /* 0: it may be quiet for as long as it likes */
 	int64_t grace_ms;

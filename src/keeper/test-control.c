@@ -127,7 +127,7 @@ static void send_raw(int socket, const void *bytes, size_t n, int fd, size_t cou
 
 static void damaged_packets_are_told_apart_and_leave_nothing_open(void **state)
 {
-	static char large[REPORT_BYTES_MAX + 5];
+	static char large[REPORT_BYTES_MAX + CONTROL_CAPTURE_MAX + 5];
 	static const struct {
 		const char *bytes;
 		size_t n, descriptors;

@@ -341,7 +341,7 @@ static void start(struct call *c)
 	c->serve->running++;
 	c->client->running++;
 	if (c->streams) {
-		c->request->follow = true;
+		c->request->follow = c->request->findable = true;
 		answer_stream(c);
 	}
 	if (job_start(&c->bench->engine, c->serve->loop, c->request, c->arena, &ops, c, &c->job,

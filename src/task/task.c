@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/buffer.h"
@@ -35,6 +37,14 @@ static void task_free(struct task *t)
 }
 DEFINE_CLEANUP(struct task *, task_free);
 
+/* Who knows the id finds the task, from now on: before its keeper has the order. Without a keeper
+ * our lock says that it is being started. */
+static bool make_home(struct task *t)
+{
+	return t->tasks_fd >= 0 && mkdirat(t->tasks_fd, t->id, 0700) == 0 && task_dir(t) >= 0 &&
+	       flock(t->dir_fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
                int input_fd, struct task **ret_task, struct error *err)
 {
@@ -54,6 +64,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	else if (id_new("bash-", t->id, sizeof(t->id)) < 0)
 		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
 	order->task_id = t->id;
+	order->findable = order->findable && make_home(t);
 	t->merged = order->merged;
 	r = keeper_order_write(order, &text);
 	if (r == -E2BIG)
@@ -63,8 +74,10 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 		error_set(err, ERROR_SYSTEM, -r, "out of memory");
 	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		r = error_sys(err, errno, "socket pair for the keeper");
-	if (r < 0)
+	if (r < 0) {
+		store_task_remove(store, t->id);
 		return r;
+	}
 	t->control = sockets[0];
 	theirs = sockets[1];
 	fds = (struct keeper_fds){.control = theirs,
@@ -79,8 +92,10 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 			keeper_main(&fds, &text);
 		r = t->keeper < 0 ? error_sys(err, (int)-t->keeper, "starting the keeper") : 0;
 	}
-	if (r < 0)
+	if (r < 0) {
+		store_task_remove(store, t->id);
 		return r;
+	}
 	*ret_task = take_ptr(&t);
 	return 0;
 }

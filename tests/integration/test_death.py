@@ -16,8 +16,8 @@ A, B, C = UNIQUE, UNIQUE + 1, UNIQUE + 2
 def sleepers():
     """The processes of this test run that still sleep, wherever they hang in the tree."""
     want = {str(n).encode() for n in range(UNIQUE, UNIQUE + 10)}
-    return [pid for pid in os.listdir("/proc")
-            if pid.isdigit() and want & set(cmdline(pid)) and cmdline(pid)[0] == b"sleep"]
+    words = {pid: cmdline(pid) for pid in os.listdir("/proc") if pid.isdigit()}
+    return [pid for pid, line in words.items() if want & set(line) and line[0] == b"sleep"]
 
 
 def tasks_of_the_system():
