@@ -443,6 +443,20 @@ static void serve_one(struct init *in, struct buffer *text)
 	wire_plan_done(&plan);
 }
 
+/* Signals that the command sent to us, whom they cannot reach, wait for ever, and those of a user
+ * are counted. */
+static bool is_unmolested(void)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending) < 0)
+		return false;
+	for (int s = 1; s <= SIGRTMAX; s++) /* glibc's sigisemptyset() looks at the first 32 only */
+		if (s != SIGCHLD && sigismember(&pending, s) == 1)
+			return false;
+	return true;
+}
+
 /* The keeper has time to wait for our looks now. */
 static bool is_wanted_again(const struct init *in)
 {
@@ -452,7 +466,8 @@ static bool is_wanted_again(const struct init *in)
 	do
 		n = recv(in->socket, &order, sizeof(order), 0);
 	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(order) && order == INIT_AGAIN && sandbox_is_afresh(in->sandbox);
+	return n == (ssize_t)sizeof(order) && order == INIT_AGAIN && is_unmolested() &&
+	       sandbox_is_afresh(in->sandbox);
 }
 
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
