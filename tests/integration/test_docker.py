@@ -156,14 +156,12 @@ class Readiness(EngineTest):
         self.assertEqual(result["exit_code"], 125)
         self.assertIn("does not let this user in", result["reason"])
 
-    def test_starting_stale_and_started_once_for_all(self):
-        socket = ENGINES.dir / "e.sock"
-        policy = self.docker(socket, ", start_timeout: 40s, ping_timeout: 500ms")
-        # Starting: its socket is there, and it cannot answer yet.
-        pid = ENGINES.start("e")
+    def expect_starting(self, name, socket, policy):
+        """Its socket is there, and it cannot answer yet: it is waited for."""
+        pid = ENGINES.start(name)
         wait_until("the socket is made", lambda: socket.exists() and stat.S_ISSOCK(socket.stat().st_mode))
         os.kill(pid, signal.SIGSTOP)
-        popen = self.start("--json", *policy, "--", "docker", "info", "--format", "{{.ServerVersion}}")
+        popen = self.start("--json", *policy, "--", "docker", "version", "--format", "{{.Server.Version}}")
         keeper = self.find("nacre-keeper", popen.pid)
         wait_until("nacre has asked twice", lambda: connections(socket) > 2)
         self.assertIsNone(popen.poll())
@@ -173,6 +171,11 @@ class Readiness(EngineTest):
         self.assertRegex(result["stdout"], r"^\d+\.")
         self.assertIn("was starting", result["notices"][0])
         self.expect_gone(keeper.pid)
+
+    def test_starting_stale_and_started_once_for_all(self):
+        socket = ENGINES.dir / "e.sock"
+        policy = self.docker(socket, ", start_timeout: 40s, ping_timeout: 500ms")
+        self.expect_starting("e", socket, policy)
         # Stale: nobody listens at the socket that it left.
         ENGINES.kill("e")
         self.refused(policy, "has ended and left its socket", "systemctl start docker")
@@ -293,8 +296,8 @@ class Readiness(EngineTest):
         result = self.run_json(*policy, "--", "podman", "ps", "-q")
         self.assertIn("podman service", result["reason"])
         self.assertIn("start podman.socket", result["reason"])
-        ENGINES.start("podman")
-        wait_until("podman answers", lambda: ping(ENGINES.podman_socket) == b"OK")
+        self.expect_starting("podman", ENGINES.podman_socket,
+                             self.docker(ENGINES.podman_socket, ", start_timeout: 40s, ping_timeout: 500ms"))
         result = self.run_json(*policy, "-c", f"podman run --rm --network none --ulimit nofile=512:512 "
                                f"--ulimit nproc=512:512 {engines.IMAGE} /bin/tool words x && podman ps -aq")
         self.assertEqual((result["stdout"], result["exit_code"]), ("[x]\n", 0), result)
