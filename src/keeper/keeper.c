@@ -458,7 +458,7 @@ static bool begin_anew(struct keeper *k)
 	struct keeper next = empty;
 
 	if (!k->process || k->report.end != KEEPER_END_EXITED || k->starter_gone ||
-	    k->order.background || k->let_go || k->owns_plan ||
+	    k->order.background || k->let_go || k->owns_plan || k->order.terminal.rows ||
 	    process_await_again(k->process, &next.init_socket, &next.init_pidfd) < 0)
 		return false;
 	next.profile = k->profile;

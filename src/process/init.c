@@ -83,7 +83,6 @@ static int last_number(struct init *in)
 	if (in->numbers < 0)
 		in->numbers = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	n = pread(in->numbers, text, sizeof(text) - 1, 0);
-
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
@@ -222,8 +221,10 @@ static void start(struct init *in, const struct child_plan *plan)
 		fail(in, CHILD_FORK, sys);
 	in->command = pid;
 	close(plan->stdio[0]); /* who feeds it must see that it does not read any more */
-	in->streams[0] = plan->stdio[1];
-	in->streams[1] = plan->stdio[2] != plan->stdio[1] ? plan->stdio[2] : -1;
+	if (!plan->terminal.rows) { /* which is one descriptor, and was just closed */
+		in->streams[0] = plan->stdio[1];
+		in->streams[1] = plan->stdio[2] != plan->stdio[1] ? plan->stdio[2] : -1;
+	}
 	in->streams[2] = plan->notes_fd > 0 ? plan->notes_fd : -1;
 	if (plan->tells_start)
 		tell(in, &m);
