@@ -2,22 +2,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* A directory without spec.json belongs to a task that is being started, as long as somebody holds
- * its lock. */
-static void lock_directory(int fd)
+int home_create(int tasks_fd, const char *id)
 {
-	struct timespec moment = {.tv_nsec = 1000000};
+	scoped(fd_closep) int fd = -1;
+	char unborn[NAME_MAX + 1];
 
-	for (int i = 0; i < 50 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
-		(void)nanosleep(&moment, NULL); /* somebody who lists tasks has just tried it */
+	if (snprintf(unborn, sizeof(unborn), HOME_UNBORN "%s", id) >= (int)sizeof(unborn))
+		return -ENAMETOOLONG;
+	if (mkdirat(tasks_fd, unborn, 0700) < 0)
+		return -errno;
+	fd = openat(tasks_fd, unborn, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Nobody looks there, so nobody else has the lock; a taken name is an empty directory's. */
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	    renameat2(tasks_fd, unborn, tasks_fd, id, RENAME_NOREPLACE) < 0) {
+		int sys = errno;
+
+		(void)unlinkat(tasks_fd, unborn, AT_REMOVEDIR);
+		return -sys;
+	}
+	return take_fd(&fd);
 }
 
 /* A disk that is full leaves a part of the order, and the lock still says that the task lives. It
@@ -34,17 +45,17 @@ static void write_spec(struct home *h)
 
 int home_make(struct home *h)
 {
-	if (h->fd >= 0 || h->sys || h->tasks_fd < 0)
-		return h->fd;
-	if (h->is_there || mkdirat(h->tasks_fd, h->id, 0700) == 0)
-		h->fd = openat(h->tasks_fd, h->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (h->fd < 0) {
-		h->sys = errno;
-		return -1;
+	int fd;
+
+	if (h->fd < 0 && h->sys == 0 && h->tasks_fd >= 0) {
+		fd = home_create(h->tasks_fd, h->id);
+		h->fd = fd < 0 ? -1 : fd;
+		h->sys = fd < 0 ? -fd : 0;
 	}
-	if (!h->is_there)
-		lock_directory(h->fd);
-	write_spec(h);
+	if (h->fd >= 0 && !h->written) {
+		h->written = true;
+		write_spec(h);
+	}
 	return h->fd;
 }
 

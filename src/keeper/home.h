@@ -11,10 +11,10 @@
 
 struct home {
 	int tasks_fd;      /* the directory of all tasks; -1: nothing is stored */
-	int fd;            /* ours; -1: not made */
+	int fd;            /* ours; -1: not made; the starter may have done so */
 	int spec_fd;       /* spec.json, whose lock says that the task lives */
 	int sys;           /* why it could not be made */
-	bool is_there;     /* the starter has made it, and holds its lock until it has our word */
+	bool written;      /* spec.json, or it was tried */
 	const char *id;    /* its name; borrowed, as is */
 	const char *order; /* what spec.json says */
 	size_t order_bytes;
@@ -24,6 +24,12 @@ struct home {
 	{                                                                                          \
 		.tasks_fd = -1, .fd = -1, .spec_fd = -1                                            \
 	}
+
+/* Makes the directory of a task and takes its lock, which whoever has the descriptor holds: a task
+ * without spec.json is being started as long as that is so. It has its name when it is locked, and
+ * until then one that begins with HOME_UNBORN. A descriptor, or a negative errno. */
+#define HOME_UNBORN "."
+int home_create(int tasks_fd, const char *id);
 
 /* The directory, made by the first call; -1: it cannot be. */
 int home_make(struct home *h);

@@ -298,13 +298,13 @@ static void keep(struct keeper *k, const struct buffer *order)
 		k->buffer = malloc(READ_BYTES);
 	if (k->arena && k->buffer)
 		r = keeper_order_read(order->data, order->len, k->arena, &k->order, &err);
-	k->home = (struct home){.tasks_fd = take_fd(&k->fds.tasks),
-	                        .fd = -1,
+	k->home = (struct home){.tasks_fd = k->order.findable ? -1 : k->fds.tasks,
+	                        .fd = k->order.findable ? k->fds.tasks : -1,
 	                        .spec_fd = -1,
 	                        .id = k->order.task_id,
-	                        .is_there = k->order.findable,
 	                        .order = order->data,
 	                        .order_bytes = order->len};
+	k->fds.tasks = -1;
 	/* Somebody will look for it, or for the files in it, at once. */
 	if (r == 0 &&
 	    (k->order.background || k->order.follow || k->order.findable || k->order.terminal.rows))

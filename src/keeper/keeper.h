@@ -12,7 +12,8 @@ struct sandbox_plan;
 
 struct keeper_fds {
 	int control; /* packet socket to the starter; its end does not end the command */
-	int tasks;   /* the directory of all tasks; -1: there is none, everything stays in memory */
+	int tasks;   /* the directory of all tasks, or of this one, if the order is findable; -1:
+	                there   is none, everything stays in memory */
 	int input;   /* standard input of the command */
 	bool hello;  /* the starter is not the parent and needs a pidfd */
 	struct profile *profile; /* in memory still from before the fork; NULL: it is loaded */

@@ -70,7 +70,7 @@ static void where_it_cannot_be_made_that_is_remembered(void **state)
 {
 	struct home h = home_in(*state), none = HOME_NONE;
 
-	assert_int_equal(mkdirat(h.tasks_fd, "bash-1", 0700), 0); /* somebody else's */
+	assert_int_equal(mkdirat(h.tasks_fd, "bash-1", 0700), 0); /* somebody else's, empty */
 	assert_int_equal(home_make(&h), -1);
 	assert_int_equal(h.sys, EEXIST);
 	assert_int_equal(unlinkat(h.tasks_fd, "bash-1", AT_REMOVEDIR), 0);

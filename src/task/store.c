@@ -272,8 +272,9 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 		scoped(fd_closep) int task = -1;
 		uint64_t bytes;
 
-		if (d->d_name[0] == '.' || strlen(d->d_name) >= STORE_ID_MAX)
-			continue;
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		    strlen(d->d_name) >= STORE_ID_MAX)
+			continue; /* a directory whose maker died has a name that begins so, too */
 		task = openat(fd, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (task < 0 || fstat(task, &st) < 0)
 			continue;

@@ -7,10 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/buffer.h"
@@ -18,6 +16,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "keeper/control.h"
+#include "keeper/home.h"
 #include "process/clone.h"
 #include "task/launcher.h"
 
@@ -37,12 +36,13 @@ static void task_free(struct task *t)
 }
 DEFINE_CLEANUP(struct task *, task_free);
 
-/* Who knows the id finds the task, from now on: before its keeper has the order. Without a keeper
- * our lock says that it is being started. */
+/* Who knows the id finds the task from now on, before its keeper has the order. */
 static bool make_home(struct task *t)
 {
-	return t->tasks_fd >= 0 && mkdirat(t->tasks_fd, t->id, 0700) == 0 && task_dir(t) >= 0 &&
-	       flock(t->dir_fd, LOCK_EX | LOCK_NB) == 0;
+	int fd = t->tasks_fd < 0 ? -1 : home_create(t->tasks_fd, t->id);
+
+	t->dir_fd = fd < 0 ? -1 : fd;
+	return fd >= 0;
 }
 
 int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
@@ -81,7 +81,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	t->control = sockets[0];
 	theirs = sockets[1];
 	fds = (struct keeper_fds){.control = theirs,
-	                          .tasks = t->tasks_fd,
+	                          .tasks = order->findable ? t->dir_fd : t->tasks_fd,
 	                          .input = input_fd,
 	                          .profile = order->profile};
 	if (launcher) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "keeper/home.h"
 #include "task/store.h"
 
 /* The directory of this test; NACRE_STATE_DIR and TMPDIR point into it. */
@@ -283,6 +284,24 @@ static void a_start_that_was_cut_off_is_not_running(void **state)
 	store_done(&s);
 }
 
+static void what_was_never_named_is_swept_with_its_maker(void **state)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct store s;
+	int maker;
+
+	store_open(&s);
+	assert_int_equal(mkdirat(s.tasks_fd, HOME_UNBORN "bash-1", 0700), 0);
+	maker = openat(s.tasks_fd, HOME_UNBORN "bash-1", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(futimens(maker, old), 0);
+	assert_int_equal(flock(maker, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(store_sweep(&s, 1 << 20, 60000), 0);
+	close(maker);
+	assert_int_equal(store_sweep(&s, 1 << 20, 60000), 1);
+	assert_int_equal(test_count_entries(s.path), 0);
+	store_done(&s);
+}
+
 static void looking_makes_nothing(void **state)
 {
 	struct place *p = *state;
@@ -331,6 +350,7 @@ int main(void)
 		TEST(running_tasks_are_never_swept),
 		TEST(what_is_too_old_is_swept_however_little_it_is),
 		TEST(a_start_that_was_cut_off_is_not_running),
+		TEST(what_was_never_named_is_swept_with_its_maker),
 		TEST(looking_makes_nothing),
 	};
 

@@ -51,8 +51,12 @@ class Survival(NacreTest):
 class Planted(NacreTest):
     """The command runs as the same user and can reach its own task's directory."""
 
+    def at_home(self):
+        """Goes to the task's directory: it is made when the command has run for a moment."""
+        return f"until cd {self.state}/tasks/bash-* 2>/dev/null; do sleep 0.01; done"
+
     def test_a_fifo_in_place_of_the_state_does_not_hold_the_keeper(self):
-        result = self.run_json("-c", f"mkfifo {self.state}/tasks/*/.state.json.new; echo ok")
+        result = self.run_json("-c", f"{self.at_home()}; rm -f .state.json.new; mkfifo .state.json.new && echo ok")
         self.assertEqual(result["stdout"], "ok\n")
 
     def test_a_fifo_in_place_of_an_order_does_not_hold_the_sweep(self):
@@ -64,7 +68,7 @@ class Planted(NacreTest):
         self.assertTrue(result["truncated"])
 
     def test_a_fifo_in_place_of_the_output_does_not_hold_nacre(self):
-        nacre = self.start("--json", "-c", f"echo x; cd {self.state}/tasks/*; "
+        nacre = self.start("--json", "-c", f"echo x; {self.at_home()}; "
                            "until [ -s out ]; do sleep 0.01; done; rm out; mkfifo out; "
                            f"echo r >{self.work}/ready; sleep 1000")
         self.wait_for_file(self.work / "ready")
@@ -74,7 +78,7 @@ class Planted(NacreTest):
     def test_a_link_in_place_of_the_output_is_not_followed(self):
         secret = self.work / "secret"
         secret.write_text("do not show\n")
-        nacre = self.start("--json", "-c", f"echo x; cd {self.state}/tasks/*; "
+        nacre = self.start("--json", "-c", f"echo x; {self.at_home()}; "
                            f"until [ -s out ]; do sleep 0.01; done; ln -sf {secret} out; "
                            f"echo r >{self.work}/ready; sleep 1000")
         self.wait_for_file(self.work / "ready")
