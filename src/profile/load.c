@@ -25,6 +25,7 @@
 #include "profile/bind.h"
 #include "profile/store.h"
 #include "profile/trust.h"
+#include "yaml/pack.h"
 #include "yaml/yaml.h"
 
 #define INHERIT_MAX 8
@@ -215,15 +216,15 @@ static int read_sources(struct loader *l, const char *name, bool agent, struct s
 	int r;
 
 	if (shipped) {
-		size_t n = q->examples ? shipped->len : shipped->examples_at;
-
 		sources[0].file = arena_printf(l->store->arena, "built-in:%s", name);
 		if (!sources[0].file)
 			return no_memory(l);
-		r = yaml_read(l->store->arena, sources[0].file, shipped->text, n, &sources[0].root,
-		              l->err);
+		r = q->examples ? yaml_read(l->store->arena, sources[0].file, shipped->text,
+		                            shipped->len, &sources[0].root, l->err)
+		                : yaml_unpack(l->store->arena, shipped->tree, shipped->tree_len,
+		                              &sources[0].root);
 		if (r < 0)
-			return r;
+			return q->examples ? r : no_memory(l);
 	}
 	r = read_trusted(l, q->system_dir, sub, name, &sources[1].root, &sources[1].file);
 	if (r == 0)

@@ -171,7 +171,8 @@ struct profile_builtin {
 	const char *name;
 	const char *text;
 	size_t len;
-	size_t examples_at; /* where the examples begin, which come last; len: there are none */
+	const char *tree; /* packed, without the examples */
+	size_t tree_len;
 	bool agent;
 };
 const struct profile_builtin *profile_builtin_find(const char *name, bool agent);

@@ -1,6 +1,10 @@
 #include "profile/test-support.h"
 
+#include "base/arena.h"
+#include "base/buffer.h"
 #include "policy/policy.h"
+#include "yaml/pack.h"
+#include "yaml/yaml.h"
 
 static const struct policy_rule *find_rule(const struct profile *p, const char *id)
 {
@@ -36,6 +40,33 @@ static void every_shipped_profile_loads(void **state)
 		assert_true(*p->description);
 		assert_true(has(p->sandbox.secrets, "~/.ssh"));
 		assert_true(has(p->sandbox.protected_, PROFILE_PROJECT_FILE));
+	}
+}
+
+/* What a start reads of them is made when nacre is built. */
+static void the_tree_of_a_shipped_profile_is_that_of_its_text(void **state)
+{
+	for (size_t i = 0; i < profile_builtin_count; i++) {
+		const struct profile_builtin *b = &profile_builtins[i];
+		scoped(arena_freep) struct arena *arena = arena_new(YAML_ARENA_MAX);
+		const struct yaml_node *tree = NULL, *text = NULL, *t;
+		struct error err = {0};
+
+		assert_int_equal(yaml_unpack(arena, b->tree, b->tree_len, &tree), 0);
+		assert_int_equal(yaml_read(arena, b->name, b->text, b->len, &text, &err), 0);
+		assert_null(yaml_map_get(tree, "examples"));
+		assert_int_equal(tree->count + (yaml_map_get(text, "examples") ? 1 : 0),
+		                 text->count);
+		t = text->first;
+		for (const struct yaml_node *e = tree->first; e; e = e->next, t = t->next) {
+			scoped(buffer_donep) struct buffer wanted = {0}, got = {0};
+
+			assert_string_equal(e->key->text, t->key->text);
+			yaml_pack(e, &got);
+			yaml_pack(t, &wanted);
+			assert_int_equal(got.len, wanted.len);
+			assert_memory_equal(got.data, wanted.data, got.len);
+		}
 	}
 }
 
@@ -305,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_shipped_profile_loads),
+		TEST(the_tree_of_a_shipped_profile_is_that_of_its_text),
 		TEST(the_default_is_the_profile_bash),
 		TEST(a_profile_that_says_nothing_allows_nothing),
 		TEST(layers_stand_one_above_the_other),
