@@ -14,6 +14,8 @@
 #include "profile/value.h"
 #include "yaml/yaml.h"
 
+#define NAME_SIZE 128 /* of a key with all those that it is in */
+
 int bind_fail(struct binder *b, const struct yaml_node *at, const char *format, ...)
 {
 	char what[sizeof(b->err->text)];
@@ -286,12 +288,25 @@ static int bind_value(struct binder *b, const struct key *key, const char *path,
 	return 0;
 }
 
+/* For messages; there is one for every entry, and printf() would need a tenth of the loading. */
+static const char *name_in(const char *path, const char *name, char into[NAME_SIZE])
+{
+	size_t above = strlen(path), n = strlen(name);
+
+	if (above == 0 || above + n + 2 > NAME_SIZE)
+		return name;
+	memcpy(into, path, above);
+	into[above] = '.';
+	memcpy(into + above + 1, name, n + 1);
+	return into;
+}
+
 static int bind_entry(struct binder *b, const struct key *table, const char *path,
                       const struct yaml_node *entry, void *base)
 {
 	const struct key *key = key_find(table, entry->key->text);
-	const char *near;
-	char name[128];
+	char space[NAME_SIZE];
+	const char *near, *name;
 	int r;
 
 	if (!key) {
@@ -302,7 +317,7 @@ static int bind_entry(struct binder *b, const struct key *table, const char *pat
 		return bind_fail(b, entry->key, "unknown key '%.60s'%s%s%s", entry->key->text,
 		                 *path ? " in '" : "", path, *path ? "'" : "");
 	}
-	snprintf(name, sizeof(name), "%s%s%s", path, *path ? "." : "", key->name);
+	name = name_in(path, key->name, space);
 	r = bind_value(b, key, path, name, entry, base);
 	if (r == 0 && base == b->profile && key->width && !(key->sub && entry->kind == YAML_MAP))
 		r = note_origin(b, key, entry);

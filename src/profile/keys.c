@@ -461,7 +461,7 @@ const struct key example_keys[] = {
 const struct key *key_find(const struct key *table, const char *name)
 {
 	for (; table->name; table++)
-		if (strcmp(table->name, name) == 0)
+		if (*table->name == *name && strcmp(table->name, name) == 0)
 			return table;
 	return NULL;
 }

@@ -29,13 +29,15 @@ static void put_node(const struct yaml_node *node, struct buffer *out)
 	if (out->len > TEXT_SHOWN)
 		return;
 	if (node->kind == YAML_SCALAR) {
-		buffer_puts(out, node->text);
+		buffer_append(out, node->text, node->len);
 		return;
 	}
 	buffer_putc(out, node->kind == YAML_LIST ? '[' : '{');
 	for (const struct yaml_node *e = node->first; e; e = e->next) {
-		if (e->key)
-			buffer_printf(out, "%s: ", e->key->text);
+		if (e->key) {
+			buffer_append(out, e->key->text, e->key->len);
+			buffer_puts(out, ": ");
+		}
 		put_node(e, out);
 		if (e->next)
 			buffer_puts(out, ", ");

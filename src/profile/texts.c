@@ -105,7 +105,7 @@ int bind_text(struct binder *b, const struct key *key, const char *name,
 bool bind_texts_have(const char *const *list, const char *text)
 {
 	for (; list && *list; list++)
-		if (strcmp(*list, text) == 0)
+		if (**list == *text && strcmp(*list, text) == 0)
 			return true;
 	return false;
 }

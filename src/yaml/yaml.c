@@ -278,7 +278,7 @@ int yaml_read(struct arena *arena, const char *name, const char *bytes, size_t n
 static bool one_of(const char *text, const char *const *words)
 {
 	for (; *words; words++)
-		if (strcmp(text, *words) == 0)
+		if (**words == *text && strcmp(text, *words) == 0)
 			return true;
 	return false;
 }
@@ -327,7 +327,8 @@ enum yaml_type yaml_scalar_type(const struct yaml_node *node)
 	static const char *const bools[] = {"true",  "True",  "TRUE", "false",
 	                                    "False", "FALSE", NULL};
 
-	if (!node->plain)
+	/* Most are texts, and most of these are seen by how they begin. */
+	if (!node->plain || !strchr("~nNtTfF.+-0123456789", node->text[0]))
 		return YAML_TYPE_TEXT;
 	if (one_of(node->text, nulls))
 		return YAML_TYPE_NULL;
