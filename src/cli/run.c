@@ -253,6 +253,7 @@ int cli_run_one(struct engine *engine, struct run_options *o, const struct diale
 	o->request.follow = run.terminal.live && !run.background;
 	prompts = !o->json && !dialect && prompt_is_possible();
 	o->request.can_ask |= prompts;
+	engine->ahead = true;
 	r = engine_start(engine, &o->request, &run.engine_run, &err);
 	if (r < 0) {
 		cli_complain("%s", err.text);

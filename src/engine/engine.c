@@ -23,6 +23,7 @@
 #include "engine/result.h"
 #include "keeper/check.h"
 #include "keeper/consent.h"
+#include "task/ahead.h"
 
 const struct engine_wishes engine_wishes_default = {
 	.grace_ms = -1,
@@ -54,7 +55,8 @@ struct engine_run {
 	bool answered;              /* what was asked is no question any more */
 	char task_id[STORE_ID_MAX]; /* known before there is a task: its records are found by it */
 	char audit_notice[ENGINE_RECORD_NOTICE_MAX];
-	int input; /* the command's, until it is started; -1: none */
+	int input;           /* the command's, until it is started; -1: none */
+	struct ahead *ahead; /* its keeper, before there is a task; or NULL */
 };
 
 bool output_mode_shows(enum output_mode mode, int stream)
@@ -410,6 +412,21 @@ const char *engine_state_of(struct arena *arena, const struct store *store)
 	               : NULL;
 }
 
+/* Of the box everything is known before the verdict is. With the socket of a container engine in it
+ * a box depends on where that is, and the keeper looks when it has its order. */
+static void begin_ahead(struct engine *e, struct engine_run *run)
+{
+	const struct keeper_order *o = &run->order;
+
+	if (e->ahead && !e->launcher && e->profile->sandbox.tier == SANDBOX_TIER_FULL &&
+	    !e->profile->docker.allow)
+		run->ahead = ahead_new(&(struct keeper_ahead){.profile = e->profile,
+		                                              .workspace = o->request.workspace,
+		                                              .state = o->request.state,
+		                                              .envp = o->envp,
+		                                              .max_processes = o->max_processes});
+}
+
 static int prepare(struct engine *e, const struct request *rq, struct engine_run *run)
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
@@ -456,6 +473,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	                      &o->envp, err);
 	if (r < 0)
 		return r;
+	begin_ahead(e, run);
 	run->input = open_input(rq, err);
 	return run->input < 0 ? run->input : decide(e, rq, run, &place);
 }
@@ -464,6 +482,7 @@ static void run_free(struct engine_run *run)
 {
 	if (run) {
 		fd_close(run->input);
+		ahead_free(run->ahead);
 		ask_done(&run->ask);
 		arena_free(run->arena);
 	}
@@ -484,9 +503,16 @@ static void record_refusal(struct engine *e, const struct request *rq, struct en
 
 static void start_task(struct engine *e, struct engine_run *run)
 {
+	int r = -ENOENT;
+
 	run->order.task_id = run->task_id;
-	(void)task_start(&e->store, e->launcher, &run->order, run->input, &run->task,
-	                 &run->refusal);
+	if (run->ahead)
+		r = ahead_start(run->ahead, &e->store, &run->order, run->input, &run->task, NULL);
+	if (r < 0) {
+		run->order.task_id = run->task_id;
+		(void)task_start(&e->store, e->launcher, &run->order, run->input, &run->task,
+		                 &run->refusal);
+	}
 	fd_close(take_fd(&run->input));
 }
 
@@ -508,6 +534,7 @@ int engine_start(struct engine *e, const struct request *rq, struct engine_run *
 		start_task(e, run);
 	else if (!run->decided)
 		record_refusal(e, rq, run);
+	ahead_drop(run->ahead); /* refused, or a person is asked: the box is not waited with */
 	*ret_run = take_ptr(&run);
 	return 0;
 }

@@ -37,7 +37,8 @@ extern const struct engine_wishes engine_wishes_default;
 struct engine {
 	struct engine_wishes wishes;
 	struct store store;
-	struct launcher *launcher;      /* NULL: keepers are children of this process */
+	struct launcher *launcher; /* NULL: keepers are children of this process */
+	bool ahead; /* without a launcher: a box is made while its command is decided about */
 	const char *const *environment; /* nacre's own, from which a command's is built */
 	char *policy_path;              /* wishes.policy_file, made absolute */
 	struct profile *profile;        /* of the last request; reused while nothing changed */

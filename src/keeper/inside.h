@@ -70,8 +70,10 @@ struct keeper {
 	struct sandbox_spec spec;    /* its box, with our limits */
 	struct sandbox_plan *plan;   /* NULL: no box */
 	int init_socket, init_pidfd; /* of an init that stands by; -1: none */
-	int detail;                  /* where, for sandbox_plan_explain() */
-	bool owns_plan;              /* it was made here */
+	struct process *begun;       /* an init of our own that waits for the command; NULL: none */
+	const struct keeper_ahead *ahead; /* what its box was made for */
+	int detail;                       /* where, for sandbox_plan_explain() */
+	bool owns_plan;                   /* it was made here */
 	bool tmp_full;
 	bool refused; /* the kernel did not let init into its box */
 	struct stream streams[2];
@@ -115,6 +117,9 @@ void keeper_let_go(struct keeper *k);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);
+
+/* The box as the profile has it, for the order. */
+void keeper_choose_spec(struct keeper *k);
 
 /* A plan for the order's workspace. The spec must live as long. */
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,

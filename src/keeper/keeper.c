@@ -345,6 +345,10 @@ static void keep(struct keeper *k, const struct buffer *order)
 
 static _Noreturn void leave(struct keeper *k)
 {
+	if (k->begun) { /* nobody had a command for it */
+		k->process = take_ptr(&k->begun);
+		fd_close(take_fd(&k->process->socket));
+	}
 	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
 	if (k->process)
 		process_reap(k->process);
@@ -372,6 +376,15 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *or
 	detach((const int[]){fds->control, fds->tasks, fds->input}, 3);
 	keep(&k, order);
 	leave(&k);
+}
+
+size_t keeper_fds_list(const struct keeper_fds *fds, int order, int into[KEEPER_FD_MAX])
+{
+	into[KEEPER_FD_ORDER] = order;
+	into[KEEPER_FD_CONTROL] = fds->control;
+	into[KEEPER_FD_INPUT] = fds->input;
+	into[KEEPER_FD_TASKS] = fds->tasks;
+	return fds->tasks >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASKS;
 }
 
 static void fetch(const struct keeper_packet *p, struct keeper_fds *ret_fds, struct buffer *order)
@@ -430,8 +443,42 @@ static void await_order(struct keeper *k, int orders, struct buffer *order)
 	ssize_t n = packet_receive(orders, text, sizeof(text), fds, &count, 0);
 
 	if (n <= 0 || count < KEEPER_FD_TASKS || count > KEEPER_FD_MAX)
-		_exit(0);
+		leave(k);
 	fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1}, &k->fds, order);
+}
+
+/* What goes wrong here goes wrong again, and is told, when there is an order. */
+static void make_box(struct keeper *k)
+{
+	struct error err = {0};
+
+	k->order.request.workspace = k->ahead->workspace;
+	k->order.request.state = k->ahead->state;
+	k->order.envp = k->ahead->envp;
+	k->order.max_processes = k->ahead->max_processes;
+	keeper_choose_spec(k);
+	if (keeper_box_plan(k, &k->spec, &k->plan, &err) < 0)
+		return;
+	k->owns_plan = true;
+	if (sandbox_plan_clone_flags(k->plan) == 0 || process_begin(k->plan, &k->begun, &err) < 0)
+		k->plan = sandbox_plan_free(k->plan);
+}
+
+_Noreturn void keeper_begin(const struct keeper_ahead *ahead)
+{
+	struct buffer order = {.max = ORDER_BYTES_MAX};
+	struct keeper k = empty;
+
+	detach(&ahead->orders, 1);
+	k.profile = ahead->profile;
+	k.ahead = ahead;
+	make_box(&k);
+	keeper_record_prepare(&k, ahead->state, ahead->profile);
+	await_order(&k, ahead->orders, &order);
+	fd_close(ahead->orders);
+	k.fds.hello = false; /* the starter is our parent */
+	keep(&k, &order);
+	leave(&k);
 }
 
 static void forget(struct keeper *k)

@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer;
 struct profile;
@@ -41,6 +42,9 @@ struct keeper_packet {
 	size_t text_bytes;
 };
 
+/* Puts the descriptors in their order; returns how many there are. */
+size_t keeper_fds_list(const struct keeper_fds *fds, int order, int into[KEEPER_FD_MAX]);
+
 /* keeper_main() for these. */
 _Noreturn void keeper_launched(const struct keeper_packet *packet);
 
@@ -56,3 +60,14 @@ struct keeper_ready {
 	const char *state;         /* of the commands that will come */
 };
 _Noreturn void keeper_wait(const struct keeper_ready *ready);
+
+/* A keeper for one command that is still being decided about: it makes the box meanwhile. Where no
+ * order comes it takes the box down and leaves. */
+struct keeper_ahead {
+	int orders; /* as above */
+	struct profile *profile;
+	const char *workspace, *state;
+	const char *const *envp; /* of the command */
+	uint64_t max_processes;  /* that the order will have */
+};
+_Noreturn void keeper_begin(const struct keeper_ahead *ahead);

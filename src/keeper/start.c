@@ -150,9 +150,16 @@ static int start(struct keeper *k, struct error *err)
 		fill_limits(k, &c);
 	}
 	watch_crowd(k);
-	r = k->init_socket >= 0 ? process_adopt(&c, take_fd(&k->init_socket),
-	                                        take_fd(&k->init_pidfd), &k->process, err)
-	                        : process_spawn(&c, &k->process, err);
+	if (k->begun) {
+		c.tells_start = true;
+		k->process = take_ptr(&k->begun);
+		r = process_give(k->process, &c, err);
+	} else if (k->init_socket >= 0) {
+		r = process_adopt(&c, take_fd(&k->init_socket), take_fd(&k->init_pidfd),
+		                  &k->process, err);
+	} else {
+		r = process_spawn(&c, &k->process, err);
+	}
 	if (r < 0)
 		return r;
 	/* Else a second try, or a terminal that is made later, may need it. */
@@ -227,11 +234,39 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 	return sandbox_plan_new(spec, &place, ret_plan, err);
 }
 
+void keeper_choose_spec(struct keeper *k)
+{
+	uint64_t *processes = &k->spec.limits.processes;
+
+	k->spec = k->profile->sandbox;
+	/* The person who runs nacre may want fewer. */
+	if (k->order.max_processes > 0 && (*processes == 0 || k->order.max_processes < *processes))
+		*processes = k->order.max_processes;
+	k->order.max_processes = *processes;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* A box that was made before the order came was made from the same request. */
+static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order *o)
+{
+	return !box ||
+	       (same_text(box->workspace, o->request.workspace) &&
+	        same_text(box->state, o->request.state) &&
+	        same_text(variable_value(box->envp, "HOME"), variable_value(o->envp, "HOME")) &&
+	        box->max_processes == o->max_processes);
+}
+
 /* Decides once more, from the raw request, and learns from the profile what the box is like. */
 static int check(struct keeper *k, struct arena *arena, struct error *err)
 {
-	uint64_t *processes = &k->spec.limits.processes;
 	int r;
+
+	if (!box_is_for(k->ahead, &k->order))
+		return error_set(err, ERROR_SYSTEM, EINVAL, "the box is not that of the order");
 
 	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
 	if (r == 0)
@@ -240,11 +275,7 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 		k->report.end = KEEPER_END_REFUSED;
 		return r;
 	}
-	k->spec = k->profile->sandbox;
-	/* The person who runs nacre may want fewer. */
-	if (k->order.max_processes > 0 && (*processes == 0 || k->order.max_processes < *processes))
-		*processes = k->order.max_processes;
-	k->order.max_processes = *processes;
+	keeper_choose_spec(k);
 	if (k->spec.tier != SANDBOX_TIER_NONE && k->spec.tier != SANDBOX_TIER_CONTAINER)
 		k->order.sandbox = &k->spec;
 	return 0;

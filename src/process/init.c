@@ -320,7 +320,8 @@ static void wait_for_admission(struct init *in)
 		_exit(1);
 }
 
-static void enter(struct init *in, struct sandbox_plan *sandbox)
+/* AHEAD: of the command; then there is time for the seal, which the command inherits. */
+static void enter(struct init *in, struct sandbox_plan *sandbox, bool ahead)
 {
 	struct init_message m = {.event = INIT_FAILED, .step = CHILD_SANDBOX};
 	int r;
@@ -331,7 +332,7 @@ static void enter(struct init *in, struct sandbox_plan *sandbox)
 	in->first = sandbox_plan_clone_flags(sandbox) != 0;
 	if (sandbox_plan_waits(sandbox))
 		wait_for_admission(in);
-	r = sandbox_enter(sandbox, &m.detail);
+	r = ahead ? sandbox_enter_sealed(sandbox, &m.detail) : sandbox_enter(sandbox, &m.detail);
 	if (r == 0)
 		return;
 	m.sys = -r;
@@ -390,7 +391,7 @@ _Noreturn void init_main(int socket, struct child_plan *plan)
 	close_others(socket, plan);
 	become_init(&in);
 	if (plan->sandbox)
-		enter(&in, plan->sandbox);
+		enter(&in, plan->sandbox, false);
 	in.given = in.first ? 1 : 0; /* we have it */
 	run(&in, plan);
 	_exit(0);
@@ -469,6 +470,20 @@ static bool is_wanted_again(const struct init *in)
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)sizeof(order) && order == INIT_AGAIN && is_unmolested() &&
 	       sandbox_is_afresh(in->sandbox);
+}
+
+_Noreturn void init_await(int socket, struct sandbox_plan *sandbox)
+{
+	struct buffer text = {0};
+	struct init in = none;
+
+	in.socket = socket;
+	close_holders(socket, sandbox);
+	become_init(&in);
+	enter(&in, sandbox, true);
+	in.given = 1; /* we have it */
+	serve_one(&in, &text);
+	_exit(0);
 }
 
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)

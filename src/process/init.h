@@ -11,6 +11,11 @@ _Noreturn void init_main(int socket, struct child_plan *plan);
 
 struct sandbox_plan;
 
+/* The same for an init that enters its box before its command is known: the plan is sent
+ * (process/wire.h). Every other descriptor is closed, but for those that sandbox_plan_fds() names.
+ */
+_Noreturn void init_await(int socket, struct sandbox_plan *sandbox);
+
 /* The same for an init below a held box, which has its plan sent later (process/wire.h). Every
  * other descriptor is closed, but for those that sandbox_plan_fds() names. */
 _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox);

@@ -98,27 +98,28 @@ static int check_input(const struct process_command *command, struct error *err)
 	return 0;
 }
 
-static int process_new(const struct process_command *command, struct process **ret_process,
-                       struct pipes *pipes, struct error *err)
+static struct process *process_new(struct error *err)
 {
-	struct process *p;
-	int r;
+	struct process *p = malloc(sizeof(*p));
 
-	if (check_input(command, err) < 0)
-		return -EISDIR;
-	p = malloc(sizeof(*p));
-	if (!p) {
+	if (p)
+		*p = (struct process){
+			.init_pidfd = -1, .socket = -1, .output = {-1, -1}, .notes = -1};
+	else
 		(void)error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-		return -ENOMEM;
-	}
-	*p = (struct process){.init_pidfd = -1, .socket = -1, .output = {-1, -1}, .notes = -1};
-	*ret_process = p;
-	if (command->notes) {
+	return p;
+}
+
+static int prepare(struct process *p, const struct process_command *command, struct pipes *pipes,
+                   struct error *err)
+{
+	int r = check_input(command, err);
+
+	if (r == 0 && command->notes)
 		r = pipe_open(&p->notes, &pipes->notes, err);
-		if (r < 0)
-			return r;
-	}
-	return command->terminal.rows ? 0 : pipes_open(command->merged, pipes, err);
+	if (r == 0 && !command->terminal.rows)
+		r = pipes_open(command->merged, pipes, err);
+	return r;
 }
 
 static struct child_plan plan_of(const struct process_command *command, const struct pipes *pipes)
@@ -143,36 +144,49 @@ static struct child_plan plan_of(const struct process_command *command, const st
 	return plan;
 }
 
+/* Without a PLAN init waits for one to be sent. */
+static int start_init(struct process *p, struct sandbox_plan *sandbox, struct child_plan *plan,
+                      struct error *err)
+{
+	scoped(fd_closep) int theirs = -1;
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_sys(err, errno, "socket pair for init");
+	p->socket = sockets[0];
+	theirs = sockets[1];
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return error_sys(err, errno, "becoming a subreaper");
+	p->init_pid = sandbox ? process_clone_box(sandbox, &p->init_pidfd)
+	                      : process_clone(&p->init_pidfd);
+	if (p->init_pid == 0 && !plan)
+		init_await(theirs, sandbox);
+	if (p->init_pid == 0) {
+		plan->report_fd = theirs;
+		init_main(theirs, plan);
+	}
+	if (p->init_pid < 0)
+		return error_sys(err, (int)-p->init_pid, "starting init");
+	return admit(p, sandbox, err);
+}
+
 int process_spawn(const struct process_command *command, struct process **ret_process,
                   struct error *err)
 {
 	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}, -1};
-	scoped(process_freep) struct process *p = NULL;
-	scoped(fd_closep) int init_socket = -1;
+	scoped(process_freep) struct process *p = process_new(err);
 	struct child_plan plan;
-	int sockets[2], r;
+	int r;
 
-	r = process_new(command, &p, &pipes, err);
+	if (!p)
+		return -ENOMEM;
+	r = prepare(p, command, &pipes, err);
 	if (r < 0)
 		return r;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return error_sys(err, errno, "socket pair for init");
-	p->socket = sockets[0];
-	init_socket = sockets[1];
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-		return error_sys(err, errno, "becoming a subreaper");
-
 	plan = plan_of(command, &pipes);
-	plan.report_fd = init_socket;
 	plan.tells_start = true;
 	plan.sandbox = command->sandbox;
-	p->init_pid = command->sandbox ? process_clone_box(command->sandbox, &p->init_pidfd)
-	                               : process_clone(&p->init_pidfd);
-	if (p->init_pid == 0)
-		init_main(init_socket, &plan);
-	if (p->init_pid < 0)
-		return error_sys(err, (int)-p->init_pid, "starting init");
-	r = admit(p, command->sandbox, err);
+	r = start_init(p, command->sandbox, &plan, err);
 	if (r < 0)
 		return r;
 	p->output[0] = take_fd(&pipes.read[0]);
@@ -181,29 +195,49 @@ int process_spawn(const struct process_command *command, struct process **ret_pr
 	return 0;
 }
 
-int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,
-                  struct process **ret_process, struct error *err)
+int process_begin(struct sandbox_plan *sandbox, struct process **ret_process, struct error *err)
+{
+	scoped(process_freep) struct process *p = process_new(err);
+	int r = p ? start_init(p, sandbox, NULL, err) : -ENOMEM;
+
+	if (r == 0)
+		*ret_process = take_ptr(&p);
+	return r;
+}
+
+int process_give(struct process *p, const struct process_command *command, struct error *err)
 {
 	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}, -1};
-	scoped(process_freep) struct process *p = NULL;
-	scoped(fd_closep) int socket = init_socket;
-	scoped(fd_closep) int pidfd = init_pidfd;
 	struct child_plan plan;
-	int r;
+	int r = prepare(p, command, &pipes, err);
 
-	r = process_new(command, &p, &pipes, err);
 	if (r < 0)
 		return r;
 	plan = plan_of(command, &pipes);
-	r = wire_plan_send(socket, &plan, err);
+	r = wire_plan_send(p->socket, &plan, err);
 	if (r < 0)
 		return r;
-	p->socket = take_fd(&socket);
-	p->init_pidfd = take_fd(&pidfd);
 	p->output[0] = take_fd(&pipes.read[0]);
 	p->output[1] = take_fd(&pipes.read[1]);
-	*ret_process = take_ptr(&p);
 	return 0;
+}
+
+int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,
+                  struct process **ret_process, struct error *err)
+{
+	scoped(fd_closep) int socket = init_socket;
+	scoped(fd_closep) int pidfd = init_pidfd;
+	scoped(process_freep) struct process *p = process_new(err);
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->socket = take_fd(&socket);
+	p->init_pidfd = take_fd(&pidfd);
+	r = process_give(p, command, err);
+	if (r == 0)
+		*ret_process = take_ptr(&p);
+	return r;
 }
 
 struct process *process_free(struct process *p)

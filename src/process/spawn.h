@@ -45,6 +45,10 @@ struct process {
  * killed. The caller owns *ret_process. */
 int process_spawn(const struct process_command *command, struct process **ret_process,
                   struct error *err);
+/* The same in two parts: an init that enters its box, and then the command for it, once. What goes
+ * wrong on its way into the box is told when there is a command. */
+int process_begin(struct sandbox_plan *sandbox, struct process **ret_process, struct error *err);
+int process_give(struct process *p, const struct process_command *command, struct error *err);
 /* The same with an init that stands by in a held box. Takes its socket and its pidfd. The start
  * itself is told only if TELLS_START is set. */
 int process_adopt(const struct process_command *command, int init_socket, int init_pidfd,

@@ -305,7 +305,7 @@ static void a_workspace_that_is_swapped_is_noticed(void **state)
 	assert_int_equal(rename(b->workspace, away), 0);
 	assert_int_equal(symlink(victim, b->workspace), 0);
 	c.sandbox = plan;
-	assert_int_equal(process_spawn(&c, &p, NULL), 0);
+	assert_int_equal(box_spawn(&c, &p, NULL), 0);
 	box_follow(b, p);
 	path_in(b, "victim/made", made);
 	assert_int_equal(access(made, F_OK), -1);
@@ -430,6 +430,23 @@ static void a_whole_tree_is_killed_at_once(void **state)
 	assert_true(WIFSIGNALED(b->status));
 }
 
+static void an_init_without_a_command_leaves(void **state)
+{
+	struct box *b = *state;
+	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
+	scoped(process_freep) struct process *p = NULL;
+	int before = test_open_fds(), status = -1;
+
+	assert_int_equal(sandbox_plan_new(&b->spec, &b->place, &plan, NULL), 0);
+	assert_int_equal(process_begin(plan, &p, NULL), 0);
+	fd_close(take_fd(&p->socket));
+	assert_int_equal(waitpid(p->init_pid, &status, __WALL), p->init_pid);
+	assert_true(WIFEXITED(status));
+	p = process_free(p);
+	plan = sandbox_plan_free(plan);
+	assert_int_equal(test_open_fds(), before);
+}
+
 static void nothing_is_left_open_behind_a_box(void **state)
 {
 	struct box *b = *state;
@@ -468,6 +485,7 @@ int main(void)
 		box_test(all_die_with_init),
 		box_test(all_die_with_the_keeper),
 		box_test(a_whole_tree_is_killed_at_once),
+		box_test(an_init_without_a_command_leaves),
 		box_test(nothing_is_left_open_behind_a_box),
 	};
 

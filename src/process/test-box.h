@@ -1,7 +1,8 @@
 #pragma once
 /*
  * Commands in real boxes: what is tried inside is looked at from outside. Each program of tests
- * runs as this user and, where this is root, once more as an ordinary one (TEST_AS_USER).
+ * runs as this user and, where this is root, once more as an ordinary one (TEST_AS_USER); and with
+ * inits that enter their box before they have a command (TEST_AHEAD).
  */
 #include "base/test-support.h"
 
@@ -138,6 +139,18 @@ static inline void box_follow(struct box *b, struct process *p)
 static const char *const box_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin",
                                       "HOME=/home/someone", NULL};
 
+static inline int box_spawn(const struct process_command *c, struct process **ret_process,
+                            struct error *err)
+{
+#ifdef TEST_AHEAD
+	int r = process_begin(c->sandbox, ret_process, err);
+
+	return r < 0 ? r : process_give(*ret_process, c, err);
+#else
+	return process_spawn(c, ret_process, err);
+#endif
+}
+
 static inline struct process *box_start(struct box *b, const char *script,
                                         struct sandbox_plan **plan)
 {
@@ -160,7 +173,7 @@ static inline struct process *box_start(struct box *b, const char *script,
 	c.limit_count = sandbox_plan_limits(*plan, &limits);
 	memcpy(c.limits, limits, (size_t)c.limit_count * sizeof(*limits));
 	b->standing = *sandbox_plan_standing(*plan);
-	if (process_spawn(&c, &p, &err) < 0)
+	if (box_spawn(&c, &p, &err) < 0)
 		fail_msg("spawn: %s", err.text);
 	return p;
 }

@@ -96,7 +96,7 @@ static void which_answers_without_a_shell(void **state)
 	b->spec.programs = (const char *const[]){"which", "ls", "cat", NULL};
 	assert_int_equal(sandbox_plan_new(&b->spec, &b->place, &plan, NULL), 0);
 	c.sandbox = plan;
-	assert_int_equal(process_spawn(&c, &p, NULL), 0);
+	assert_int_equal(box_spawn(&c, &p, NULL), 0);
 	box_follow(b, p);
 	assert_false(b->failed);
 	assert_int_equal(WEXITSTATUS(b->status), 1); /* sort is not there */

@@ -359,6 +359,16 @@ int sandbox_enter(struct sandbox_plan *p, int *ret_step)
 	return finish(p, ret_step);
 }
 
+int sandbox_enter_sealed(struct sandbox_plan *p, int *ret_step)
+{
+	int r = sandbox_enter(p, ret_step);
+
+	if (r == 0)
+		r = sandbox_seal(p, ret_step);
+	p->sealed = r == 0;
+	return r;
+}
+
 int sandbox_enter_session(struct sandbox_plan *p, int *ret_step)
 {
 	int r = group_join(p, ret_step);

@@ -18,6 +18,9 @@ struct sandbox_plan;
 
 /* Builds the tree and makes it the root, becomes the box's user, gives up all capabilities. */
 int sandbox_enter(struct sandbox_plan *p, int *ret_step);
+/* The same, and sandbox_seal() for all that is forked from here on; only for a box with
+ * namespaces, in which there is nothing that an init has to do outside of the seal. */
+int sandbox_enter_sealed(struct sandbox_plan *p, int *ret_step);
 
 /* The same, but for the capabilities. */
 int sandbox_enter_session(struct sandbox_plan *p, int *ret_step);

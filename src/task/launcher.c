@@ -303,11 +303,8 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
 	bool fits = text_bytes < KEEPER_PACKET_MAX; /* and the NUL behind it */
 	scoped(fd_closep) int file = fits ? -1 : memfd_create("nacre-order", MFD_CLOEXEC);
 	scoped(buffer_donep) struct buffer key = {.max = KEY_MAX};
-	const int wire[KEEPER_FD_MAX] = {[KEEPER_FD_ORDER] = fits ? fds->input : file,
-	                                 [KEEPER_FD_CONTROL] = fds->control,
-	                                 [KEEPER_FD_INPUT] = fds->input,
-	                                 [KEEPER_FD_TASKS] = fds->tasks};
-	size_t count = fds->tasks >= 0 ? KEEPER_FD_MAX : KEEPER_FD_TASKS;
+	int wire[KEEPER_FD_MAX];
+	size_t count = keeper_fds_list(fds, fits ? fds->input : file, wire);
 	int r;
 
 	if (!fits && (file < 0 || fd_write_all(file, text, text_bytes) < 0))

@@ -18,12 +18,13 @@
 #include "keeper/control.h"
 #include "keeper/home.h"
 #include "process/clone.h"
+#include "task/inside.h"
 #include "task/launcher.h"
 
 #define CAPTURE_BYTES_MAX ((size_t)8 << 20)
 #define KEEPING_MS        2000
 
-static void task_free(struct task *t)
+void task_free(struct task *t)
 {
 	if (!t)
 		return;
@@ -34,7 +35,6 @@ static void task_free(struct task *t)
 	capture_snapshot_done(&t->captures[1]);
 	free(t);
 }
-DEFINE_CLEANUP(struct task *, task_free);
 
 /* Who knows the id finds the task from now on, before its keeper has the order. */
 static bool make_home(struct task *t)
@@ -45,13 +45,10 @@ static bool make_home(struct task *t)
 	return fd >= 0;
 }
 
-int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
-               int input_fd, struct task **ret_task, struct error *err)
+int task_new(struct store *store, struct keeper_order *order, struct buffer *text, int *ret_theirs,
+             struct task **ret_task, struct error *err)
 {
-	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
 	scoped(task_freep) struct task *t = calloc(1, sizeof(*t));
-	scoped(fd_closep) int theirs = -1;
-	struct keeper_fds fds;
 	int sockets[2], r;
 
 	if (!t)
@@ -66,7 +63,7 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	order->task_id = t->id;
 	order->findable = order->findable && make_home(t);
 	t->merged = order->merged;
-	r = keeper_order_write(order, &text);
+	r = keeper_order_write(order, text);
 	if (r == -E2BIG)
 		error_set(err, ERROR_LIMIT, E2BIG,
 		          "command and environment are longer than %zu bytes", ORDER_BYTES_MAX);
@@ -79,7 +76,22 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 		return r;
 	}
 	t->control = sockets[0];
-	theirs = sockets[1];
+	*ret_theirs = sockets[1];
+	*ret_task = take_ptr(&t);
+	return 0;
+}
+
+int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
+               int input_fd, struct task **ret_task, struct error *err)
+{
+	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+	scoped(task_freep) struct task *t = NULL;
+	scoped(fd_closep) int theirs = -1;
+	struct keeper_fds fds;
+	int r = task_new(store, order, &text, &theirs, &t, err);
+
+	if (r < 0)
+		return r;
 	fds = (struct keeper_fds){.control = theirs,
 	                          .tasks = order->findable ? t->dir_fd : t->tasks_fd,
 	                          .input = input_fd,
