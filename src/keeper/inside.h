@@ -151,6 +151,9 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan);
 void keeper_judge_box(struct keeper *k);
 void keeper_publish(struct keeper *k);
 
+/* Reaps an init that is our own, and takes down a box that is. */
+void keeper_tidy(struct keeper *k);
+
 /* Takes room on the disk for the report of a command that goes on for a while: when it ends the
  * disk may be full, of its own output perhaps. */
 void keeper_reserve_state(struct keeper *k);

@@ -96,7 +96,7 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		k->report.survivors = m->survivors;
 		k->report.processes += m->processes;
 		keeper_step(k, EV_GONE);
-		if (k->state == DRAIN && k->process->init_pid == 0)
+		if (k->state == DRAIN && k->plan && sandbox_plan_clone_flags(k->plan) != 0)
 			read_rest(k);
 		break;
 	}
@@ -343,18 +343,23 @@ static void keep(struct keeper *k, const struct buffer *order)
 	keeper_container_sweep(k);
 }
 
-static _Noreturn void leave(struct keeper *k)
+void keeper_tidy(struct keeper *k)
 {
 	if (k->begun) { /* nobody had a command for it */
 		k->process = take_ptr(&k->begun);
 		fd_close(take_fd(&k->process->socket));
 	}
-	/* Not every host has a first process that reaps. The starter knows all it needs by now. */
+	/* Not every host has a first process that reaps. */
 	if (k->process)
 		process_reap(k->process);
 	/* A control group can be removed when the last of its processes is gone. */
 	if (k->owns_plan)
 		k->plan = sandbox_plan_free(k->plan);
+}
+
+static _Noreturn void leave(struct keeper *k)
+{
+	keeper_tidy(k);
 	_exit(0);
 }
 

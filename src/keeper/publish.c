@@ -253,8 +253,11 @@ void keeper_publish(struct keeper *k)
 		return;
 	if (is_there)
 		publish_on_disk(k, &text);
-	if (!k->starter_gone && send_report(k, &text) == 0 && (is_there || is_taken(k)))
-		return;
+	if (!k->starter_gone && send_report(k, &text) == 0) {
+		keeper_tidy(k); /* while the starter shows the result */
+		if (is_there || is_taken(k))
+			return;
+	}
 	k->starter_gone = true;
 	if (is_there)
 		return;
