@@ -10,26 +10,32 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "sandbox/box.h"
 #include "sandbox/elf.h"
 
 #define DIRECTORIES_MAX 16
 #define PATTERNS_MAX    64
+#define SMALL_BYTES     4096 /* of a directory: a block of most file systems */
 
 struct programs {
 	struct sandbox_plan *plan;
 	struct rules *rules; /* NULL: files are masked; else they are left out of the rules */
 	const char *directories[DIRECTORIES_MAX]; /* real ones, each once */
+	bool small[DIRECTORIES_MAX];
+	const char *names[DIRECTORIES_MAX]; /* all that is in it, "a\0b\0"; NULL: not known */
 	size_t count;
 	const char *patterns[PATTERNS_MAX];
 	size_t pattern_count;
@@ -53,10 +59,62 @@ static int find_directories(struct programs *g)
 			continue;
 		for (size_t j = 0; j < g->count; j++)
 			known = known || strcmp(g->directories[j], real) == 0;
-		if (!known)
-			g->directories[g->count++] = real;
+		if (known)
+			continue;
+		g->small[g->count] = st.st_size <= SMALL_BYTES;
+		g->directories[g->count++] = real;
 	}
 	return 0;
+}
+
+/* The names among the N bytes of entries, one after the other; false: one of them is not plain
+ * ASCII, so that another spelling may be the same name. */
+static bool copy_names(const char *entries, size_t n, char *names)
+{
+	const struct dirent64 *d;
+
+	for (size_t at = 0; at < n; at += d->d_reclen) {
+		d = (const struct dirent64 *)(const void *)(entries + at);
+		for (const char *c = d->d_name; *c; c++) {
+			if (*c & 0x80)
+				return false;
+			*names++ = *c;
+		}
+		*names++ = '\0';
+	}
+	*names = '\0';
+	return true;
+}
+
+/* A list of the denied is longer than most of these directories: a small one is read once instead
+ * of being asked for each of them. */
+static void list_names(struct programs *g, size_t i)
+{
+	_Alignas(struct dirent64) char entries[SMALL_BYTES], end[SMALL_BYTES];
+	scoped(fd_closep) int fd = -1;
+	char *names;
+	ssize_t n;
+
+	if (!g->small[i])
+		return;
+	fd = open(g->directories[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	n = fd < 0 ? -1 : getdents64(fd, entries, sizeof(entries));
+	if (n < 0 || getdents64(fd, end, sizeof(end)) != 0)
+		return;
+	names = arena_alloc(g->plan->arena, (size_t)n + 1); /* an entry is longer than its name */
+	if (names && copy_names(entries, (size_t)n, names))
+		g->names[i] = names;
+}
+
+/* Some file systems do not tell upper case from lower case. */
+static bool may_have(const struct programs *g, size_t i, const char *name)
+{
+	if (!g->names[i])
+		return true;
+	for (const char *n = g->names[i]; *n; n += strlen(n) + 1)
+		if (strcasecmp(n, name) == 0)
+			return true;
+	return false;
 }
 
 static const char *base_of(const char *path)
@@ -227,8 +285,9 @@ static int deny(struct programs *g, const char *name)
 	if (strpbrk(name, "*?["))
 		return note_pattern(g, name);
 	for (size_t i = 0; r == 0 && i < g->count; i++) {
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", g->directories[i], name) <
-		    sizeof(path))
+		if (may_have(g, i, name) &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", g->directories[i], name) <
+		            sizeof(path))
 			r = deny_path(g, path);
 	}
 	if (r == 0 && is_versioned(name)) /* perl -> perl5.36-x86_64-linux-gnu */
@@ -321,6 +380,8 @@ static int deny_multi_call(struct programs *g, const char *const *denied)
 	if (!offers_denied(denied))
 		return 0;
 	for (size_t i = 0; r == 0 && i < g->count * array_size(names); i++) {
+		if (!may_have(g, i / array_size(names), names[i % array_size(names)]))
+			continue;
 		snprintf(path, sizeof(path), "%s/%s", g->directories[i / array_size(names)],
 		         names[i % array_size(names)]);
 		real = box_real(g->plan, path, &st);
@@ -340,8 +401,10 @@ static int plan_denied(struct programs *g, const char *const *denied)
 
 	if (!denied || !*denied)
 		return 0;
-	for (size_t i = 0; i < g->count; i++)
+	for (size_t i = 0; i < g->count; i++) {
 		box_witness_add(g->plan, g->directories[i], true);
+		list_names(g, i);
+	}
 	for (const char *const *d = denied; r == 0 && *d; d++)
 		r = deny(g, *d);
 	if (r == 0)
