@@ -349,6 +349,8 @@ void keeper_tidy(struct keeper *k)
 		k->process = take_ptr(&k->begun);
 		fd_close(take_fd(&k->process->socket));
 	}
+	if (k->owns_plan && k->plan)
+		sandbox_plan_end(k->plan);
 	/* Not every host has a first process that reaps. */
 	if (k->process)
 		process_reap(k->process);

@@ -40,6 +40,7 @@ struct cgroup {
 	int join_fds[CGROUP_CONTROLLERS];
 	size_t join_count;
 	uint64_t shared; /* the limit of processes that cgroup_share() has set; 0: none */
+	bool swept;      /* beside it */
 };
 
 static int write_text(int dir, const char *file, const char *text)
@@ -310,14 +311,22 @@ struct cgroup *cgroup_forget(struct cgroup *g)
 	return NULL;
 }
 
+void cgroup_end(struct cgroup *g)
+{
+	if (!g || g->owner != getpid() || g->swept)
+		return;
+	cgroup_sweep(&g->place);
+	g->swept = true;
+}
+
 struct cgroup *cgroup_free(struct cgroup *g)
 {
 	if (!g || g->owner != getpid())
 		return cgroup_forget(g);
+	cgroup_end(g);
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (g->dirs[c] >= 0)
 			remove_group(g->place.path[c], g->name, g->place.kept);
-	cgroup_sweep(&g->place);
 	return cgroup_forget(g);
 }
 

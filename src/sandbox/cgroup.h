@@ -56,6 +56,8 @@ int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *li
  * the answer has been given. In a fork of the owner it only forgets: the group is not the fork's.
  */
 struct cgroup *cgroup_free(struct cgroup *g);
+/* What of this need not wait until its processes have ended; or NULL. */
+void cgroup_end(struct cgroup *g);
 DEFINE_CLEANUP(struct cgroup *, cgroup_free);
 /* Closes the descriptors and leaves the group to its owner: for clones that hold a copy. */
 struct cgroup *cgroup_forget(struct cgroup *g);

@@ -243,19 +243,26 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	return r < 0 ? r : plan_filter(p, err);
 }
 
-/* Back to what was known before build(). */
-static void box_forget(struct sandbox_plan *p)
+void sandbox_plan_end(struct sandbox_plan *p)
 {
 	for (size_t i = 0; i < p->fd_count; i++)
 		fd_close(p->fds[i]);
-	p->fd_count = p->ground_count = p->absent_count = 0;
+	p->fd_count = 0;
+	fd_close(take_fd(&p->rules_fd));
+	box_identity_done(&p->identity);
+	seccomp_program_done(&p->filter);
+	cgroup_end(p->group);
+}
+
+/* Back to what was known before build(). */
+static void box_forget(struct sandbox_plan *p)
+{
+	sandbox_plan_end(p);
+	p->ground_count = p->absent_count = 0;
 	p->witness_count = p->around_count = 0;
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
-	fd_close(take_fd(&p->rules_fd));
-	box_identity_done(&p->identity);
-	seccomp_program_done(&p->filter);
 	p->filtered = p->loopback = p->has_own = p->offers_which = p->programs_leak = false;
 	p->mask_file = p->mask_directory = NULL;
 	p->clone_flags = 0;

@@ -41,6 +41,8 @@ struct sandbox_standing {
 int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
                      struct sandbox_plan **ret_plan, struct error *err);
 struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p); /* NULL is fine; returns NULL */
+/* What of this need not wait until the processes of the box have ended. */
+void sandbox_plan_end(struct sandbox_plan *p);
 DEFINE_CLEANUP(struct sandbox_plan *, sandbox_plan_free);
 
 /* Flags for clone: the namespaces of the box. 0 where there are none. */
