@@ -92,7 +92,9 @@ int ahead_start(struct ahead *a, struct store *store, struct keeper_order *order
 
 	if (r < 0)
 		return r;
-	fds = (struct keeper_fds){.control = theirs, .tasks = t->tasks_fd, .input = input_fd};
+	fds = (struct keeper_fds){.control = theirs,
+	                          .tasks = order->findable ? t->dir_fd : t->tasks_fd,
+	                          .input = input_fd};
 	r = send_order(a, &fds, &text, err);
 	if (r < 0) {
 		store_task_remove(store, t->id);
