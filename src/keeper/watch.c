@@ -21,6 +21,8 @@ void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memor
 		/* The box's init is one more. The kernel refuses the next one, and tells nobody. */
 		.tasks_max = processes_counted || !limits->processes ? 0 : limits->processes + 1,
 	};
+	if (w->memory_max)
+		unseen_read(&w->before);
 }
 
 bool watch_is_on(const struct watch *w)
@@ -57,7 +59,7 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 		return;
 	began = clock_now_ms();
 	root = watch_pid(root_fd);
-	r = root > 0 ? memory_relieve(root, limit, &use) : -ESRCH;
+	r = root > 0 ? memory_relieve(root, limit, &w->before, &use) : -ESRCH;
 	/* Many processes take long to look at; their output has to be read, too. */
 	w->next_look = now_ms + WATCH_LOOK_MS + LOOK_SHARE * (clock_now_ms() - began);
 	if (r < 0)

@@ -6,14 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "sandbox/unseen.h"
 
 struct sandbox_limits;
 
 #define WATCH_LOOK_MS 50
 
 struct watch {
-	uint64_t memory_max; /* bytes; 0: held by a control group, or no limit */
-	uint64_t tasks_max;  /* 0: not to be looked for */
+	uint64_t memory_max;  /* bytes; 0: held by a control group, or no limit */
+	uint64_t tasks_max;   /* 0: not to be looked for */
+	struct unseen before; /* of the machine, when the command began */
 	int64_t next_look;
 	uint64_t memory_kills; /* processes that had to go */
 	bool crowded;          /* all processes that are allowed were there at once */

@@ -16,6 +16,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 #include "base/fd.h"
+#include "sandbox/unseen.h"
 
 #define TREE_MAX 4096 /* more processes than that are more than their memory */
 #define TEXT_MAX 16384
@@ -149,9 +150,12 @@ static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), pid_t *ret_l
 	return sum;
 }
 
-static int measure(pid_t root, uint64_t enough, struct memory_use *use, pid_t *largest)
+/* BEFORE may be NULL: then only what is in processes counts. */
+static int measure(pid_t root, uint64_t enough, struct unseen *before, struct memory_use *use,
+                   pid_t *largest)
 {
 	struct tree t;
+	uint64_t unseen;
 	int r = tree_read(root, &t);
 
 	if (r < 0)
@@ -160,6 +164,10 @@ static int measure(pid_t root, uint64_t enough, struct memory_use *use, pid_t *l
 	use->bytes = add_up(&t, resident, largest);
 	if (use->bytes > enough)
 		use->bytes = add_up(&t, share, largest);
+	if (use->bytes <= enough && before) {
+		unseen = unseen_of(t.pids, t.count, before, enough, largest);
+		use->bytes = unseen > use->bytes ? unseen : use->bytes;
+	}
 	return 0;
 }
 
@@ -167,7 +175,7 @@ int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use)
 {
 	pid_t largest;
 
-	return measure(root, enough, ret_use, &largest);
+	return measure(root, enough, NULL, ret_use, &largest);
 }
 
 /* The number may have gone to a stranger since it was read. It is held first and looked for again:
@@ -185,10 +193,10 @@ static int kill_inside(pid_t root, pid_t pid)
 	return 0;
 }
 
-int memory_relieve(pid_t root, uint64_t limit, struct memory_use *ret_use)
+int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use)
 {
 	pid_t largest;
-	int r = measure(root, limit, ret_use, &largest);
+	int r = measure(root, limit, before, ret_use, &largest);
 
 	if (r < 0 || ret_use->bytes <= limit || largest == 0)
 		return r;

@@ -4,7 +4,7 @@
  *
  * Whoever asks often enough and kills in time has a bound, though a soft one: a process can take
  * some hundred MiB between two questions (RLIMIT_DATA stops each one alone), and memory that is in
- * no process, such as an unmapped memfd, is not seen.
+ * no process is seen only as unseen.h says; an unmapped memfd is not.
  */
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +18,9 @@ struct memory_use {
  * that is the answer. -EOPNOTSUPP: the kernel does not list children. */
 int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use);
 
+struct unseen;
+
 /* As the kernel does when a group has too much: kills the descendant of ROOT that uses most if all
- * of them, with ROOT, use more than LIMIT. Returns 1 if it did, 0 if there was no need. */
-int memory_relieve(pid_t root, uint64_t limit, struct memory_use *ret_use);
+ * of them, with ROOT, use more than LIMIT. BEFORE is how the machine was when they began; NULL: not
+ * known. Returns 1 if it did, 0 if there was no need. */
+int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use);

@@ -21,6 +21,9 @@ enum verdict {
 	CHECK_PERSONALITY, /* questions, and no address randomisation */
 	CHECK_SECCOMP,     /* no listener */
 	CHECK_EXECVEAT,    /* not by descriptor alone */
+	CHECK_FALLOCATE,   /* no room behind the end of a file */
+	CHECK_SHMGET,      /* not much at a time */
+	CHECK_SHMGET_LOW,  /* ... a part of it */
 	CHECK_PRLIMIT,     /* one's own, or to look */
 	CHECK_PRIORITY,    /* one process, oneself */
 	CHECK_IO_PRIORITY,
@@ -39,6 +42,8 @@ enum verdict {
 	ABSENT,      /* ENOSYS */
 	NO_FAMILY,   /* EAFNOSUPPORT */
 	NO_PROTOCOL, /* EPROTONOSUPPORT */
+	NO_SUPPORT,  /* EOPNOTSUPP */
+	NO_SPACE,    /* ENOSPC */
 	VERDICT_MAX,
 };
 
@@ -149,6 +154,9 @@ static const struct seccomp_rule rules_always[] = {
 	{SYS__sysctl, ABSENT},
 #endif
 
+	/* The limit on a file's size is one on its end, and blocks can be had behind that. */
+	{SYS_fallocate, CHECK_FALLOCATE},
+
 	/* A file with the set-user-id bit would be a gift to other users of the host. openat2 keeps
          * its mode in memory; programs fall back to openat. */
 	{SYS_fchmod, CHECK_MODE_1},
@@ -165,9 +173,11 @@ static const struct seccomp_rule rules_always[] = {
 #endif
 };
 
-/* Programs fall back to a file in /tmp, which is bounded. */
+/* Programs fall back to a file in /tmp, which is bounded. System V memory stays when nobody has it
+ * any more; data bases want a few bytes of it. */
 static const struct seccomp_rule rules_no_anonymous_files[] = {
 	{SYS_memfd_create, ABSENT},
+	{SYS_shmget, CHECK_SHMGET},
 };
 
 /* A program without a file would be on no list. */

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/falloc.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -50,9 +51,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET)
 #define O_TMPFILE_BIT       (O_TMPFILE & ~O_DIRECTORY)
-#define IO_PRIORITY_PROCESS 1           /* of ioprio_set(2) */
-#define TYPE_MASK           0xf         /* of a socket; above it are flags */
-#define NEXT                VERDICT_MAX /* the instruction that follows */
+#define IO_PRIORITY_PROCESS 1 /* of ioprio_set(2) */
+/* FS_IOC_RESVSP, its kin of 64 bits and FS_IOC_ZERO_RANGE, which no header has. */
+#define RESERVE_SPACE   0x40305828
+#define RESERVE_SPACE64 0x4030582a
+#define ZERO_RANGE      0x40305839
+#define TYPE_MASK       0xf         /* of a socket; above it are flags */
+#define SHARED_MAX      65536       /* bytes; times 4096 segments is 256 MiB */
+#define NEXT            VERDICT_MAX /* the instruction that follows */
 
 struct jump { /* to be filled in when the piece is put */
 	unsigned short from;
@@ -141,8 +147,10 @@ static void check_zero(struct assembler *a, int index, enum verdict hit, enum ve
 
 static void check_ioctl(struct assembler *a)
 {
-	/* The last one loads line disciplines, old kernel code that no terminal program wants. */
-	static const uint32_t requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
+	/* TIOCSETD loads line disciplines, old kernel code that no terminal program wants; the
+	 * others are names of fallocate(). */
+	static const uint32_t requests[] = {TIOCSTI,       TIOCLINUX,       TIOCSETD,
+	                                    RESERVE_SPACE, RESERVE_SPACE64, ZERO_RANGE};
 
 	put_load_argument(a, 1);
 	put_tests(a, requests, array_size(requests), REFUSE, ALLOW);
@@ -219,6 +227,28 @@ static void check_mode(struct assembler *a, int index)
 	check_bits(a, index, S_ISUID | (a->options->no_setgid ? S_ISGID : 0));
 }
 
+/* Holes can be made; the rest of what keeps the size, or moves what is there to make room, takes
+ * blocks that no limit knows of. */
+static void check_fallocate(struct assembler *a)
+{
+	put_load_argument(a, 1);
+	put_test(a, BPF_JEQ, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, ALLOW, NEXT);
+	put_test(a, BPF_JSET, FALLOC_FL_KEEP_SIZE | FALLOC_FL_INSERT_RANGE, NO_SUPPORT, ALLOW);
+}
+
+/* The size is 64 bits. */
+static void check_shmget(struct assembler *a)
+{
+	put_load(a, offsetof(struct seccomp_data, args) + 8 * 1 + 4);
+	put_test(a, BPF_JEQ, 0, CHECK_SHMGET_LOW, NO_SPACE);
+}
+
+static void check_shmget_low(struct assembler *a)
+{
+	put_load_argument(a, 1);
+	put_test(a, BPF_JGE, SHARED_MAX + 1, NO_SPACE, ALLOW);
+}
+
 /* The mode means something only if a file is made. */
 static void check_open(struct assembler *a, int flags_index, enum verdict mode)
 {
@@ -260,6 +290,12 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return check_bits(a, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	case CHECK_EXECVEAT:
 		return check_bits(a, 4, AT_EMPTY_PATH);
+	case CHECK_FALLOCATE:
+		return check_fallocate(a);
+	case CHECK_SHMGET:
+		return check_shmget(a);
+	case CHECK_SHMGET_LOW:
+		return check_shmget_low(a);
 	case CHECK_PRLIMIT:
 		return check_prlimit(a);
 	case CHECK_PRIORITY:
@@ -294,6 +330,10 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return put_return(a, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 	case NO_PROTOCOL:
 		return put_return(a, SECCOMP_RET_ERRNO | EPROTONOSUPPORT);
+	case NO_SUPPORT:
+		return put_return(a, SECCOMP_RET_ERRNO | EOPNOTSUPP);
+	case NO_SPACE:
+		return put_return(a, SECCOMP_RET_ERRNO | ENOSPC);
 	case VERDICT_MAX:
 		break;
 	}

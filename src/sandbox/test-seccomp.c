@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/falloc.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -47,6 +48,7 @@ static const struct seccomp_options all_options[] = {
          .no_anonymous_exec = true,
          .no_namespaces = true,
          .no_setgid = true},
+	{.no_anonymous_files = true},
 };
 
 static struct seccomp_program compile(const struct seccomp_options *options)
@@ -362,6 +364,37 @@ static void device_nodes_are_refused_and_fifos_are_not(void **state)
 	assert_int_equal(ask(&p, SYS_mknodat, 0, 0, S_IFSOCK | 0666, 0), ALLOWED);
 }
 
+static void a_file_takes_no_room_behind_its_end(void **state)
+{
+	scoped(seccomp_program_donep) struct seccomp_program p = compile(&loose);
+	const uint32_t unsupported = SECCOMP_RET_ERRNO | EOPNOTSUPP;
+	const uint32_t keep = FALLOC_FL_KEEP_SIZE;
+
+	assert_int_equal(ask(&p, SYS_fallocate, 3, 0, 0, 4096), ALLOWED);
+	assert_int_equal(ask(&p, SYS_fallocate, 3, FALLOC_FL_PUNCH_HOLE | keep, 0, 4096), ALLOWED);
+	assert_int_equal(ask(&p, SYS_fallocate, 3, FALLOC_FL_ZERO_RANGE, 0, 4096), ALLOWED);
+	assert_int_equal(ask(&p, SYS_fallocate, 3, keep, 0, 4096), unsupported);
+	assert_int_equal(ask(&p, SYS_fallocate, 3, FALLOC_FL_ZERO_RANGE | keep, 0, 4096),
+	                 unsupported);
+	assert_int_equal(ask(&p, SYS_fallocate, 3, FALLOC_FL_INSERT_RANGE, 0, 4096), unsupported);
+	assert_int_equal(ask(&p, SYS_ioctl, 3, 0x40305828, 0, 0), DENIED); /* FS_IOC_RESVSP */
+	assert_int_equal(ask(&p, SYS_ioctl, 3, 0x4030582a, 0, 0), DENIED);
+	assert_int_equal(ask(&p, SYS_ioctl, 3, 0x40305839, 0, 0), DENIED); /* FS_IOC_ZERO_RANGE */
+}
+
+static void without_a_group_shared_memory_is_small(void **state)
+{
+	const struct seccomp_options ungrouped = {.no_anonymous_files = true};
+	scoped(seccomp_program_donep) struct seccomp_program p = compile(&ungrouped);
+	const uint32_t full = SECCOMP_RET_ERRNO | ENOSPC;
+
+	assert_int_equal(ask(&p, SYS_memfd_create, 0, 0, 0, 0), UNKNOWN);
+	assert_int_equal(ask(&p, SYS_shmget, 0, 56, 0, 0), ALLOWED);
+	assert_int_equal(ask(&p, SYS_shmget, 0, 65536, 0, 0), ALLOWED);
+	assert_int_equal(ask(&p, SYS_shmget, 0, 65537, 0, 0), full);
+	assert_int_equal(ask(&p, SYS_shmget, 0, (1ULL << 32) + 56, 0, 0), full);
+}
+
 static void options_add_what_they_name(void **state)
 {
 	scoped(seccomp_program_donep) struct seccomp_program p = compile(&loose);
@@ -667,6 +700,8 @@ int main(void)
 		cmocka_unit_test(sockets_are_of_the_granted_families_only),
 		cmocka_unit_test(no_file_gets_the_set_user_id_bit),
 		cmocka_unit_test(device_nodes_are_refused_and_fifos_are_not),
+		cmocka_unit_test(a_file_takes_no_room_behind_its_end),
+		cmocka_unit_test(without_a_group_shared_memory_is_small),
 		cmocka_unit_test(options_add_what_they_name),
 		cmocka_unit_test(without_namespaces_other_processes_keep_their_ranks),
 		cmocka_unit_test(the_kernel_refuses_the_forbidden),

@@ -6,6 +6,7 @@
 #include "attack.h"
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -157,6 +158,112 @@ static void memory_shared(void)
 	wait_here(300);
 }
 
+/* The pages are in a mapping that all have let go of but for one page: in no process's size. */
+static void memory_unmapped(void)
+{
+	for (long sum = 0; sum < MEMORY; sum += STEP) {
+		char *p =
+			mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED) {
+			no("mmap");
+			return;
+		}
+		memset(p, 1, STEP);
+		madvise(p, STEP, MADV_DONTNEED);
+		munmap(p + 4096, STEP - 4096);
+	}
+	got("%ld MiB in mappings that are nowhere", MEMORY / MIB);
+	wait_here(300);
+}
+
+/* System V memory lives on when nobody has it attached. */
+static void memory_detached(void)
+{
+	static int ids[MEMORY / STEP];
+	long made = 0;
+
+	for (; made < MEMORY / STEP; made++) {
+		char *p;
+
+		ids[made] = shmget(IPC_PRIVATE, STEP, IPC_CREAT | 0600);
+		p = ids[made] < 0 ? (char *)-1 : shmat(ids[made], NULL, 0);
+		if (p == (char *)-1) {
+			no("shmget");
+			break;
+		}
+		memset(p, 1, STEP);
+		shmdt(p);
+	}
+	if (made == MEMORY / STEP)
+		got("%ld MiB of detached memory", MEMORY / MIB);
+	wait_here(300);
+	while (made-- > 0)
+		shmctl(ids[made], IPC_RMID, NULL);
+}
+
+static long fill_sockets(void)
+{
+	static char block[65536];
+	long sum = 0;
+	int pair[2];
+
+	for (int i = 0; i < 450; i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
+			break;
+		for (int end = 0; end < 2; end++) {
+			ssize_t n;
+
+			while ((n = write(pair[end], block, sizeof(block))) > 0)
+				sum += n;
+		}
+	}
+	return sum;
+}
+
+/* What waits in a socket belongs to no process; eight of them have room for it. Those count that
+ * are let live with it. */
+static void memory_sockets(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 8; i++) {
+		if (fork() == 0) {
+			long mine = fill_sockets();
+
+			wait_here(1500);
+			_exit(mine >= MEMORY / 8 ? 0 : 1);
+		}
+	}
+	for (int i = 0; i < 8; i++) {
+		int status;
+
+		if (wait(&status) > 0 && status == 0)
+			sum += MEMORY / 8;
+	}
+	printf("%ld MiB in sockets stayed\n", sum / MIB);
+	if (sum >= MEMORY)
+		got("%ld MiB in sockets", sum / MIB);
+}
+
+/* Reading where nothing was written costs a page table for 2 MiB, and no page. */
+static void memory_tables(void)
+{
+	long step = 2 * MIB, bytes = MEMORY / 4096 * step;
+	char *p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	               -1, 0);
+
+	if (p == MAP_FAILED) {
+		no("mmap");
+		return;
+	}
+	madvise(p, (size_t)bytes, MADV_NOHUGEPAGE);
+	for (long at = 0; at < bytes; at += step)
+		(void)*(volatile char *)(p + at);
+	got("%ld MiB of page tables", MEMORY / MIB);
+	wait_here(300);
+}
+
 static void one_file(const char *dir, long bytes)
 {
 	static char block[MIB];
@@ -188,6 +295,43 @@ static void one_file(const char *dir, long bytes)
 static void big_file(void)
 {
 	one_file(".", 4 * 64 * MIB);
+}
+
+static void behind_by(int fd, int mode, long bytes)
+{
+	struct stat st;
+
+	if (fallocate(fd, mode, 0, bytes) < 0) {
+		no("fallocate");
+		return;
+	}
+	if (fstat(fd, &st) == 0 && st.st_blocks * 512L + st.st_size >= bytes)
+		got("%ld MiB behind the end of a file", bytes / MIB);
+}
+
+/* The limit is on the end of a file: blocks behind it, or room that is made before it. */
+static void file_behind(void)
+{
+	struct {
+		short type, whence;
+		off_t start, length;
+		int system, pid;
+		int pad[4];
+	} space = {.length = 4 * 64 * MIB};
+	int fd = open("behind", O_CREAT | O_RDWR | O_TRUNC, 0600);
+	static char block[MIB];
+
+	if (fd < 0 || write(fd, block, sizeof(block)) != (ssize_t)sizeof(block)) {
+		no("behind");
+		return;
+	}
+	signal(SIGXFSZ, SIG_IGN);
+	behind_by(fd, FALLOC_FL_KEEP_SIZE, 4 * 64 * MIB);
+	behind_by(fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_ZERO_RANGE, 4 * 64 * MIB);
+	behind_by(fd, FALLOC_FL_INSERT_RANGE, 4 * 64 * MIB);
+	told("FS_IOC_RESVSP64", ioctl(fd, 0x4030582a, &space));
+	told("FS_IOC_ZERO_RANGE", ioctl(fd, 0x40305839, &space));
+	unlink("behind");
 }
 
 static void many_files(const char *dir)
@@ -295,12 +439,23 @@ static void core_dump(void)
 }
 
 static const struct attempt all[] = {
-	{"processes", processes},     {"threads", threads},
-	{"memory", memory},           {"memory_of_many", memory_of_many},
-	{"memory_file", memory_file}, {"memory_shared", memory_shared},
-	{"big_file", big_file},       {"fill_tmp", fill_tmp},
-	{"fill_shm", fill_shm},       {"fill_home", fill_home},
-	{"fill_inodes", fill_inodes}, {"open_files", open_files},
+	{"processes", processes},
+	{"threads", threads},
+	{"memory", memory},
+	{"memory_of_many", memory_of_many},
+	{"memory_file", memory_file},
+	{"memory_shared", memory_shared},
+	{"memory_unmapped", memory_unmapped},
+	{"memory_detached", memory_detached},
+	{"memory_sockets", memory_sockets},
+	{"memory_tables", memory_tables},
+	{"file_behind", file_behind},
+	{"big_file", big_file},
+	{"fill_tmp", fill_tmp},
+	{"fill_shm", fill_shm},
+	{"fill_home", fill_home},
+	{"fill_inodes", fill_inodes},
+	{"open_files", open_files},
 	{"core_dump", core_dump},
 };
 

@@ -1,0 +1,25 @@
+#pragma once
+/*
+ * Unseen: memory that belongs to a tree of processes and is in none of them. Pages of a shared
+ * mapping that nobody has touched lately, page tables, and what waits in sockets are in no
+ * process's size; without a control group only the machine as a whole shows that they are gone.
+ *
+ * So a growth of the machine's own numbers is the reason to look, and never a proof: it counts only
+ * as far as the tree has what such memory is held by.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct unseen { /* bytes of the whole machine */
+	uint64_t shared, tables, available;
+};
+
+/* How it is now; all 0: it cannot be known, and nothing is unseen later. */
+void unseen_read(struct unseen *ret_now);
+
+/* What these processes may hold since BEFORE if that alone is more than ENOUGH, else 0; *RET_MOST
+ * is the one of them, but not the first, that holds most. BEFORE becomes the best of both moments.
+ */
+uint64_t unseen_of(const pid_t *pids, size_t count, struct unseen *before, uint64_t enough,
+                   pid_t *ret_most);
