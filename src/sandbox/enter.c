@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <net/if.h>
 #include <signal.h>
 #include <string.h>
@@ -145,18 +146,32 @@ static int tree_attach(const struct box_step *s)
 	return r;
 }
 
+/* A directory above it may have become a link since the plan was made, and absolute links lead to
+ * the host's files here. So it is looked up once, beneath the new root, compared with what was
+ * planned, and laid on what was found, whatever its name leads to by then. */
 static int hold(const struct box_step *s)
 {
-	int fd = open_tree(AT_FDCWD, s->path,
-	                   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-	                           AT_SYMLINK_NOFOLLOW),
-	    r;
+	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, s->path, &how, sizeof(how)), tree = -1, r = 0;
+	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	r = attr_set(fd, "", s->attr);
-	if (r == 0 && move_mount(fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (fstat(fd, &st) < 0)
 		r = -errno;
+	else if (st.st_dev != s->device || st.st_ino != s->inode)
+		r = -ESTALE;
+	if (r == 0) {
+		tree = open_tree(
+			fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+		r = tree < 0 ? -errno : attr_set(tree, "", s->attr);
+	}
+	if (r == 0 &&
+	    move_mount(tree, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		r = -errno;
+	if (tree >= 0)
+		close(tree);
 	close(fd);
 	return r;
 }

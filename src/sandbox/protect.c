@@ -23,7 +23,8 @@
 #include "base/path.h"
 #include "sandbox/box.h"
 
-#define CONFIG_MAX ((size_t)64 << 10)
+#define CONFIG_MAX  ((size_t)64 << 10)
+#define SECTION_MAX 31
 
 /* Links are followed as far as they stay in the workspace: what git or an editor would read. */
 static int open_inside(int workspace_fd, const char *path, uint64_t flags)
@@ -57,7 +58,9 @@ static bool is_usable(const char *path)
 	return true;
 }
 
-static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t attr)
+/* The first N bytes of INSIDE, which is ST now. */
+static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t attr,
+                const struct stat *st)
 {
 	const char *path = arena_printf(p->arena, "%s/%.*s", p->workspace + 1, (int)n, inside);
 	struct box_step *s;
@@ -75,6 +78,8 @@ static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t a
 	if (!s)
 		return -ENOMEM;
 	s->attr = attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	s->device = st->st_dev;
+	s->inode = st->st_ino;
 	return 0;
 }
 
@@ -84,13 +89,14 @@ static int hold_real(struct sandbox_plan *p, const char *inside)
 	char real[PATH_MAX];
 	size_t n = strlen(p->workspace);
 	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH);
+	struct stat st;
 
-	if (fd < 0 || path_of_fd(fd, real) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || path_of_fd(fd, real) < 0)
 		return 0;
 	if (strncmp(real, p->workspace, n) != 0 || real[n] != '/' ||
 	    strcmp(real + n + 1, inside) == 0)
 		return 0;
-	return hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY);
+	return hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY, &st);
 }
 
 /* A number for what a path is now, with what a directory has in it; never 0. */
@@ -167,7 +173,7 @@ static int protect(struct sandbox_plan *p, const char *inside)
 			end++;
 			continue;
 		}
-		r = hold(p, inside, (size_t)(end - inside), last ? MOUNT_ATTR_RDONLY : 0);
+		r = hold(p, inside, (size_t)(end - inside), last ? MOUNT_ATTR_RDONLY : 0, &st);
 		if (r == 0 && last)
 			return hold_real(p, inside);
 		end++;
@@ -184,8 +190,19 @@ int box_pin_parents(struct sandbox_plan *p, const char *path)
 	    strcmp(path, p->workspace) == 0)
 		return 0;
 	for (const char *slash = strchr(inside, '/'); r == 0 && slash;
-	     slash = strchr(slash + 1, '/'))
-		r = hold(p, inside, (size_t)(slash - inside), 0);
+	     slash = strchr(slash + 1, '/')) {
+		size_t n = (size_t)(slash - inside);
+		const char *part = arena_strndup(p->arena, inside, n);
+		scoped(fd_closep) int fd = -1;
+		struct stat st;
+
+		if (!part)
+			return -ENOMEM;
+		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
+		if (fd < 0 || fstat(fd, &st) < 0) /* it was there a moment ago */
+			return -ESTALE;
+		r = hold(p, inside, n, 0, &st);
+	}
 	return r;
 }
 
@@ -282,6 +299,30 @@ static bool is_harmless_key(const char *section, const char *key)
 	return false;
 }
 
+/* Whether the line is [section] or [section "name"] and nothing more: git also takes a key that
+ * stands behind it. */
+static bool is_section(const char *line, char section[SECTION_MAX + 1])
+{
+	const char *at;
+
+	if (sscanf(line, "[%31[a-z]", section) != 1)
+		return false;
+	at = line + 1 + strlen(section);
+	if (strncmp(at, " \"", 2) == 0) {
+		at = strchr(at + 2, '"');
+		at += at != NULL;
+	}
+	return at && strcmp(at, "]") == 0;
+}
+
+static bool is_harmless_line(const char *line, const char *section)
+{
+	char key[40];
+
+	return sscanf(line, "%39[a-zA-Z]", key) == 1 && strchr(" \t=", line[strlen(key)]) &&
+	       is_harmless_key(section, key);
+}
+
 /* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
  * that begins with "ext::" names a program. */
 static bool is_harmless_config(int workspace_fd, const char *path)
@@ -289,7 +330,7 @@ static bool is_harmless_config(int workspace_fd, const char *path)
 	scoped(fd_closep) int fd =
 		open_inside(workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
-	char section[32] = "", key[40], *line, *rest;
+	char section[SECTION_MAX + 1] = "", *line, *rest;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || fd_read_all(fd, &text) < 0)
@@ -302,14 +343,8 @@ static bool is_harmless_config(int workspace_fd, const char *path)
 		line += strspn(line, " \t");
 		if (!*line || *line == '#' || *line == ';')
 			continue;
-		if (*line == '[') {
-			if (sscanf(line, "[%31[a-z]", section) != 1 ||
-			    line[strlen(line) - 1] != ']')
-				return false;
-		} else if (sscanf(line, "%39[a-zA-Z]", key) != 1 ||
-		           !is_harmless_key(section, key)) {
+		if (*line == '[' ? !is_section(line, section) : !is_harmless_line(line, section))
 			return false;
-		}
 	}
 	return true;
 }
@@ -434,9 +469,10 @@ static bool is_planted(int workspace_fd, const struct box_absent *a, int fd,
 	if (fd >= 0)
 		return !is_harmless(workspace_fd, a) &&
 		       move_away(workspace_fd, a->path, to, number);
-	if (fd != -EXDEV && fd != -ELOOP)
+	if (fd != -EXDEV && fd != -ELOOP && fd != -ENOTDIR)
 		return false;
-	/* It leads out of the workspace, by a link that was made just now. */
+	/* It leads out of the workspace, by a link that was made just now; or something is in its
+	 * way that is no directory. A file ".git" leads git to another one. */
 	snprintf(first, sizeof(first), "%.*s", (int)a->missing, a->path);
 	return move_away(workspace_fd, first, to, number);
 }
