@@ -217,10 +217,12 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 {
 	char buffer[PATH_MAX];
 	struct profile_request files;
-	const char *hidden[3] = {0};
+	const char *hidden[4] = {0};
 	struct sandbox_place place = {
 		.workspace = k->order.request.workspace,
-		.home = variable_value(k->order.envp, "HOME"),
+		/* Of nacre, not of the command: a request can say what HOME is, and would so choose
+	         * which of the operator's directories are granted and which are secret. */
+		.home = getenv("HOME"),
 		.hidden = hidden,
 	};
 	int n = 0;
@@ -230,6 +232,8 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 		hidden[n++] = files.user_dir;
 	if (k->order.request.state)
 		hidden[n++] = k->order.request.state;
+	if (k->order.request.policy_file)
+		hidden[n++] = k->order.request.policy_file;
 
 	return sandbox_plan_new(spec, &place, ret_plan, err);
 }

@@ -161,6 +161,8 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 	off_t queues;
 };
 
+#define BOX_OTHER_HOMES     2
+#define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
 #define BOX_ABSENT_MAX      256
 #define BOX_WITNESS_MAX     256
@@ -177,6 +179,11 @@ struct sandbox_plan {
 	struct box_identity identity;
 	const char *workspace; /* canonical */
 	const char *home;      /* canonical or NULL */
+	/* Homes of others that the workspace is in, or has in it. */
+	const char *other_homes[BOX_OTHER_HOMES];
+	size_t other_home_count;
+	const char *hidden[BOX_HIDDEN_MAX]; /* nacre's own places, as the caller knows them */
+	size_t hidden_count;
 	const char *tmp;
 	int workspace_fd;   /* O_PATH */
 	int workspace_tree; /* its mount, idmapped and detached; -1 */
@@ -269,12 +276,25 @@ int box_workspace_plan(struct sandbox_plan *p);
 /* grants.c: what more of the host there is, the workspace among it, and what is hidden in it. */
 int box_grants_plan(struct sandbox_plan *p);
 int box_secrets_plan(struct sandbox_plan *p);
-#define BOX_OWN_PLACES 5
-/* The directories of nacre itself, whether they are there or not; how many, or -ENOMEM. */
+/* Three by the environment, two for each home, and what the caller says. */
+#define BOX_OWN_PLACES (3 + 2 * (1 + BOX_OTHER_HOMES) + BOX_HIDDEN_MAX)
+/* The directories of nacre itself and its policy file, whether they are there or not; how many, or
+ * -ENOMEM. */
 int box_own_places(struct sandbox_plan *p, const char *into[BOX_OWN_PLACES]);
 /* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
+
+/* private.c: each file and directory below /etc that not everybody may read, until one visit does
+ * not return 0. */
+int box_private_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
+                      void *context);
+
+/* homes.c: whose secrets there are. PATH is HOME of nacre's environment; may be NULL. */
+void box_homes_find(struct sandbox_plan *p, const char *path);
 const char *box_expand(struct sandbox_plan *p, const char *path);
 
+/* Each path of the spec's secrets, of all homes, until one visit does not return 0. */
+int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
+                      void *context);
 /* protect.c: parts of the workspace that must stay as they are. */
 int box_protect_plan(struct sandbox_plan *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */

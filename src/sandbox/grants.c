@@ -35,15 +35,6 @@ static void grants_done(struct grants *g)
 		fd_close(g->items[i].fd);
 }
 
-const char *box_expand(struct sandbox_plan *p, const char *path)
-{
-	if (*path == '/')
-		return path;
-	if (*path == '~' && (path[1] == '/' || !path[1]))
-		return p->home ? arena_printf(p->arena, "%s%s", p->home, path + 1) : NULL;
-	return arena_printf(p->arena, "%s/%s", p->workspace, path);
-}
-
 /* What is not there is not granted. */
 static int collect(struct sandbox_plan *p, struct grants *g, const char *const *list, bool writable)
 {
@@ -195,30 +186,49 @@ int box_own_places(struct sandbox_plan *p, const char *into[BOX_OWN_PLACES])
 		if (value && *value == '/')
 			into[n++] = arena_printf(p->arena, "%s%s", value, places[i].suffix);
 	}
-	for (size_t i = 0; p->home && i < array_size(at_home); i++)
-		into[n++] = arena_printf(p->arena, "%s/%s", p->home, at_home[i]);
+	for (size_t i = 0; i < array_size(at_home); i++) {
+		if (p->home)
+			into[n++] = arena_printf(p->arena, "%s/%s", p->home, at_home[i]);
+		for (size_t j = 0; j < p->other_home_count; j++)
+			into[n++] = arena_printf(p->arena, "%s/%s", p->other_homes[j], at_home[i]);
+	}
+	for (size_t i = 0; i < p->hidden_count; i++)
+		if (*p->hidden[i] == '/')
+			into[n++] = p->hidden[i];
 	for (int i = 0; i < n; i++)
 		if (!into[i])
 			return -ENOMEM;
 	return n;
 }
 
+static int hide_secret(void *context, const char *path)
+{
+	struct sandbox_plan *p = context;
+
+	box_witness_add(p, path, false);
+	return hide(p, path);
+}
+
+/* A file can be looked at where it lies in the workspace: it is the policy, and may be the
+ * project's. Whatever is not there must not appear. */
+static int hide_own(struct sandbox_plan *p, const char *path)
+{
+	struct stat st;
+	const char *real = box_real(p, path, &st);
+
+	box_witness_add(p, path, false);
+	if (!real)
+		return box_protect_path(p, path);
+	return S_ISREG(st.st_mode) && path_is_in(real, p->workspace) ? box_protect_path(p, real)
+	                                                             : hide(p, path);
+}
+
 int box_secrets_plan(struct sandbox_plan *p)
 {
-	const char *own[BOX_OWN_PLACES], *path;
-	int n = box_own_places(p, own), r = n < 0 ? n : 0;
-	struct stat st;
+	const char *own[BOX_OWN_PLACES];
+	int n = box_own_places(p, own), r = n < 0 ? n : box_secrets_visit(p, hide_secret, p);
 
-	for (const char *const *s = p->spec->secrets; r == 0 && s && *s; s++) {
-		path = box_expand(p, *s);
-		if (!path)
-			continue;
-		box_witness_add(p, path, false);
-		r = hide(p, path);
-	}
-	for (int i = 0; r == 0 && i < n; i++) {
-		box_witness_add(p, own[i], false);
-		r = box_real(p, own[i], &st) ? hide(p, own[i]) : box_protect_path(p, own[i]);
-	}
+	for (int i = 0; r == 0 && i < n; i++)
+		r = hide_own(p, own[i]);
 	return r;
 }

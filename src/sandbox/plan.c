@@ -147,29 +147,17 @@ static int find_workspace(struct sandbox_plan *p, const char *path, struct error
 	return check_workspace(p->workspace, err);
 }
 
-/* No ".", no "..", no "//", no "/" at the end. */
-static bool is_clean(const char *path)
+/* The caller's strings need not live as long as the plan. */
+static int keep_hidden(struct sandbox_plan *p, const char *const *hidden)
 {
-	for (const char *part = path; *part; part = strchrnul(part + 1, '/')) {
-		size_t n = strcspn(part + 1, "/");
-
-		if (n == 0 || (n == 1 && part[1] == '.') ||
-		    (n == 2 && part[1] == '.' && part[2] == '.'))
-			return false;
+	for (; hidden && *hidden; hidden++) {
+		if (p->hidden_count == BOX_HIDDEN_MAX)
+			return -E2BIG;
+		p->hidden[p->hidden_count] = arena_strndup(p->arena, *hidden, strlen(*hidden));
+		if (!p->hidden[p->hidden_count++])
+			return -ENOMEM;
 	}
-	return strlen(path) < PATH_MAX;
-}
-
-static void find_home(struct sandbox_plan *p, const char *path)
-{
-	char resolved[PATH_MAX];
-
-	if (path && *path == '/' && is_clean(path)) {
-		if (!realpath(path, resolved)) /* one that is not there yet is made in the box */
-			snprintf(resolved, sizeof(resolved), "%s", path);
-		if (strcmp(resolved, "/") != 0)
-			p->home = arena_strndup(p->arena, resolved, strlen(resolved));
-	}
+	return 0;
 }
 
 /* Without namespaces the rules are the wall; without them, too, there is none. */
@@ -292,7 +280,10 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	r = find_workspace(p, place->workspace, err);
 	if (r < 0)
 		return r;
-	find_home(p, place->home);
+	box_homes_find(p, place->home);
+	r = keep_hidden(p, place->hidden);
+	if (r < 0)
+		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));
 	if (place->tmp)
 		p->tmp = arena_strndup(p->arena, place->tmp, strlen(place->tmp));
 	r = build(p, spec->tier, err);

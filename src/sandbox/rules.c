@@ -142,6 +142,14 @@ static int grant_existing(struct rules *g, const char *path, enum landlock_right
 	return real ? grant(g, real, right, 0) : 0;
 }
 
+/* Nothing is taken from the workspace itself. */
+static int except_secret(void *context, const char *path)
+{
+	struct rules *g = context;
+
+	return path_is_in(g->plan->workspace, path) ? 0 : box_except(g, path);
+}
+
 static int find_exceptions(struct rules *g)
 {
 	static const char *const of_root[] = {
@@ -157,13 +165,7 @@ static int find_exceptions(struct rules *g)
 	n = box_own_places(g->plan, own);
 	for (int i = 0; r == 0 && i < n; i++)
 		r = box_except(g, own[i]);
-	for (const char *const *s = g->plan->spec->secrets; r == 0 && s && *s; s++) {
-		const char *path = box_expand(g->plan, *s);
-
-		if (path && !path_is_in(g->plan->workspace, path))
-			r = box_except(g, path);
-	}
-	return r;
+	return r == 0 ? box_secrets_visit(g->plan, except_secret, g) : r;
 }
 
 static int grant_list(struct rules *g, const char *const *list, enum landlock_right right)

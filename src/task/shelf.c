@@ -234,7 +234,7 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 /* Only a box with namespaces is worth keeping: the other layers are per command anyway. */
 static int make_box(struct shelf *s, int64_t now_ms)
 {
-	const char *hidden[3] = {0};
+	const char *hidden[4] = {0};
 	struct sandbox_place place = {
 		.workspace = s->workspace, .home = getenv("HOME"), .hidden = hidden, .kept = true};
 	struct profile_request rq;
@@ -247,6 +247,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 		hidden[n++] = rq.user_dir;
 	if (*s->state)
 		hidden[n++] = s->state;
+	if (*s->policy_file)
+		hidden[n++] = s->policy_file;
 	r = load_profile(s, &rq);
 	if (r == 0)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
