@@ -150,18 +150,21 @@ static int except_secret(void *context, const char *path)
 	return path_is_in(g->plan->workspace, path) ? 0 : box_except(g, path);
 }
 
+static int except_path(void *context, const char *path)
+{
+	return box_except(context, path);
+}
+
 static int find_exceptions(struct rules *g)
 {
-	static const char *const of_root[] = {
-		"/etc/shadow",      "/etc/shadow-", "/etc/gshadow",
-		"/etc/gshadow-",    "/etc/sudoers", "/etc/sudoers.d",
-		"/etc/ssl/private", "/etc/ssh",     "/etc/krb5.keytab"};
 	const char *own[BOX_OWN_PLACES];
 	int n, r = 0;
 
-	if (geteuid() == 0)
-		for (size_t i = 0; r == 0 && i < array_size(of_root); i++)
-			r = box_except(g, of_root[i]);
+	if (geteuid() == 0) {
+		r = box_except(g, "/etc/ssh");
+		if (r == 0)
+			r = box_private_visit(g->plan, except_path, g);
+	}
 	n = box_own_places(g->plan, own);
 	for (int i = 0; r == 0 && i < n; i++)
 		r = box_except(g, own[i]);

@@ -319,19 +319,26 @@ static int plan_names(struct sandbox_plan *p)
 	return r;
 }
 
+static int mask_private(void *context, const char *path)
+{
+	struct sandbox_plan *p = context;
+	struct stat st;
+
+	return lstat(path, &st) == 0 ? box_mask(p, path, S_ISDIR(st.st_mode)) : 0;
+}
+
 /* Where the kernel's root could not be kept out: it owns these, without any capability. */
 static int plan_root_masks(struct sandbox_plan *p)
 {
 	static const char *const files[] = {
-		"/etc/shadow",      "/etc/shadow-",     "/etc/gshadow",     "/etc/gshadow-",
-		"/etc/sudoers",     "/etc/sudoers.d",   "/etc/ssl/private", "/etc/ssh",
-		"/proc/kcore",      "/proc/keys",       "/proc/key-users",  "/proc/sysrq-trigger",
-		"/proc/timer_list", "/proc/kmsg",       "/proc/kallsyms",   "/proc/vmallocinfo",
-		"/proc/slabinfo",   "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup"};
+		"/etc/ssh",         "/proc/kcore",       "/proc/key-users",  "/proc/sysrq-trigger",
+		"/proc/timer_list", "/proc/kmsg",        "/proc/kallsyms",   "/proc/vmallocinfo",
+		"/proc/slabinfo",   "/proc/kpagecount",  "/proc/kpageflags", "/proc/kpagecgroup",
+		"/proc/keys",       "/proc/pagetypeinfo"};
 	struct box_step *s;
 	const char *real;
 	struct stat st;
-	int r = 0;
+	int r = box_private_visit(p, mask_private, p);
 
 	for (size_t i = 0; r == 0 && i < array_size(files); i++) {
 		real = box_real(p, files[i], &st);
