@@ -314,6 +314,20 @@ const char *box_fold(struct sandbox_plan *p, const char *path);
 int box_pin_parents(struct sandbox_plan *p, const char *path);
 
 /* programs.c: which programs there are. */
+/* links.c: files, by what they are, whose other names are looked for. */
+#define BOX_LINKS_MAX 128
+struct box_links {
+	struct box_link {
+		dev_t device;
+		ino_t inode;
+	} items[BOX_LINKS_MAX];
+	size_t count;
+};
+int box_links_want(struct box_links *links, const struct stat *st);
+/* Visits each name in what can be run in the box; -E2BIG: there is more than can be looked at. */
+int box_links_find(struct sandbox_plan *p, const struct box_links *links,
+                   int (*visit)(void *context, const char *path), void *context);
+
 int box_programs_plan(struct sandbox_plan *p, struct error *err);
 /* For the landlock tier: the denied are exceptions; with a list, all directories of programs are,
  * and rules for the listed are added. */

@@ -5,8 +5,9 @@
  * box's own, and each listed program, its loader and its libraries are bound in one by one, the
  * only files that can be mapped as code. So the loader, called with another program, maps nothing.
  *
- * With a list of the denied each of their files is hidden. A symbolic link leads to the hidden file
- * by itself; hard links are looked for in the directories of programs.
+ * With a list of the denied each of their files is hidden, in the usual directories and in those of
+ * nacre's own PATH. A symbolic link leads to the hidden file by itself; hard links are looked for
+ * in the directories of programs, and everywhere (links.c) if that does not find all of them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 #include "sandbox/elf.h"
 
@@ -39,6 +41,7 @@ struct programs {
 	size_t count;
 	const char *patterns[PATTERNS_MAX];
 	size_t pattern_count;
+	struct box_links strays; /* files with names that are elsewhere */
 };
 
 /* In the order of a usual PATH. */
@@ -46,25 +49,42 @@ static const char *const candidates[] = {
 	"/usr/local/sbin", "/usr/local/bin",   "/usr/sbin", "/usr/bin", "/sbin", "/bin",
 	"/usr/games",      "/usr/local/games", "/opt/bin"};
 
-static int find_directories(struct programs *g)
+static void add_directory(struct programs *g, const char *path)
 {
-	const char *real;
 	struct stat st;
+	const char *real = box_real(g->plan, path, &st);
 
-	for (size_t i = 0; i < array_size(candidates); i++) {
-		bool known = false;
+	if (!real || !S_ISDIR(st.st_mode) || g->count == DIRECTORIES_MAX)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		if (strcmp(g->directories[i], real) == 0)
+			return;
+	g->small[g->count] = st.st_size <= SMALL_BYTES;
+	g->directories[g->count++] = real;
+}
 
-		real = box_real(g->plan, candidates[i], &st);
-		if (!real || !S_ISDIR(st.st_mode))
-			continue;
-		for (size_t j = 0; j < g->count; j++)
-			known = known || strcmp(g->directories[j], real) == 0;
-		if (known)
-			continue;
-		g->small[g->count] = st.st_size <= SMALL_BYTES;
-		g->directories[g->count++] = real;
+static void find_directories(struct programs *g)
+{
+	for (size_t i = 0; i < array_size(candidates); i++)
+		add_directory(g, candidates[i]);
+}
+
+/* Where the operator's own programs are: those of the same name are meant, too. What lies in the
+ * workspace is the command's, which could as well call it otherwise. */
+static void find_own_directories(struct programs *g)
+{
+	const char *path = getenv("PATH");
+	char directory[PATH_MAX];
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(directory, sizeof(directory), "%.*s", (int)n, path);
+		if (*path == '/' && n < sizeof(directory) &&
+		    !path_is_in(directory, g->plan->workspace))
+			add_directory(g, directory);
+		path += n + (path[n] == ':');
 	}
-	return 0;
 }
 
 /* The names among the N bytes of entries, one after the other; false: one of them is not plain
@@ -176,6 +196,7 @@ static int hide_link(struct programs *g, const char *path)
 static int hide_hard_links(struct programs *g, const struct stat *wanted)
 {
 	char path[PATH_MAX];
+	nlink_t found = 0;
 	struct dirent *d;
 	struct stat st;
 	int r = 0;
@@ -189,13 +210,25 @@ static int hide_hard_links(struct programs *g, const struct stat *wanted)
 			if (d->d_ino != wanted->st_ino)
 				continue;
 			snprintf(path, sizeof(path), "%s/%s", g->directories[i], d->d_name);
-			if (lstat(path, &st) == 0 && st.st_dev == wanted->st_dev &&
-			    st.st_ino == wanted->st_ino)
-				r = hide(g, path);
+			if (lstat(path, &st) < 0 || st.st_dev != wanted->st_dev ||
+			    st.st_ino != wanted->st_ino)
+				continue;
+			found++;
+			r = hide(g, path);
 		}
 		closedir(dir);
 	}
+	if (r == 0 && found < wanted->st_nlink && box_links_want(&g->strays, wanted) < 0)
+		g->plan->programs_leak = true; /* more files than can be looked for */
 	return r;
+}
+
+static int hide_stray(void *context, const char *path)
+{
+	struct programs *g = context;
+
+	box_witness_add(g->plan, path, false);
+	return hide(g, path);
 }
 
 static int deny_path(struct programs *g, const char *path)
@@ -368,10 +401,11 @@ static bool offers_denied(const char *const *denied)
 }
 
 /* A program that is many is hidden as a whole, if it could be one of the denied. Where it is the
- * shell, and so the whole system, that would leave nothing: then the lists do not hold. */
+ * shell, or all of coreutils, and so the whole system, that would leave nothing: then the lists do
+ * not hold. */
 static int deny_multi_call(struct programs *g, const char *const *denied)
 {
-	static const char *const names[] = {"busybox", "toybox", "busybox.static"};
+	static const char *const names[] = {"busybox", "toybox", "busybox.static", "coreutils"};
 	struct stat st;
 	const char *shell = box_real(g->plan, "/bin/sh", &st), *real;
 	char path[PATH_MAX];
@@ -387,7 +421,7 @@ static int deny_multi_call(struct programs *g, const char *const *denied)
 		real = box_real(g->plan, path, &st);
 		if (!real)
 			continue;
-		if (shell && strcmp(real, shell) == 0)
+		if ((shell && strcmp(real, shell) == 0) || strcmp(base_of(path), "coreutils") == 0)
 			g->plan->programs_leak = true;
 		else
 			r = deny_path(g, path);
@@ -401,6 +435,7 @@ static int plan_denied(struct programs *g, const char *const *denied)
 
 	if (!denied || !*denied)
 		return 0;
+	find_own_directories(g);
 	for (size_t i = 0; i < g->count; i++) {
 		box_witness_add(g->plan, g->directories[i], true);
 		list_names(g, i);
@@ -409,7 +444,15 @@ static int plan_denied(struct programs *g, const char *const *denied)
 		r = deny(g, *d);
 	if (r == 0)
 		r = deny_matching(g);
-	return r == 0 ? deny_multi_call(g, denied) : r;
+	if (r == 0)
+		r = deny_multi_call(g, denied);
+	if (r == 0)
+		r = box_links_find(g->plan, &g->strays, hide_stray, g);
+	if (r == -E2BIG) { /* more than can be looked at: nobody knows where else one is */
+		g->plan->programs_leak = true;
+		r = 0;
+	}
+	return r;
 }
 
 /* One file of the host that can be run or mapped as code, over what is at PATH in the box. */
@@ -526,11 +569,11 @@ static int plan_listed(struct programs *g)
 int box_programs_plan(struct sandbox_plan *p, struct error *err)
 {
 	struct programs g = {.plan = p};
-	int r = find_directories(&g);
+	int r;
 
-	if (r == 0)
-		r = p->spec->exec == SANDBOX_EXEC_LISTED ? plan_listed(&g)
-		                                         : plan_denied(&g, p->spec->denied);
+	find_directories(&g);
+	r = p->spec->exec == SANDBOX_EXEC_LISTED ? plan_listed(&g)
+	                                         : plan_denied(&g, p->spec->denied);
 	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "programs of the box: %s",
 	                         strerrordesc_np(-r))
 	             : 0;
@@ -539,10 +582,10 @@ int box_programs_plan(struct sandbox_plan *p, struct error *err)
 int box_programs_except(struct sandbox_plan *p, struct rules *rules)
 {
 	struct programs g = {.plan = p, .rules = rules};
-	int r = find_directories(&g);
+	int r;
 
-	if (r == 0)
-		r = p->spec->exec == SANDBOX_EXEC_LISTED ? plan_listed(&g)
-		                                         : plan_denied(&g, p->spec->denied);
+	find_directories(&g);
+	r = p->spec->exec == SANDBOX_EXEC_LISTED ? plan_listed(&g)
+	                                         : plan_denied(&g, p->spec->denied);
 	return r;
 }

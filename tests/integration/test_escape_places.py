@@ -48,6 +48,12 @@ class PlaceTest(NacreTest):
         else:
             yield "user", {}
 
+    def give(self, options):
+        if options:
+            for where, names, files in os.walk(self.work):
+                for path in [where, *(os.path.join(where, name) for name in [*names, *files])]:
+                    os.lchown(path, options["user"], options["user"])
+
     def policy(self, name, text):
         path = self.dir / f"{name}.yaml"
         path.write_text(text)
@@ -251,12 +257,6 @@ class HomeAsWorkspace(PlaceTest):
         (attack / "world").write_text("id=1\n")
         self.env.update(HOME=str(self.work), NACRE_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
                         XDG_CONFIG_HOME=str(self.work / ".config"))
-
-    def give(self, options):
-        if options:
-            for where, names, files in os.walk(self.work):
-                for path in [where, *(os.path.join(where, name) for name in [*names, *files])]:
-                    os.lchown(path, options["user"], options["user"])
 
     def attempt(self, line):
         """Twice, since the first command may prepare what the second takes."""
