@@ -89,6 +89,18 @@ static int plan_system(struct sandbox_plan *p, uint64_t attr)
 	return 0;
 }
 
+/* A device of the host can be written to on a read-only mount, and its mode and times stay. */
+static int plan_device(struct sandbox_plan *p, const char *source, const char *path)
+{
+	int r = source ? box_bind(p, BOX_PRIVATE, source, path) : -ENOMEM;
+	struct box_step *s = r == 0 ? box_step_add(p, BOX_PRIVATE, BOX_ATTR, path) : NULL;
+
+	if (!s)
+		return -ENOMEM;
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	return 0;
+}
+
 static int plan_devices(struct sandbox_plan *p)
 {
 	static const char *const links[][2] = {{"/proc/self/fd", "dev/fd"},
@@ -111,7 +123,7 @@ static int plan_devices(struct sandbox_plan *p)
 		if (!s)
 			return -ENOMEM;
 		s->mode = 0600;
-		r = box_bind(p, BOX_PRIVATE, arena_printf(p->arena, "%s", path), s->path);
+		r = plan_device(p, arena_printf(p->arena, "%s", path), s->path);
 	}
 	if (r == 0)
 		r = box_directory(p, BOX_SKELETON, "dev/pts", 0755);
@@ -335,7 +347,6 @@ static int plan_root_masks(struct sandbox_plan *p)
 		"/proc/timer_list", "/proc/kmsg",        "/proc/kallsyms",   "/proc/vmallocinfo",
 		"/proc/slabinfo",   "/proc/kpagecount",  "/proc/kpageflags", "/proc/kpagecgroup",
 		"/proc/keys",       "/proc/pagetypeinfo"};
-	struct box_step *s;
 	const char *real;
 	struct stat st;
 	int r = box_private_visit(p, mask_private, p);
@@ -347,14 +358,6 @@ static int plan_root_masks(struct sandbox_plan *p)
 		r = box_mask(p, real, S_ISDIR(st.st_mode));
 		if (r == 0 && path_is_in(real, "/proc"))
 			p->steps.items[p->steps.count - 1].each = true;
-	}
-	/* It could change the mode of the host's own devices. */
-	for (size_t i = 0; r == 0 && i < array_size(devices); i++) {
-		s = box_step_add(p, BOX_MASKS, BOX_ATTR,
-		                 arena_printf(p->arena, "dev/%s", devices[i]));
-		if (!s)
-			return -ENOMEM;
-		s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
 	return r;
 }

@@ -52,11 +52,13 @@ by_mode() {
 	setfacl -m u:nobody:rwx "$outside/victim.txt"
 	chown "$(id -u):$(id -g)" "$outside/victim.txt"
 	chmod 600 "link-out/victim.txt"
+	chmod 666 /dev/null && [ "$(stat -c %a /dev/null)" = 666 ] && echo "GOT the mode of /dev/null"
 }
 
 by_time() {
 	touch -d '2001-01-01' "$outside/victim.txt" "$outside"
 	touch -r attack/world link-out/victim.txt
+	touch /dev/null && echo "GOT the times of /dev/null"
 }
 
 by_attribute() {
