@@ -191,6 +191,7 @@ struct sandbox_plan {
 	ino_t workspace_inode;
 	struct timespec workspace_changed;
 	bool workspace_settled; /* some time before the plan */
+	bool workspace_shared;  /* a group works in it: directories have the set-group-id bit */
 	uint64_t clone_flags;
 	struct box_steps steps;
 	struct box_rules rules;
@@ -281,7 +282,6 @@ int box_secrets_plan(struct sandbox_plan *p);
 /* The directories of nacre itself and its policy file, whether they are there or not; how many, or
  * -ENOMEM. */
 int box_own_places(struct sandbox_plan *p, const char *into[BOX_OWN_PLACES]);
-/* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 
 /* private.c: each file and directory below /etc that not everybody may read, until one visit does
  * not return 0. */
@@ -290,11 +290,12 @@ int box_private_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
 
 /* homes.c: whose secrets there are. PATH is HOME of nacre's environment; may be NULL. */
 void box_homes_find(struct sandbox_plan *p, const char *path);
+/* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 const char *box_expand(struct sandbox_plan *p, const char *path);
-
 /* Each path of the spec's secrets, of all homes, until one visit does not return 0. */
 int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
                       void *context);
+
 /* protect.c: parts of the workspace that must stay as they are. */
 int box_protect_plan(struct sandbox_plan *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */
@@ -313,7 +314,6 @@ const char *box_fold(struct sandbox_plan *p, const char *path);
 /* What is above PATH in the workspace cannot be renamed away. */
 int box_pin_parents(struct sandbox_plan *p, const char *path);
 
-/* programs.c: which programs there are. */
 /* links.c: files, by what they are, whose other names are looked for. */
 #define BOX_LINKS_MAX 128
 struct box_links {
@@ -328,6 +328,7 @@ int box_links_want(struct box_links *links, const struct stat *st);
 int box_links_find(struct sandbox_plan *p, const struct box_links *links,
                    int (*visit)(void *context, const char *path), void *context);
 
+/* programs.c: which programs there are. */
 int box_programs_plan(struct sandbox_plan *p, struct error *err);
 /* For the landlock tier: the denied are exceptions; with a list, all directories of programs are,
  * and rules for the listed are added. */

@@ -143,6 +143,7 @@ static int find_workspace(struct sandbox_plan *p, const char *path, struct error
 	p->workspace_device = held.st_dev;
 	p->workspace_inode = held.st_ino;
 	p->workspace_changed = held.st_ctim;
+	p->workspace_shared = (held.st_mode & S_ISGID) != 0;
 	p->workspace_settled = held.st_ctim.tv_sec + 1 < clock_wall_ms() / 1000;
 	return check_workspace(p->workspace, err);
 }
@@ -190,7 +191,7 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 		.no_anonymous_files =
 			p->spec->limits.memory_bytes > 0 && !cgroup_limits(p->group, CGROUP_MEMORY),
 		.no_namespaces = !p->clone_flags,
-		.no_setgid = p->identity.idmapped || p->identity.uid == 0,
+		.no_setgid = p->identity.idmapped || p->identity.uid == 0 || !p->workspace_shared,
 	};
 	int r = p->filtered ? seccomp_compile(&options, &p->filter, err) : 0;
 

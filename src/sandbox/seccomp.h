@@ -30,7 +30,8 @@ struct seccomp_options {
 	bool no_anonymous_exec; /* memfd_create and execveat by descriptor: where not all may run */
 	bool no_anonymous_files; /* memfd_create: where no control group would count their memory */
 	bool no_namespaces; /* the host's System V and POSIX queues, limits of other processes */
-	bool no_setgid;     /* files made in the box are root's on disk: no set-group-id either */
+	bool no_setgid; /* no set-group-id either: files are root's on disk, or no group works there
+	                 */
 };
 
 struct seccomp_program {

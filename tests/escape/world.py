@@ -476,11 +476,8 @@ class World:
         found = []
         for path in self.work.iterdir():
             if path.name not in self.kept and not path.is_symlink() and path.is_file():
-                info = path.stat()
-                mode = info.st_mode
-                # A group of one's own is nothing to give away; root's is.
-                bits = stat.S_ISUID | (0 if info.st_gid else stat.S_ISGID)
-                if mode & bits or "security.capability" in os.listxattr(path):
+                mode = path.stat().st_mode
+                if mode & (stat.S_ISUID | stat.S_ISGID) or "security.capability" in os.listxattr(path):
                     found.append(f"{path.name} {stat.filemode(mode)}")
         return found
 
