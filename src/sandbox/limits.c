@@ -34,6 +34,15 @@ static void add(struct filling *f, int resource, uint64_t soft, uint64_t hard)
 	f->into[f->count++] = (struct limit_value){resource, {soft, hard}};
 }
 
+/* Most users have none of it anyway, and need no call. */
+static void add_none(struct filling *f, int resource)
+{
+	struct rlimit now;
+
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0 || now.rlim_max > 0)
+		add(f, resource, 0, 0);
+}
+
 static rlim_t processes(const struct sandbox_limits *limits, const struct limits_place *place)
 {
 	if (!limits->processes || place->kernel_root)
@@ -57,6 +66,9 @@ int limits_fill(const struct sandbox_limits *limits, const struct limits_place *
 	rlim_t nproc = processes(limits, place);
 
 	add(&f, RLIMIT_CORE, 0, 0);
+	/* Where the operator may have real-time priority, a loop of the command must not. */
+	add_none(&f, RLIMIT_RTPRIO);
+	add_none(&f, RLIMIT_NICE);
 	if (nproc != RLIM_INFINITY)
 		add(&f, RLIMIT_NPROC, nproc, nproc);
 	if (limits->file_bytes)
