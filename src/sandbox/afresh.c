@@ -2,14 +2,18 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 #include "sandbox/box.h"
 
 /* A directory that was made among the temporary files. Entries are counted with those of the file
@@ -84,6 +88,16 @@ static bool look_at_queues(const struct sandbox_plan *p, struct box_traces *t)
 	return true;
 }
 
+/* A command may lower init, which is of its own user, and with it all that init starts later. */
+static bool look_at_ranks(struct box_traces *t)
+{
+	errno = 0;
+	t->nice = getpriority(PRIO_PROCESS, 0);
+	t->scheduler = sched_getscheduler(0);
+	t->disk = (int)syscall(SYS_ioprio_get, 1 /* a process */, 0);
+	return errno == 0 && sched_getaffinity(0, sizeof(t->processors), &t->processors) == 0;
+}
+
 static bool look(const struct sandbox_plan *p, struct box_traces *t)
 {
 	struct statfs scratch;
@@ -93,7 +107,8 @@ static bool look(const struct sandbox_plan *p, struct box_traces *t)
 		return false;
 	t->files = scratch.f_files - scratch.f_ffree;
 	t->blocks = scratch.f_blocks - scratch.f_bfree;
-	return look_at_parts(p, t) && look_at_objects(t) && look_at_queues(p, t);
+	return look_at_parts(p, t) && look_at_objects(t) && look_at_queues(p, t) &&
+	       look_at_ranks(t);
 }
 
 void sandbox_afresh_begin(struct sandbox_plan *p)
@@ -109,7 +124,9 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 static bool are_same(const struct box_traces *a, const struct box_traces *b)
 {
 	if (a->files != b->files || a->blocks != b->blocks || a->objects != b->objects ||
-	    a->queues != b->queues || a->part_count != b->part_count)
+	    a->queues != b->queues || a->part_count != b->part_count || a->nice != b->nice ||
+	    a->scheduler != b->scheduler || a->disk != b->disk ||
+	    !CPU_EQUAL(&a->processors, &b->processors))
 		return false;
 	for (size_t i = 0; i < a->part_count; i++)
 		if (a->parts[i].mode != b->parts[i].mode ||

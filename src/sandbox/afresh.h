@@ -4,8 +4,8 @@
  *
  * When a command has ended and left no process behind, all that could be left of it beside its work
  * in the workspace are temporary files, shared memory, semaphores and message queues. Where there
- * are none of these the next command of the same session may have the same namespaces: it finds
- * nothing that it would not find in new ones.
+ * are none of these, and init has the rank that it had, the next command of the same session may
+ * have the same namespaces: it finds nothing that it would not find in new ones.
  *
  * For the init of such a command, from inside. Where something cannot be looked at, the answer is
  * no.

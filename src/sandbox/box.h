@@ -6,6 +6,7 @@
  * the process still has the host's root as its root and the new tree as its working directory: an
  * absolute path names a file of the host, a relative one a file of the box.
  */
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -159,6 +160,8 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 	size_t part_count;
 	int objects; /* of System V */
 	off_t queues;
+	int nice, scheduler, disk; /* of init, whose children inherit them */
+	cpu_set_t processors;
 };
 
 #define BOX_OTHER_HOMES     2

@@ -488,6 +488,17 @@ class Between(NacreTest):
         self.assertEqual(left[:2], ["bound\n", "0\nrefused\n"])
         self.assertEqual(left[3], left[4], "a kept box collects mounts")
 
+    def test_no_rank(self):
+        """What init is made to be by one command the children that it has for the next would inherit."""
+        show = ("/usr/bin/python3 -c 'import os; print(os.sched_getaffinity(0), os.nice(0), "
+                "os.sched_getscheduler(0))'; ionice")
+        lower = ("/usr/bin/python3 -c 'import os; os.sched_setaffinity(1, {min(os.sched_getaffinity(0))}); "
+                 "os.setpriority(os.PRIO_PROCESS, 1, 19); os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))'; "
+                 "ionice -c3 -p 1; echo lowered")
+        first, lowered, *later = self.batch(show, lower, *[show] * 6)
+        self.assertEqual(lowered, "lowered\n")
+        self.assertEqual(set(later), {first})
+
     def test_two_callers_do_not_share_their_files(self):
         self.batch("echo left-behind >/tmp/left; echo left-behind >/dev/shm/left; echo left-behind >~/left")
         self.assertEqual(self.batch("cat /tmp/left /dev/shm/left ~/left"), [""])
