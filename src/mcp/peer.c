@@ -243,7 +243,7 @@ static void take_notification(struct mcp_peer *p, const struct rpc_message *m)
 static void take_response(struct mcp_peer *p, const struct rpc_message *m)
 {
 	for (struct mcp_call *c = p->calls; c; c = c->next)
-		if (c->asked_id && strcmp(c->asked_id, m->id) == 0) {
+		if (c->asked_id && m->id && strcmp(c->asked_id, m->id) == 0) {
 			free(take_ptr(&c->asked_id));
 			c->answered(c, m);
 			return;
@@ -381,7 +381,10 @@ static enum mcp_taken receive_batch(struct mcp_peer *p, const struct rpc_message
 			taken = MCP_ANSWERS;
 		}
 	}
-	(void)mcp_batch_take(p, b, NULL);
+	if (taken == MCP_TAKEN)
+		free(b); /* there was nothing to answer */
+	else
+		(void)mcp_batch_take(p, b, NULL);
 	return taken;
 }
 

@@ -70,6 +70,14 @@ static void read_shape(struct rpc_message *m, const struct rpc_scan *scan)
 	const char *version = json_string_value(json_object_get(m->root, "jsonrpc"));
 
 	read_id(m, id, scan);
+	if (!method && (result || error)) {
+		/* Whatever is wrong with an answer is not answered: a peer that does the same would
+		 * send us the next one. */
+		m->code = 0;
+		m->kind = RPC_RESPONSE;
+		m->result = error ? NULL : result;
+		return;
+	}
 	if (m->kind == RPC_INVALID && m->code)
 		return;
 	if (!version || strcmp(version, "2.0") != 0) {
@@ -82,9 +90,6 @@ static void read_shape(struct rpc_message *m, const struct rpc_scan *scan)
 		m->kind = id ? RPC_REQUEST : RPC_NOTIFICATION;
 		if (!m->method)
 			refuse(m, RPC_INVALID_REQUEST, "'method' must be a string");
-	} else if (!method && id && !result != !error) {
-		m->kind = RPC_RESPONSE;
-		m->result = result;
 	} else {
 		refuse(m, RPC_INVALID_REQUEST, "this is neither a request nor a response");
 	}
@@ -114,6 +119,22 @@ void rpc_message_refuse(const char *bytes, size_t n, int code, const char *probl
 	refuse(ret_message, code, problem);
 }
 
+/* Under which id, nobody can say: the text is not what it seems to be, or was not read to its end.
+ */
+static void refuse_text(const json_error_t *e, struct rpc_message *ret_message)
+{
+	enum json_error_code why = json_error_code(e);
+
+	if (why == json_error_duplicate_key)
+		rpc_message_refuse("", 0, RPC_INVALID_REQUEST, "a member is given twice",
+		                   ret_message);
+	else if (why == json_error_numeric_overflow)
+		rpc_message_refuse("", 0, RPC_INVALID_REQUEST, "a number is too large",
+		                   ret_message);
+	else
+		rpc_message_refuse("", 0, RPC_PARSE_ERROR, "the message is not JSON", ret_message);
+}
+
 void rpc_message_read(const char *bytes, size_t n, struct rpc_message *ret_message)
 {
 	struct rpc_scan scan;
@@ -128,12 +149,7 @@ void rpc_message_read(const char *bytes, size_t n, struct rpc_message *ret_messa
 	}
 	root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
 	if (!root) {
-		bool twice = json_error_code(&e) == json_error_duplicate_key;
-
-		/* Under which id, nobody can say: the text is not what it seems to be. */
-		rpc_message_refuse("", 0, twice ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
-		                   twice ? "a member is given twice" : "the message is not JSON",
-		                   ret_message);
+		refuse_text(&e, ret_message);
 		return;
 	}
 	*ret_message = (struct rpc_message){.root = root};

@@ -24,7 +24,7 @@ enum rpc_code {
 enum rpc_kind {
 	RPC_REQUEST,
 	RPC_NOTIFICATION,
-	RPC_RESPONSE, /* to a request of ours */
+	RPC_RESPONSE, /* to a request of ours, or meant to be: never to be answered */
 	RPC_BATCH,    /* see rpc_message_element() */
 	RPC_INVALID,  /* answer with code and problem */
 };

@@ -93,8 +93,6 @@ static void a_shape_that_nobody_knows_is_answered_under_its_id(void **state)
 	expect_invalid("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"m\"}", RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"2.0\",\"id\":1}", RPC_INVALID_REQUEST, "1");
-	expect_invalid("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}",
-	               RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"result\":{}}", RPC_INVALID_REQUEST,
 	               NULL);
 	expect_invalid("7", RPC_INVALID_REQUEST, NULL);
@@ -154,6 +152,35 @@ static void notifications_and_responses_are_told_apart(void **state)
 	assert_non_null(b.result);
 	assert_int_equal(c.kind, RPC_RESPONSE);
 	assert_null(c.result);
+}
+
+static void a_response_that_is_wrong_is_still_one(void **state)
+{
+	static const char *const wrong[] = {
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700}}",
+		"{\"jsonrpc\":\"2.0\",\"error\":{}}",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}",
+		"{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}",
+		"{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}",
+	};
+
+	for (size_t i = 0; i < array_size(wrong); i++) {
+		scoped(rpc_message_donep) struct rpc_message m = read_text(wrong[i]);
+
+		assert_int_equal(m.kind, RPC_RESPONSE);
+		assert_true(!m.result || !json_object_get(m.root, "error"));
+	}
+}
+
+static void a_number_that_nobody_can_hold_is_told(void **state)
+{
+	scoped(rpc_message_donep) struct rpc_message m =
+		read_text("{\"jsonrpc\":\"2.0\",\"id\":9223372036854775808,\"method\":\"m\"}");
+
+	assert_int_equal(m.kind, RPC_INVALID);
+	assert_int_equal(m.code, RPC_INVALID_REQUEST);
+	assert_null(m.id);
+	assert_non_null(strstr(m.problem, "number"));
 }
 
 static void a_batch_has_elements_each_by_itself(void **state)
@@ -216,6 +243,8 @@ int main(void)
 		cmocka_unit_test(what_nests_too_deeply_is_answered_under_its_id),
 		cmocka_unit_test(an_id_that_could_be_misread_is_not_echoed_unread),
 		cmocka_unit_test(notifications_and_responses_are_told_apart),
+		cmocka_unit_test(a_response_that_is_wrong_is_still_one),
+		cmocka_unit_test(a_number_that_nobody_can_hold_is_told),
 		cmocka_unit_test(a_batch_has_elements_each_by_itself),
 		cmocka_unit_test(a_nul_anywhere_is_told),
 		cmocka_unit_test(what_is_written_can_be_read),

@@ -153,6 +153,27 @@ class Mcp(ServeTest):
         self.assertEqual(self.ask("POST", "/mcp", b"{}", headers={**head, "Accept": "text/html"}).status, 406)
         self.assertEqual(self.ask("PUT", "/mcp", b"{}", headers=head).status, 405)
 
+    def test_what_needs_no_answer_is_accepted_without_one(self):
+        session = self.begin()
+        head = {"Accept": BOTH, "Mcp-Session-Id": session}
+        for body in ({"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "x"}}, {"jsonrpc": "2.0", "id": 7, "result": {}},
+                     self.message("notifications/nonsense", ident=None)):
+            answer = self.post("/mcp", body, headers=head)
+            self.assertEqual((answer.status, answer.body), (202, b""), body)
+
+    def test_batches_belong_to_one_revision(self):
+        older = self.legacy("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}}).headers["Mcp-Session-Id"]
+        for session, status in ((older, 200), (self.begin(), 400), (None, 400)):
+            head = {"Accept": BOTH, **({"Mcp-Session-Id": session} if session else {})}
+            answer = self.post("/mcp", [self.message("ping"), self.message("notifications/x", ident=None)], headers=head)
+            self.assertEqual(answer.status, status, answer)
+        head = {"Accept": BOTH, "Mcp-Session-Id": older}
+        answer = self.post("/mcp", [self.message("notifications/x", ident=None)] * 3, headers=head)
+        self.assertEqual((answer.status, answer.body), (202, b""))
+        call = {"name": "Bash", "arguments": {"command": "echo hi"}}
+        answers = self.post("/mcp", [self.message("tools/call", call, i) for i in range(3)], headers=head).json
+        self.assertEqual(sorted(a["id"] for a in answers), [0, 1, 2])
+
     def test_to_close_a_stateless_request_is_to_cancel_it(self):
         body, head = self.modern_parts("tools/call", {"name": "Bash", "arguments": {"command": "echo $$ > pid; exec sleep 1000"}},
                                        "Bash")

@@ -89,6 +89,7 @@ class Framing(McpTest):
                 (b'{"jsonrpc":"2.0","id":5}', -32600, 5),
                 (b'{"jsonrpc":"2.0","id":5,"method":["ping"]}', -32600, 5),
                 (b'{"jsonrpc":"2.0","id":5,"id":6,"method":"ping"}', -32600, None),
+                (b'{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}', -32600, None),
                 (b"[]", -32600, None), (b'[{"jsonrpc":"2.0","id":5,"method":"ping"}]', -32600, None),
                 (deep, -32600, "deep"),
                 (b'{"jsonrpc":"2.0","id":5,"method":"tools/list","params":[]}', -32602, 5),
@@ -134,6 +135,8 @@ class Framing(McpTest):
         c.notify("notifications/cancelled")
         c.send({"jsonrpc": "2.0", "id": "nacre-1", "result": {"action": "accept"}})
         c.send({"jsonrpc": "2.0", "id": 77, "error": {"code": 1, "message": "x"}})
+        c.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what did you say?"}})
+        c.send({"jsonrpc": "2.0", "id": 77, "result": {}, "error": {}})
         c.send({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "Bash"}})
         c.expect_silence()
         c.close()
