@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/arena.h"
@@ -222,6 +223,7 @@ static void find_route(struct call *c, bool *ret_path, char allow[64])
 static void check_body(struct call *c)
 {
 	const char *type = http_header(c->x, "Content-Type");
+	const char *coding = http_header(c->x, "Content-Encoding");
 
 	if (c->route->takes_body && !c->route->bare && !http_header(c->x, "Content-Length") &&
 	    !http_header(c->x, "Transfer-Encoding"))
@@ -231,6 +233,8 @@ static void check_body(struct call *c)
 	else if (c->route->takes_body && (!type || !http_is_json(type)) &&
 	         (http_has_body(c->x) || c->route->raw))
 		answer_error(c, 415, "input", "the body must be application/json");
+	else if (coding && strcasecmp(coding, "identity") != 0)
+		answer_error(c, 415, "input", "the body must not be encoded");
 	else if (!http_query_is_known(http_query(c->x), c->route->query))
 		answer_error(c, 400, "input", "there is an unknown parameter in the query");
 }

@@ -130,6 +130,9 @@ class Doors(ServeTest):
             self.assertEqual(self.ask("POST", "/v1/run", b"{}", headers={"Content-Type": kind}).status, 415)
         self.assertEqual(self.ask("POST", "/v1/run", b'{"command":"true"}').status, 415)
         self.assertEqual(self.ask("GET", "/v1/tasks", b"x").status, 400)
+        for coding, status in (("gzip", 415), ("identity", 200)):
+            answer = self.ask("POST", "/v1/run", b'{"command":"true"}', headers={**json_type, "Content-Encoding": coding})
+            self.assertEqual(answer.status, status, coding)
         self.assertEqual(self.ask("POST", "/v1/run", b" " * ((1 << 20) + 1), headers=json_type).status, 413)
         big = json.dumps({"command": "cat | wc -c", "input": "x" * 900000}).encode()
         self.assertEqual(self.ask("POST", "/v1/run", big, headers=json_type).json["stdout"].strip(), "900000")
