@@ -91,6 +91,7 @@ struct mcp_peer {
 	size_t offer_count;
 	bool shared;
 	mcp_send send;
+	const struct mcp_places *places;
 	void *owner;
 	enum mcp_revision revision; /* MCP_REVISION_MAX: no handshake yet */
 	bool initialized;           /* the client has said so */

@@ -28,14 +28,36 @@
 #define PROGRESS_EVERY_MS 250
 #define PROGRESS_ALIVE_MS 10000 /* some clients wait longer when they hear something */
 
-static void start_next(struct mcp_server *s);
-
 static void run_free(struct mcp_run *run)
 {
 	loop_timer_clear(&run->progress);
 	loop_timer_clear(&run->patience);
 	arena_free(run->arena);
 	free(run);
+}
+
+static enum mcp_place take_place(const struct mcp_run *run, bool waits)
+{
+	const struct mcp_peer *p = run->call->peer;
+	struct mcp_server *s = p->server;
+	enum mcp_place place = MCP_PLACE_TAKEN;
+
+	if (p->places)
+		place = p->places->take(p->owner, run->request.background, waits);
+	else if (s->running >= s->options.running_max)
+		place = waits || s->queued < s->options.queued_max ? MCP_PLACE_LATER
+		                                                   : MCP_PLACE_NONE;
+	s->running += place == MCP_PLACE_TAKEN;
+	return place;
+}
+
+static void give_place(const struct mcp_run *run, const struct result *r)
+{
+	const struct mcp_peer *p = run->call->peer;
+
+	p->server->running--;
+	if (p->places)
+		p->places->give(p->owner, dialect_profile(run->dialect), r);
 }
 
 static void unqueue(struct mcp_server *s, struct mcp_run *run)
@@ -71,10 +93,10 @@ static void on_leave(struct mcp_call *c)
 	struct mcp_server *s = c->peer->server;
 
 	job_leave(run->job); /* what is queued was ended by on_cancel() */
-	s->running--;
+	give_place(run, NULL);
 	run_free(run);
 	mcp_call_free(c);
-	start_next(s);
+	mcp_server_go_on(s);
 }
 
 static int on_progress(struct loop_timer *t)
@@ -144,7 +166,7 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 	struct mcp_call *c = run->call;
 	bool delivered = true;
 
-	s->running--;
+	give_place(run, r);
 	mcp_call_unask(c); /* somebody else has answered, or nobody in time */
 	if (r->verdict && !r->ran)
 		mcp_call_log(c, MCP_LOG_NOTICE, r->reason);
@@ -153,7 +175,7 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 	else if (!mcp_ask_again(run, r))
 		delivered = answer(run, r);
 	run_free(run);
-	start_next(s);
+	mcp_server_go_on(s);
 	return delivered;
 }
 
@@ -172,6 +194,7 @@ static int64_t patience_of(const struct mcp_run *run)
 	return c->modern && c->capabilities.tasks ? o->task_after_ms : o->foreground_max_ms;
 }
 
+/* It has a place. */
 static void start(struct mcp_run *run)
 {
 	struct mcp_call *c = run->call;
@@ -183,13 +206,13 @@ static void start(struct mcp_run *run)
 	run->told_at = loop_now(l);
 	r = job_start(run->engine, l, &run->request, run->arena, &job_ops, run, &run->job, &err);
 	if (r < 0) {
+		give_place(run, NULL);
 		mcp_call_refuse(c, err.kind == ERROR_SYSTEM ? "the command could not be started"
 		                                            : err.text);
 		run_free(run);
 		return;
 	}
 	run->arena = NULL; /* the job's */
-	s->running++;
 	mcp_call_log(c, MCP_LOG_DEBUG, "the command is started");
 	if (c->token)
 		(void)loop_timer_set(l, &run->progress, run->told_at + PROGRESS_ALIVE_MS,
@@ -199,23 +222,14 @@ static void start(struct mcp_run *run)
 		                     on_patience);
 }
 
-static void start_next(struct mcp_server *s)
+static void refuse(struct mcp_run *run)
 {
-	struct mcp_run *run = s->queue;
-
-	if (!run || s->running >= s->options.running_max)
-		return;
-	unqueue(s, run);
-	start(run);
+	mcp_call_refuse(run->call, "too many commands run at this time; try again later");
+	run_free(run);
 }
 
 static void enqueue(struct mcp_server *s, struct mcp_run *run)
 {
-	if (s->queued >= s->options.queued_max) {
-		mcp_call_refuse(run->call, "too many commands run at this time; try again later");
-		run_free(run);
-		return;
-	}
 	if (s->queue_end)
 		s->queue_end->next = run;
 	else
@@ -224,14 +238,41 @@ static void enqueue(struct mcp_server *s, struct mcp_run *run)
 	s->queued++;
 }
 
+/* The first that may run goes: whoever is at a limit of their own does not hold up the others. What
+ * is started or refused may change the queue, so it is looked at from the start again. */
+void mcp_server_go_on(struct mcp_server *s)
+{
+	struct mcp_run *run = s->queue;
+
+	while (run) {
+		enum mcp_place place = take_place(run, true);
+
+		if (place == MCP_PLACE_LATER) {
+			run = run->next;
+			continue;
+		}
+		unqueue(s, run);
+		if (place == MCP_PLACE_TAKEN)
+			start(run);
+		else
+			refuse(run);
+		run = s->queue;
+	}
+}
+
 void mcp_run_start(struct mcp_run *run)
 {
-	struct mcp_server *s = run->call->peer->server;
-
-	if (s->running < s->options.running_max && !s->queue)
+	switch (take_place(run, false)) {
+	case MCP_PLACE_TAKEN:
 		start(run);
-	else
-		enqueue(s, run);
+		break;
+	case MCP_PLACE_LATER:
+		enqueue(run->call->peer->server, run);
+		break;
+	case MCP_PLACE_NONE:
+		refuse(run);
+		break;
+	}
 }
 
 /* Commands of these keep their directory, and what a person has granted, from call to call. */

@@ -20,6 +20,7 @@ struct error;
 struct loop;
 struct mcp_peer;
 struct mcp_server;
+struct result;
 struct rpc_message;
 
 #define MCP_KEY_BYTES 32
@@ -43,7 +44,8 @@ struct mcp_server *mcp_server_free(struct mcp_server *s); /* after its peers */
 DEFINE_CLEANUP(struct mcp_server *, mcp_server_free);
 
 size_t mcp_server_running(const struct mcp_server *s); /* calls that run commands */
-size_t mcp_server_queued(const struct mcp_server *s);
+size_t mcp_server_queued(const struct mcp_server *s);  /* commands that wait for a place */
+void mcp_server_go_on(struct mcp_server *s);           /* places have become free elsewhere */
 
 /* A tool that runs commands: how it looks, and what is behind it. */
 struct mcp_offer {
@@ -72,6 +74,20 @@ struct mcp_output {
  * results of commands are then kept on disk. */
 typedef bool (*mcp_send)(void *owner, const struct mcp_output *output);
 
+enum mcp_place {
+	MCP_PLACE_TAKEN, /* it is given back */
+	MCP_PLACE_LATER, /* it waits */
+	MCP_PLACE_NONE,  /* not even that: it is refused */
+};
+
+/* Whoever runs commands beside those of MCP has the places of all of them, and their numbers. */
+struct mcp_places {
+	/* WAITS: it has been waiting already. */
+	enum mcp_place (*take)(void *owner, bool background, bool waits);
+	/* RESULT is what came of the command; NULL: it was not started, or left behind. */
+	void (*give)(void *owner, const char *profile, const struct result *result);
+};
+
 struct mcp_peer_options {
 	const char *principal;          /* NULL: who runs nacre */
 	const char *door;               /* "mcp", "http" */
@@ -81,6 +97,7 @@ struct mcp_peer_options {
 	bool shared; /* several clients who do not know of each other: ids are not unique, the
 	                handshake is refused, and nothing is sent to no stream */
 	mcp_send send;
+	const struct mcp_places *places; /* NULL: the server's own, by its options */
 	void *owner;
 };
 

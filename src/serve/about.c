@@ -23,7 +23,7 @@ void about_metrics(struct call *c)
 	struct serve *s = c->serve;
 	struct metrics_now now = {
 		.running = s->running,
-		.queued = s->queued,
+		.queued = place_waiting(s),
 		.connections = http_server_connections(s->http),
 		.streams = http_server_exchanges(s->http),
 		.up_ms = loop_now(s->loop) - s->started_ms,

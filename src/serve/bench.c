@@ -61,6 +61,16 @@ int bench_at(struct serve *s, const char *profile, const char *root, struct benc
 	return 0;
 }
 
+int bench_store(struct serve *s, struct store **ret, struct error *err)
+{
+	struct bench *b;
+	int r = bench_at(s, s->options.profiles[0], s->options.workspaces[0], &b, err);
+
+	if (r == 0)
+		*ret = &b->engine.store;
+	return r;
+}
+
 const char *const *bench_roots(const struct call *c)
 {
 	return c->who.workspaces ? c->who.workspaces : c->serve->options.workspaces;

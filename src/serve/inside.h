@@ -138,10 +138,20 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
 /* By a root of the principal itself. */
 int bench_at(struct serve *s, const char *profile, const char *root, struct bench **ret,
              struct error *err);
+/* The engines have one store among them, this is any of its handles. */
+int bench_store(struct serve *s, struct store **ret, struct error *err);
 const char *bench_default_profile(const struct call *c);
 const char *const *bench_roots(const struct call *c);
 /* A session of one principal has a name that no other can give. */
 int bench_session(const struct call *c, struct arena *arena, const char **session);
+
+/* place.c: commands that run at a time, whichever door they came by. */
+bool place_take(struct serve *s, struct client *c); /* false: there is none at this time */
+void place_give(struct serve *s, struct client *c);
+bool place_may_wait(const struct serve *s);
+size_t place_waiting(const struct serve *s);
+/* Whether the principal may have one more task in the background. */
+bool place_for_task(struct serve *s, struct client *c);
 
 /* run.c */
 void run_shell(struct call *c);
@@ -162,17 +172,15 @@ void tasks_input(struct call *c);
 void tasks_put_stop_schema(struct json_writer *w);
 void tasks_put_input_schema(struct json_writer *w);
 void tasks_client_gone(struct call *c);
-/* Any handle of the store, which the engines have among them; else a negative errno and an answer.
- */
+/* The store, or a negative errno and an answer. */
 int tasks_store(struct call *c, struct store **ret);
 /* A number of the query, if it is there. False: it is wrong, and that is answered. */
 bool tasks_get_number(struct call *c, const char *name, uint64_t *ret);
-/* Whether the caller may have one more in the background. */
-bool tasks_have_room(struct call *c);
 /* The directory of the task of the path if the caller may see it, else a negative errno and an
  * answer. */
 int tasks_open(struct call *c);
 struct find_entry;
+bool client_may_see(const struct client *c, const struct find_entry *e);
 /* Members of an object about a task, without paths. */
 void tasks_put_member(struct json_writer *w, const struct find_entry *e);
 

@@ -163,6 +163,32 @@ static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
 	return count;
 }
 
+static enum mcp_place on_take(void *owner, bool background, bool waits)
+{
+	const struct side *side = owner;
+	struct serve *s = side->http->serve;
+
+	if (!place_take(s, side->client))
+		return waits || place_may_wait(s) ? MCP_PLACE_LATER : MCP_PLACE_NONE;
+	if (!background || place_for_task(s, side->client))
+		return MCP_PLACE_TAKEN;
+	place_give(s, side->client);
+	return MCP_PLACE_NONE;
+}
+
+static void on_give(void *owner, const char *profile, const struct result *r)
+{
+	const struct side *side = owner;
+	struct serve *s = side->http->serve;
+
+	if (r)
+		metrics_count(&s->metrics, profile, r);
+	place_give(s, side->client);
+	run_next(s);
+}
+
+static const struct mcp_places places = {.take = on_take, .give = on_give};
+
 static void side_free(struct side *s)
 {
 	if (!s)
@@ -198,6 +224,7 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	                                   .offers = offers,
 	                                   .shared = !session,
 	                                   .send = on_send,
+	                                   .places = &places,
 	                                   .owner = s};
 	int r = 0;
 
@@ -536,8 +563,6 @@ int mcp_http_new(struct serve *s, struct mcp_http **ret, struct error *err)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	m->serve = s;
 	options.loop = s->loop;
-	options.running_max = s->options.running_max;
-	options.queued_max = s->options.queued_max;
 	r = load_key(s, options.key, err);
 	if (r == 0)
 		r = mcp_server_new(&options, &m->server, err);
@@ -562,6 +587,16 @@ struct mcp_http *mcp_http_free(struct mcp_http *m)
 	mcp_server_free(m->server);
 	free(m);
 	return NULL;
+}
+
+size_t mcp_http_queued(const struct mcp_http *m)
+{
+	return mcp_server_queued(m->server);
+}
+
+void mcp_http_go_on(struct mcp_http *m)
+{
+	mcp_server_go_on(m->server);
 }
 
 void mcp_http_stop(struct mcp_http *m, bool now)

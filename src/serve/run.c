@@ -21,6 +21,7 @@
 #include "json/write.h"
 #include "keeper/check.h"
 #include "serve/inside.h"
+#include "serve/mcp-http.h"
 #include "serve/tail.h"
 
 #define BODY_MAX  ((size_t)1 << 20)
@@ -268,8 +269,7 @@ static void uncount(struct call *c)
 	if (!c->counted)
 		return;
 	c->counted = false;
-	c->serve->running--;
-	c->client->running--;
+	place_give(c->serve, c->client);
 }
 
 /* The output that has not been taken yet is still there, and goes first. */
@@ -311,6 +311,7 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 			call_free(c);
 		}
 	}
+	mcp_http_go_on(s->mcp);
 	run_next(s);
 	return delivered;
 }
@@ -333,13 +334,12 @@ static void on_asked(void *owner, struct job *j, const struct approval *a)
 
 static const struct job_ops ops = {.output = on_output, .asked = on_asked, .ended = on_ended};
 
+/* It has a place. */
 static void start(struct call *c)
 {
 	struct error err = {0};
 
 	c->counted = true;
-	c->serve->running++;
-	c->client->running++;
 	if (c->streams) {
 		c->request->follow = c->request->findable = true;
 		answer_stream(c);
@@ -358,13 +358,6 @@ static void start(struct call *c)
 	}
 }
 
-static bool has_place(const struct call *c)
-{
-	const struct serve_options *o = &c->serve->options;
-
-	return c->serve->running < o->running_max && c->client->running < o->running_each;
-}
-
 /* The first that may run goes: one principal at its limit does not hold up the others. */
 void run_next(struct serve *s)
 {
@@ -373,7 +366,7 @@ void run_next(struct serve *s)
 	while (*at && s->running < s->options.running_max) {
 		struct call *c = *at;
 
-		if (!has_place(c)) {
+		if (!place_take(s, c->client)) {
 			at = &c->next_queued;
 			continue;
 		}
@@ -407,15 +400,15 @@ static void submit(struct call *c)
 {
 	struct serve *s = c->serve;
 
-	if (c->request->background && !tasks_have_room(c)) {
+	if (c->request->background && !place_for_task(s, c->client)) {
 		answer_error(c, 503, "limit", "too many tasks run in the background");
 		return;
 	}
-	if (has_place(c)) {
+	if (place_take(s, c->client)) {
 		start(c);
 		return;
 	}
-	if (s->queued >= s->options.queued_max) {
+	if (!place_may_wait(s)) {
 		answer_error(c, 503, "limit", "too many commands are waiting");
 		return;
 	}

@@ -84,6 +84,9 @@ struct serve *serve_free(struct serve *s)
 	loop_timer_clear(&s->stop_timer);
 	s->stopping = true;
 	s->http = http_server_free(s->http);
+	s->queue = NULL; /* nothing is started any more, whatever ends below */
+	s->queue_end = &s->queue;
+	s->queued = 0;
 	for (struct call *call = s->calls, *next; call; call = next) {
 		next = call->next;
 		if (call->job)

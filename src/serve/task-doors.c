@@ -21,24 +21,19 @@
 #define LIST_MAX  1000
 #define TYPED_MAX ((size_t)64 << 10)
 
-/* The engines have one store among them, this is any of its handles. */
 int tasks_store(struct call *c, struct store **ret)
 {
 	struct error err = {0};
-	struct bench *b;
+	int r = bench_store(c->serve, ret, &err);
 
-	if (bench_at(c->serve, c->serve->options.profiles[0], c->serve->options.workspaces[0], &b,
-	             &err) < 0) {
+	if (r < 0)
 		answer_failure(c, &err);
-		return -ENOMEM;
-	}
-	*ret = &b->engine.store;
-	return 0;
+	return r;
 }
 
-static bool may_see(const struct call *c, const struct find_entry *e)
+bool client_may_see(const struct client *c, const struct find_entry *e)
 {
-	return !c->client->name[0] || strcmp(c->client->name, e->principal) == 0;
+	return !c->name[0] || strcmp(c->name, e->principal) == 0;
 }
 
 static void put_text(struct json_writer *w, const char *key, const char *text)
@@ -131,7 +126,7 @@ void tasks_list(struct call *c)
 	json_put_key(&w, "tasks");
 	json_array_begin(&w);
 	for (size_t i = 0; i < list.count && shown < limit; i++) {
-		if (!may_see(c, &list.entries[i]))
+		if (!client_may_see(c->client, &list.entries[i]))
 			continue;
 		json_object_begin(&w);
 		tasks_put_member(&w, &list.entries[i]);
@@ -141,31 +136,6 @@ void tasks_list(struct call *c)
 	json_array_end(&w);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
-}
-
-/* To count means to look at every task, so it is done once in a while: what has ended meanwhile is
- * noticed then. */
-bool tasks_have_room(struct call *c)
-{
-	scoped(find_list_donep) struct find_list list = {0};
-	size_t running = 0;
-	struct store *store;
-
-	if (!c->client->name[0])
-		return true;
-	if (c->client->background_room == 0) {
-		if (tasks_store(c, &store) < 0 ||
-		    find_tasks(store, FIND_ONLY_RUNNING, 0, &list, NULL) < 0)
-			return false;
-		for (size_t i = 0; i < list.count; i++)
-			running += may_see(c, &list.entries[i]);
-		if (running < c->serve->options.background_each)
-			c->client->background_room = c->serve->options.background_each - running;
-	}
-	if (c->client->background_room == 0)
-		return false;
-	c->client->background_room--;
-	return true;
 }
 
 int tasks_open(struct call *c)
@@ -180,7 +150,7 @@ int tasks_open(struct call *c)
 		fd = find_open(store, c->id, NULL);
 	if (fd >= 0)
 		find_look(fd, c->id, &e);
-	if (fd < 0 || !may_see(c, &e)) {
+	if (fd < 0 || !client_may_see(c->client, &e)) {
 		answer_error(c, 404, "input", "there is no such task");
 		return -ENOENT;
 	}

@@ -1,5 +1,6 @@
 """MCP over Streamable HTTP: both eras, sessions, streams, and whose they are."""
 import json
+import re
 import threading
 import unittest
 
@@ -226,6 +227,74 @@ class Mcp(ServeTest):
         self.assertNotIn(run, listed.body.decode())
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
+
+    def number(self, name, server):
+        text = self.get("/v1/metrics", server=server).body.decode()
+        return float(re.search(rf"(?m)^{re.escape(name)} (\S+)$", text)[1])
+
+    def begin_calls(self, server, count, token=""):
+        """Calls that run until there is a file "gate"; what comes of them is added to the list."""
+        got = []
+
+        def call(i):
+            got.append(self.modern("tools/call", {"name": "Bash", "arguments": {
+                "command": f"while [ ! -e gate ]; do sleep 0.05; done; echo {i}"}}, "Bash", ident=i, server=server, token=token))
+        threads = [threading.Thread(target=call, args=(i,)) for i in range(count)]
+        for thread in threads:
+            thread.start()
+        return got, threads
+
+    def test_its_commands_are_counted(self):
+        server = self.serve(unix=self.dir / "count.sock")
+        for command in ("echo 12345", "rm -rf /"):
+            self.modern("tools/call", {"name": "Bash", "arguments": {"command": command}}, "Bash", server=server)
+        for name, value in (('nacre_commands_total{profile="bash",verdict="allow"}', 1),
+                            ('nacre_commands_total{profile="bash",verdict="deny"}', 1),
+                            ('nacre_output_bytes_total{stream="stdout"}', 6), ("nacre_command_duration_seconds_count", 1),
+                            ("nacre_running", 0), ("nacre_queued", 0)):
+            self.assertEqual(self.number(name, server), value, name)
+
+    def test_its_commands_have_their_places_with_all_others(self):
+        server = self.serve("--running", "4", "--queue", "1", unix=self.dir / "places.sock")  # three of one principal
+        got, threads = self.begin_calls(server, 5)
+        wait_until("one is refused", lambda: len(got) == 1)
+        self.assertIn("too many", got[0].json["result"]["content"][0]["text"])
+        self.assertEqual((self.number("nacre_running", server), self.number("nacre_queued", server)), (3, 1))
+        self.assertEqual(self.post("/v1/run", {"command": "true"}, server=server).status, 503)
+        other = self.make_token("other")  # has the fourth place, by either door
+        self.assertEqual(self.run_command("echo hi", server=server, token=other)["stdout"], "hi\n")
+        answer = self.modern("tools/call", {"name": "Bash", "arguments": {"command": "echo hi"}}, "Bash", server=server, token=other)
+        self.assertIn("hi", answer.json["result"]["content"][0]["text"])
+        (self.work / "gate").touch()
+        for thread in threads:
+            thread.join(DEADLINE)
+        self.assertEqual(sum("exit 0" in a.body.decode() for a in got), 4)
+        self.assertEqual((self.number("nacre_running", server), self.number("nacre_queued", server)), (0, 0))
+
+    def test_one_door_wakes_the_queue_of_the_other(self):
+        server = self.serve("--running", "1", unix=self.dir / "wake.sock")
+        got, threads = self.begin_calls(server, 1)
+        wait_until("it runs", lambda: self.number("nacre_running", server) == 1)
+        rest = []
+        threads.append(threading.Thread(target=lambda: rest.append(self.run_command("echo rest; sleep 0.2", server=server))))
+        threads[-1].start()
+        wait_until("the other waits", lambda: self.number("nacre_queued", server) == 1)
+        late, more = self.begin_calls(server, 1)
+        wait_until("both wait", lambda: self.number("nacre_queued", server) == 2)
+        (self.work / "gate").touch()
+        for thread in threads + more:
+            thread.join(DEADLINE)
+        self.assertEqual(rest[0]["stdout"], "rest\n")
+        self.assertIn("exit 0", late[0].body.decode())
+
+    def test_background_tasks_have_a_number_by_this_door_too(self):
+        server = self.serve("--tasks", "2", unix=self.dir / "tasks.sock")
+        call = {"name": "Bash", "arguments": {"command": "sleep 1000", "run_in_background": True}}
+        answers = [self.modern("tools/call", call, "Bash", server=server).json["result"] for _ in range(3)]
+        self.assertEqual([a["isError"] for a in answers], [False, False, True])
+        self.assertIn("too many", answers[2]["content"][0]["text"])
+        for task in self.get("/v1/tasks", server=server).json["tasks"]:
+            self.post(f"/v1/tasks/{task['task_id']}/stop", {"now": True})
 
     def test_calls_run_side_by_side(self):
         session = self.begin()
