@@ -7,6 +7,7 @@
 #include <string.h>
 #include "json/write.h"
 #include "serve/inside.h"
+#include "serve/shape.h"
 
 void about_health(struct call *c)
 {
@@ -62,14 +63,55 @@ static void put_parameter(struct json_writer *w, const char *name, const char *i
 	json_object_end(w);
 }
 
-static void put_response(struct json_writer *w, int status)
+static void put_content(struct json_writer *w, const char *media, const char *shape)
+{
+	begin(w, media);
+	json_put_key(w, "schema");
+	shape_put_type(w, shape);
+	json_object_end(w);
+}
+
+/* No schema tells what the events of a stream are: that stands beside it. */
+static void put_stream(struct json_writer *w, const char *events)
+{
+	begin(w, "text/event-stream");
+	json_put_key(w, "schema");
+	shape_put_type(w, "string");
+	begin(w, "x-events");
+	shape_put_members(w, events);
+	json_object_end(w);
+	json_object_end(w);
+}
+
+/* CODE is a status or "default". */
+static void put_response(struct json_writer *w, const char *code, const char *words,
+                         const struct route *r)
+{
+	bool good = strcmp(code, "200") == 0;
+
+	begin(w, code);
+	put(w, "description", words);
+	if (strcmp(code, "202") != 0) {
+		begin(w, "content");
+		if (!good)
+			put_content(w, "application/json", r->raw ? "(Message|Error)" : "Error");
+		else if (r->gives)
+			put_content(w, "application/json", r->gives);
+		else if (!r->events)
+			put_content(w, "text/plain", "string");
+		if (good && r->events)
+			put_stream(w, r->events);
+		json_object_end(w);
+	}
+	json_object_end(w);
+}
+
+static void put_status(struct json_writer *w, int status, const struct route *r)
 {
 	char code[8];
 
 	snprintf(code, sizeof(code), "%d", status);
-	begin(w, code);
-	put(w, "description", http_reason(status));
-	json_object_end(w);
+	put_response(w, code, http_reason(status), r);
 }
 
 static void put_responses(struct json_writer *w, const struct route *r)
@@ -78,17 +120,18 @@ static void put_responses(struct json_writer *w, const struct route *r)
 	const char *p = r->answers ? r->answers : "";
 
 	begin(w, "responses");
-	put_response(w, 200);
+	put_status(w, 200, r);
 	for (; *p; p += strspn(p, " ")) {
-		put_response(w, atoi(p));
+		put_status(w, atoi(p), r);
 		p += strspn(p, "0123456789");
 	}
 	if (!r->open)
-		put_response(w, 401);
+		put_status(w, 401, r);
 	if (!r->free)
-		put_response(w, 429);
+		put_status(w, 429, r);
 	for (size_t i = 0; r->takes_body && i < array_size(of_bodies); i++)
-		put_response(w, of_bodies[i]);
+		put_status(w, of_bodies[i], r);
+	put_response(w, "default", "Refused before it was looked at, or failed", r);
 	json_object_end(w);
 }
 
@@ -186,6 +229,9 @@ void about_openapi(struct call *c)
 	json_object_end(&w);
 	put_paths(&w);
 	begin(&w, "components");
+	begin(&w, "schemas");
+	shape_put_all(&w);
+	json_object_end(&w);
 	begin(&w, "securitySchemes");
 	begin(&w, "token");
 	put(&w, "type", "http");

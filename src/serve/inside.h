@@ -110,6 +110,8 @@ struct route {
 	bool free;            /* does not count for the rate */
 	bool raw;             /* looks at type and body itself */
 	void (*body_schema)(struct json_writer *w);
+	const char *gives;   /* the shape of what it answers (see shape.h); NULL: plain text */
+	const char *events;  /* of the stream that it may answer with, too: "name:shape ..." */
 	const char *answers; /* statuses beside those of all, for the document */
 };
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 
+import openapi
 from helpers import DEADLINE, NACRE, NacreTest, wait_until
 
 
@@ -39,8 +40,8 @@ class Answer:
 class Events:
     """A stream of events over a socket of its own."""
 
-    def __init__(self, connection, response):
-        self.connection, self.response = connection, response
+    def __init__(self, connection, response, check):
+        self.connection, self.response, self.check = connection, response, check
         self.status, self.headers = response.status, response.headers
 
     def __iter__(self):
@@ -63,6 +64,7 @@ class Events:
                 continue
             if "data" in event:
                 event["json"] = json.loads(event["data"])
+                self.check(event["event"], event["json"])
             return event
         return None
 
@@ -76,6 +78,7 @@ class ServeTest(NacreTest):
 
     ARGS = ()
     TCP = True
+    document = None  # the same for all servers
 
     def setUp(self):
         super().setUp()
@@ -148,10 +151,25 @@ class ServeTest(NacreTest):
             head.setdefault("Content-Type", "application/json")
         try:
             connection.request(method, path, body=body, headers=head)
-            return Answer(connection.getresponse())
+            answer = Answer(connection.getresponse())
+            self.check_answer(method, path, answer)
+            return answer
         finally:
             if own:
                 connection.close()
+
+    def check_answer(self, method, path, answer):
+        """Every answer of every test is one that the document tells of, and so is every event."""
+        wrong = self.interface().check(method, path, answer.status, answer.headers["Content-Type"], answer.body)
+        self.assertEqual(wrong, [], (method, path, answer))
+
+    def interface(self):
+        if not ServeTest.document:
+            connection = Unix(self.server.unix)
+            connection.request("GET", "/v1/openapi.json")
+            ServeTest.document = openapi.Document(json.loads(connection.getresponse().read()))
+            connection.close()
+        return ServeTest.document
 
     def post(self, path, body, **options):
         return self.ask("POST", path, body, **options)
@@ -175,7 +193,8 @@ class ServeTest(NacreTest):
             body = json.dumps(body).encode()
             head["Content-Type"] = "application/json"
         connection.request(method, path, body=body, headers=head)
-        events = Events(connection, connection.getresponse())
+        events = Events(connection, connection.getresponse(), lambda name, value: self.assertEqual(
+            self.interface().check_event(method, path, name, value), []))
         self.addCleanup(events.close)
         return events
 

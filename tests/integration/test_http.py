@@ -39,6 +39,23 @@ class Doors(ServeTest):
                      "/v1/../shell", "/V1/run"):
             self.assertEqual(self.get(path).status, 404, path)
 
+    def test_the_document_tells_what_an_answer_is(self):
+        """What is asked for in any of these tests is held against the document; here, that this would find something."""
+        document = self.interface()
+        for method, path in (("GET", "/v1/health"), ("POST", "/v1/run"), ("GET", "/v1/tasks/x"), ("POST", "/mcp")):
+            content = document.operation(method, path)["responses"]["200"]["content"]
+            self.assertEqual(set(content) - {"text/event-stream"}, {"application/json"}, path)
+        good = self.get("/v1/health").json
+        self.assertEqual(document.check("GET", "/v1/health", 200, "application/json", json.dumps(good).encode()), [])
+        for wrong in ({}, {**good, "status": 1}, {**good, "more": 1}, {**good, "version": None}, []):
+            found = document.check("GET", "/v1/health", 200, "application/json", json.dumps(wrong).encode())
+            self.assertEqual(len(found), 2 if wrong == {} else 1, (wrong, found))
+        self.assertTrue(document.check("GET", "/v1/health", 200, "text/plain", b"ok"))
+        self.assertTrue(document.check("GET", "/v1/tasks/x", 404, "application/json", b'{"error":"no"}'))
+        self.assertTrue(document.check_event("POST", "/v1/run", "result", {}))
+        for name, schema in document.document["components"]["schemas"].items():
+            self.assertNotIn("the schema has", str(document.errors({}, schema)), name)
+
     def test_the_document_tells_the_members_of_a_request(self):
         document = self.get("/v1/openapi.json").json
         for path, required in (("/v1/run", []), ("/shell", ["command"])):

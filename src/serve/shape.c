@@ -1,0 +1,212 @@
+/*
+ * These lines are checked, not trusted: the tests of the HTTP interface hold every answer that they
+ * get against them (tests/integration/openapi.py).
+ */
+#include "serve/shape.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "json/write.h"
+
+#define WORD_MAX 64
+
+static const struct shape {
+	const char *name, *members;
+} shapes[] = {
+	{"Error", "error:ErrorDetail"},
+	{"ErrorDetail", "kind:string message:string"},
+	{"Health", "status:string version:string"},
+	{"Rule", "id:string file:string|null line:integer|null"},
+	{"Shell", "success:boolean stdout:string stderr:string returncode:integer"},
+	{"Result",
+         "success:boolean exit_code:integer signal:string|null timed_out:boolean "
+         "duration_ms:integer output?:string stdout?:string stderr?:string truncated:boolean "
+         "stdout_bytes:integer stderr_bytes:integer output_file:string|null "
+         "stderr_file:string|null task_id:string|null background:boolean note?:string|null "
+         "verdict:string|null reason:string|null rule:Rule|null recommended:string[] "
+         "approval:Consent|null left_to_sandbox:boolean killed:integer processes:Processes "
+         "notices:string[] sandbox:Sandbox usage:Usage"},
+	{"Consent", "id:string state:string|null by:string|null"},
+	{"Processes", "total:integer killed:string[]"},
+	{"Sandbox", "tier:string|null layers:string[] missing:string[] limit_hit:string|null"},
+	{"Usage", "cpu_ms:integer max_rss_kb:integer"},
+	{"Finding", "verdict:string reason:string|null rule:Rule|null left_to_sandbox:boolean"},
+	{"Explanation",
+         "&Finding recommended:string[] docker:Engine status:string canonical:string|null "
+         "commands:Command[]"},
+	{"Engine", "client:boolean allow:boolean"},
+	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null"},
+	{"Task",
+         "task_id:string state:string running:boolean command:string|null "
+         "description:string|null principal:string|null background:boolean started_ms:integer "
+         "duration_ms:integer exit_code:integer|null signal:string|null stdout_bytes:integer "
+         "stderr_bytes:integer"},
+	{"Tasks", "tasks:Task[]"},
+	{"Output",
+         "&Task output?:string stdout?:string stderr?:string truncated:boolean next:integer"},
+	{"Text", "stream:string text?:string missing_bytes?:integer"},
+	{"Order", "&Task was_running:boolean"},
+	{"Approval",
+         "id:string state:string principal?:string door?:string session?:string profile?:string "
+         "created_ms:integer expires_ms:integer command?:string description?:string "
+         "workspace?:string cwd?:string input?:string rule_id?:string rule_file?:string "
+         "rule_line:integer reason?:string env:string[] files:string[] answers:string[] "
+         "answer?:string answered_by?:string answer_reason?:string answered_ms?:integer"},
+	{"Approvals", "approvals:Approval[]"},
+	{"Record", "seq:integer event:string ..."},
+	{"Records", "records:Record[]"},
+	{"Message",
+         "jsonrpc:string id?:(string|integer|null) method?:string params?:object result?:object "
+         "error?:Fault"},
+	{"Fault", "code:integer message:string data?:object"},
+	{"Document", "openapi:string info:object paths:object ..."},
+	{"Nothing", ""},
+};
+
+static const struct shape *find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < array_size(shapes); i++)
+		if (strlen(shapes[i].name) == n && memcmp(shapes[i].name, name, n) == 0)
+			return &shapes[i];
+	return NULL;
+}
+
+static bool ends_with(const char *word, size_t n, const char *end)
+{
+	size_t m = strlen(end);
+
+	return n >= m && memcmp(word + n - m, end, m) == 0;
+}
+
+static void put_type(struct json_writer *w, const char *type, size_t n);
+
+/* "a|b|null": the value is one of these. */
+static void put_choice(struct json_writer *w, const char *type, size_t n)
+{
+	json_put_key(w, "anyOf");
+	json_array_begin(w);
+	for (const char *end = type + n, *bar; type < end; type = bar + 1) {
+		bar = memchr(type, '|', (size_t)(end - type));
+		bar = bar ? bar : end;
+		json_object_begin(w);
+		put_type(w, type, (size_t)(bar - type));
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+/* Members of a schema. */
+static void put_type(struct json_writer *w, const char *type, size_t n)
+{
+	char reference[WORD_MAX + 24];
+
+	if (ends_with(type, n, "[]")) {
+		json_put_key(w, "type");
+		json_put_string(w, "array");
+		json_put_key(w, "items");
+		json_object_begin(w);
+		put_type(w, type, n - 2);
+		json_object_end(w);
+	} else if (type[0] == '(' && type[n - 1] == ')') {
+		put_choice(w, type + 1, n - 2);
+	} else if (memchr(type, '|', n)) {
+		put_choice(w, type, n);
+	} else if (find(type, n)) {
+		snprintf(reference, sizeof(reference), "#/components/schemas/%.*s", (int)n, type);
+		json_put_key(w, "$ref");
+		json_put_string(w, reference);
+	} else {
+		json_put_key(w, "type");
+		json_put_bytes(w, type, n);
+	}
+}
+
+void shape_put_type(struct json_writer *w, const char *type)
+{
+	json_object_begin(w);
+	put_type(w, type, strlen(type));
+	json_object_end(w);
+}
+
+struct word {
+	const char *name, *type;
+	size_t name_len, type_len;
+	bool needed;
+};
+
+/* The next member at *AT. False: there is none. */
+static bool next_word(const char **at, struct word *ret)
+{
+	const char *colon, *end;
+
+	*at += strspn(*at, " ");
+	if (!**at)
+		return false;
+	end = *at + strcspn(*at, " ");
+	colon = memchr(*at, ':', (size_t)(end - *at));
+	*ret = (struct word){.name = *at,
+	                     .name_len = (size_t)((colon ? colon : end) - *at),
+	                     .type = colon ? colon + 1 : NULL,
+	                     .type_len = colon ? (size_t)(end - colon - 1) : 0};
+	ret->needed = ret->name[ret->name_len - 1] != '?';
+	ret->name_len -= !ret->needed;
+	*at = end;
+	return true;
+}
+
+enum part { PROPERTIES, REQUIRED };
+
+/* Whether further members are allowed. */
+static bool put_members(struct json_writer *w, const char *members, enum part part)
+{
+	bool open = false;
+	char name[WORD_MAX];
+	struct word m;
+
+	while (next_word(&members, &m)) {
+		if (!m.type && m.name[0] == '&') {
+			open |= put_members(w, find(m.name + 1, m.name_len - 1)->members, part);
+		} else if (!m.type) {
+			open = true;
+		} else if (part == PROPERTIES) {
+			snprintf(name, sizeof(name), "%.*s", (int)m.name_len, m.name);
+			json_put_key(w, name);
+			json_object_begin(w);
+			put_type(w, m.type, m.type_len);
+			json_object_end(w);
+		} else if (m.needed) {
+			json_put_bytes(w, m.name, m.name_len);
+		}
+	}
+	return open;
+}
+
+void shape_put_members(struct json_writer *w, const char *members)
+{
+	(void)put_members(w, members, PROPERTIES);
+}
+
+void shape_put_all(struct json_writer *w)
+{
+	bool open;
+
+	for (size_t i = 0; i < array_size(shapes); i++) {
+		json_put_key(w, shapes[i].name);
+		json_object_begin(w);
+		json_put_key(w, "type");
+		json_put_string(w, "object");
+		json_put_key(w, "properties");
+		json_object_begin(w);
+		open = put_members(w, shapes[i].members, PROPERTIES);
+		json_object_end(w);
+		json_put_key(w, "required");
+		json_array_begin(w);
+		(void)put_members(w, shapes[i].members, REQUIRED);
+		json_array_end(w);
+		json_put_key(w, "additionalProperties");
+		json_put_bool(w, open);
+		json_object_end(w);
+	}
+}
