@@ -4,6 +4,7 @@ cancellation and questions answered yes, no and by closing them; and the officia
 import json
 import sys
 import unittest
+import urllib.request
 
 import helpers
 import suites
@@ -176,27 +177,64 @@ class Sdk(suites.SuiteTest):
 
 
 class Inspector(suites.SuiteTest):
-    def inspect(self, *args):
+    def inspect(self, *args, code=0):
         cli = self.tool("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
-        code, out, err = self.run_node(cli, "--cli", *args)
-        self.assertEqual(code, 0, out + err)
+        done, out, err = self.run_node(cli, "--cli", *args)
+        self.assertEqual(done, code, out + err)
         return json.loads(out)
 
-    def run_all(self, *target):
-        tools = self.inspect(*target, "--method", "tools/list", "--strict")["tools"]
+    def run_all(self, era, *target):
+        def ask(method, *args, code=0):
+            return self.inspect(*target, "--protocol-era", era, "--method", method, *args, code=code)
+        tools = ask("tools/list", "--strict")["tools"]
         self.assertIn("Bash", [tool["name"] for tool in tools])
-        done = self.inspect(*target, "--method", "tools/call", "--tool-name", "Bash", "--tool-arg", "command=echo inspected")
+        done = ask("tools/call", "--tool-name", "Bash", "--tool-arg", "command=echo inspected")
         self.assertIn("inspected", done["content"][0]["text"])
-        resources = self.inspect(*target, "--method", "resources/list")["resources"]
+        # What the protocol of each era looks like is seen in its result: only the younger one says what kind it is of.
+        self.assertEqual(done.get("resultType"), "complete" if era == "modern" else None)
+        refused = ask("tools/call", "--tool-name", "Bash", "--tool-args-json", '{"comand": "ls"}', code=5)
+        self.assertTrue(refused["isError"])
+        resources = ask("resources/list")["resources"]
         self.assertIn("nacre://policy", [entry["uri"] for entry in resources])
-        self.assertTrue(self.inspect(*target, "--method", "resources/read", "--uri", "nacre://policy")["contents"])
+        self.assertTrue(ask("resources/templates/list")["resourceTemplates"])
+        self.assertTrue(ask("resources/read", "--uri", "nacre://policy")["contents"])
 
-    def test_over_stdio(self):
-        self.run_all(helpers.NACRE, "mcp")
-
-    def test_over_http(self):
+    def over_http(self, era):
         server = suites.Server(self, "--profile", "bash")
-        self.run_all(server.url + "/mcp", "--transport", "http", "--header", f"Authorization: Bearer {server.token}")
+        self.run_all(era, server.url + "/mcp", "--transport", "http", "--header", f"Authorization: Bearer {server.token}")
+
+    def test_the_modern_era_over_stdio(self):
+        self.run_all("modern", helpers.NACRE, "mcp")
+
+    def test_the_handshake_era_over_http(self):
+        self.over_http("legacy")
+
+    if not helpers.SANITIZED:
+        def test_the_handshake_era_over_stdio(self):
+            self.run_all("legacy", helpers.NACRE, "mcp")
+
+        def test_the_modern_era_over_http(self):
+            self.over_http("modern")
+
+        def test_many_calls_at_a_time(self):
+            server = suites.Server(self, "--profile", "bash")
+            for era in ("legacy", "modern"):
+                done = self.inspect(server.url + "/mcp", "--transport", "http", "--header", f"Authorization: Bearer {server.token}",
+                                    "--protocol-era", era, "--method", "tools/call", "--tool-name", "Bash",
+                                    "--tool-args-json", '{"command": "true"}', "--load", "--load-requests", "100",
+                                    "--load-concurrency", "20", "--format", "json")["result"]
+                self.assertEqual((done["requests"], done["ok"], done["errorMessages"]), (100, 100, []), era)
+
+
+class Document(suites.SuiteTest):
+    def test_its_schemas_are_schemas(self):
+        server = suites.Server(self)
+        path = self.dir / "openapi.json"
+        with urllib.request.urlopen(server.url + "/v1/openapi.json", timeout=helpers.DEADLINE) as answer:
+            path.write_bytes(answer.read())
+        code, out, err = self.run_node(suites.packages.script(self.npm, "schemas.mjs"), path)
+        self.assertEqual(code, 0, err[-2000:])
+        self.assertGreater(int(out), 100)
 
 
 if __name__ == "__main__":
