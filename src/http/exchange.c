@@ -22,6 +22,19 @@ const char *http_reason(int status)
 	return MHD_get_reason_phrase_for((unsigned)status);
 }
 
+/* A few small ones are nothing, and must not be refused because somebody else has large ones. */
+bool http_hold(struct http_exchange *x, size_t n)
+{
+	struct http_server *s = x->server;
+	size_t beyond = n > HTTP_SMALL ? n - HTTP_SMALL : 0;
+
+	if (beyond > x->held && s->held - x->held + beyond > s->limits.held_bytes)
+		return false;
+	s->held = s->held - x->held + beyond;
+	x->held = beyond;
+	return true;
+}
+
 static struct http_connection *link_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =
@@ -83,6 +96,7 @@ void http_on_done(void *cls, struct MHD_Connection *c, void **state,
 		MHD_destroy_response(x->response);
 	buffer_done(&x->body);
 	buffer_done(&x->out);
+	(void)http_hold(x, 0);
 	free(x->target);
 	free(x);
 }
@@ -132,7 +146,7 @@ static void refuse(struct http_exchange *x, int status, const char *why)
 	scoped(buffer_donep) struct buffer body = {0};
 
 	buffer_printf(&body, "{\"error\":{\"kind\":\"%s\",\"message\":\"%s\"}}\n",
-	              status == 413 ? "limit" : "input", why);
+	              status == 413 || status == 503 ? "limit" : "input", why);
 	http_answer(x, &(struct http_answer){.status = status,
 	                                     .type = "application/json",
 	                                     .body = &body,
@@ -182,10 +196,17 @@ static enum MHD_Result queue(struct http_exchange *x)
 
 static enum MHD_Result take_body(struct http_exchange *x, const char *bytes, size_t n)
 {
-	if (x->response || x->too_large || x->body.len + n > x->body_max) {
-		x->too_large = x->too_large || !x->response;
+	bool refused = x->response || x->too_large || x->too_much;
+
+	if (!refused) {
+		x->too_large = x->body.len + n > x->body_max;
+		x->too_much = !x->too_large && !http_hold(x, x->body.len + n);
+		refused = x->too_large || x->too_much;
+	}
+	if (refused) {
 		x->discarded += n;
 		buffer_done(&x->body);
+		(void)http_hold(x, 0);
 		return x->discarded > DISCARD_MAX ? MHD_NO : MHD_YES;
 	}
 	x->body.max = x->body_max;
@@ -229,9 +250,13 @@ enum MHD_Result http_on_call(void *cls, struct MHD_Connection *c, const char *ur
 		http_deadline(x->link, 0);
 		if (x->too_large && !x->response)
 			refuse(x, 413, "the body is larger than what is taken here");
+		else if (x->too_much && !x->response)
+			refuse(x, 503, "the server has too much to hold at this time");
 		else if (!x->response)
 			s->ops->request(s->owner, x);
 		buffer_done(&x->body);
+		if (!x->response || x->streams)
+			(void)http_hold(x, x->out.len);
 	}
 	if (x->broken)
 		return MHD_NO;
@@ -262,6 +287,11 @@ void http_answer(struct http_exchange *x, const struct http_answer *a)
 
 	if (http_is_answered(x)) {
 		free(bytes);
+		return;
+	}
+	if (!http_hold(x, n)) {
+		free(bytes);
+		refuse(x, 503, "the server has too much to hold at this time");
 		return;
 	}
 	if (n > 0 && bytes) {

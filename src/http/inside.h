@@ -29,7 +29,8 @@ struct http_server {
 	struct http_exchange *exchanges; /* a list */
 	struct http_connection *connections;
 	size_t exchange_count, connection_count;
-	bool quiet; /* accepts no more */
+	size_t held; /* by all exchanges */
+	bool quiet;  /* accepts no more */
 };
 
 struct http_connection {
@@ -60,10 +61,11 @@ struct http_exchange {
 	const char *path, *query, *method;
 	uint64_t length;
 	bool has_length, chunked;
-	bool known;     /* the owner has heard of it */
-	bool suspended; /* the library does not look at it */
-	bool broken;    /* the client has left, or is too slow: end it */
-	bool too_large;
+	bool known;               /* the owner has heard of it */
+	bool suspended;           /* the library does not look at it */
+	bool broken;              /* the client has left, or is too slow: end it */
+	bool too_large, too_much; /* too_much: all bodies together */
+	size_t held;              /* of the server's bound */
 	struct buffer body;
 	size_t body_max, discarded;
 	struct MHD_Response *response; /* ready to be queued */
@@ -89,6 +91,8 @@ enum MHD_Result http_on_call(void *cls, struct MHD_Connection *c, const char *ur
 void http_on_done(void *cls, struct MHD_Connection *c, void **state,
                   enum MHD_RequestTerminationCode code);
 void http_break(struct http_exchange *x);
+/* N bytes are in memory for it; false: that is too much. 0: nothing is any more. */
+bool http_hold(struct http_exchange *x, size_t n);
 void http_suspend(struct http_exchange *x);
 void http_resume(struct http_exchange *x);
 

@@ -26,6 +26,7 @@ const struct http_limits http_limits_default = {
 	.connections = 4096,
 	.body_bytes = (size_t)1 << 20,
 	.stream_bytes = (size_t)8 << 20,
+	.held_bytes = (size_t)256 << 20,
 	.head_ms = 10000,
 	.body_ms = 30000,
 	.idle_ms = 75000,

@@ -8,7 +8,8 @@
  * exchange is no more. Between, it answers whenever it likes: at once, later, or with a stream.
  *
  * Nobody can hold more than its share: head and body have sizes and a time in which they must come,
- * connections a number, streams a bounded buffer and, when the client does not read, an end.
+ * connections a number, streams a bounded buffer and, when the client does not read, an end; and
+ * all that is large together has a bound. What does not fit into it is refused with 503.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,12 +34,15 @@ struct http_limits {
 	unsigned connections; /* of each listener; more wait to be accepted */
 	size_t body_bytes;    /* unless begin() says otherwise */
 	size_t stream_bytes;  /* that may wait in a stream for a slow client */
+	size_t held_bytes;    /* of all bodies, answers and streams, beyond HTTP_SMALL of each */
 	int64_t head_ms;      /* for a head to come, from its first byte on */
 	int64_t body_ms;      /* for a body to come */
 	int64_t idle_ms;      /* that a connection may wait for its next request */
 	int64_t heartbeat_ms; /* a quiet stream sends a comment this often */
 	unsigned stuck_s;     /* a client that takes nothing for so long is left */
 };
+
+#define HTTP_SMALL ((size_t)64 << 10) /* what everybody has, however much others hold */
 
 extern const struct http_limits http_limits_default;
 

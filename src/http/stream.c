@@ -44,6 +44,7 @@ static ssize_t take(struct http_exchange *x, char *into, size_t max)
 	if (x->out_at == x->out.len) {
 		buffer_done(&x->out); /* thousands may wait: an idle one has no memory */
 		x->out_at = 0;
+		(void)http_hold(x, 0);
 	}
 	return (ssize_t)n;
 }
@@ -92,7 +93,7 @@ bool http_stream_write(struct http_exchange *x, const void *bytes, size_t n)
 	}
 	x->out.max = x->server->limits.stream_bytes;
 	buffer_append(&x->out, bytes, n);
-	if (buffer_error(&x->out) < 0) {
+	if (buffer_error(&x->out) < 0 || !http_hold(x, x->out.len)) {
 		http_break(x);
 		return false;
 	}

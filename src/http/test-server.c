@@ -147,6 +147,22 @@ static void hear(struct world *w, int fd, const char *words, struct buffer *into
 	fail_msg("not heard: %s; but: %s", words ? words : "the end", buffer_str(into));
 }
 
+/* So many bytes of whatever it is, at the pace of the server. */
+static void say_much(struct world *w, int fd, size_t n)
+{
+	static const char bytes[4096];
+	int64_t end = clock_now_ms() + TEST_PATIENCE_MS;
+
+	while (n > 0 && clock_now_ms() < end) {
+		ssize_t sent = send(fd, bytes, n < sizeof(bytes) ? n : sizeof(bytes), MSG_NOSIGNAL);
+
+		if (sent > 0)
+			n -= (size_t)sent;
+		turn(w, 1);
+	}
+	assert_int_equal(n, 0);
+}
+
 static void answers_and_keeps_the_connection(void **state)
 {
 	scoped(buffer_donep) struct buffer got = {0};
@@ -388,6 +404,69 @@ static void a_vanished_follower_is_noticed(void **state)
 	teardown(&w);
 }
 
+/* Two large bodies do not fit; small ones always do. */
+static void all_that_is_large_together_has_a_bound(void **state)
+{
+	static const char large[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n";
+	struct http_limits limits = http_limits_default;
+	scoped(buffer_donep) struct buffer got = {0};
+	int fds[3];
+	struct world w;
+
+	limits.held_bytes = 200000;
+	setup(&w, &limits);
+	w.echo = true;
+	for (int i = 0; i < 3; i++)
+		fds[i] = dial(&w);
+	say(fds[0], large);
+	say_much(&w, fds[0], 190000);
+	say(fds[1], large);
+	say_much(&w, fds[1], 200000);
+	hear(&w, fds[1], "HTTP/1.1 503", &got);
+	assert_int_equal(w.requests, 0);
+	buffer_clear(&got);
+	say(fds[2], "POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx");
+	hear(&w, fds[2], "\r\n\r\n/small", &got);
+	fd_close(fds[0]); /* what it held is free again */
+	turn_until(&w, &w.gone, 3);
+	fd_close(fds[1]);
+	fds[1] = dial(&w);
+	buffer_clear(&got);
+	say(fds[1], large);
+	say_much(&w, fds[1], 200000);
+	hear(&w, fds[1], "HTTP/1.1 200", &got);
+	fd_close(fds[1]);
+	fd_close(fds[2]);
+	teardown(&w);
+}
+
+static void an_answer_that_does_not_fit_is_503(void **state)
+{
+	struct http_limits limits = http_limits_default;
+	scoped(buffer_donep) struct buffer got = {0}, text = {0};
+	struct world w;
+	int fd;
+
+	limits.held_bytes = 1000;
+	setup(&w, &limits);
+	fd = dial(&w);
+	for (int i = 1; i <= 2; i++) {
+		say(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+		turn_until(&w, &w.requests, i);
+		buffer_clear(&text);
+		memset(buffer_reserve(&text, 200000), 'x', 200000);
+		text.len = i == 1 ? HTTP_SMALL + 1000 : HTTP_SMALL + 1001;
+		http_answer(w.kept, &(struct http_answer){
+					    .status = 200, .type = "text/plain", .body = &text});
+		hear(&w, fd, i == 1 ? "HTTP/1.1 200" : "HTTP/1.1 503", &got);
+		while (w.gone < i)
+			hear(&w, fd, "x", &got);
+		buffer_clear(&got);
+	}
+	fd_close(fd);
+	teardown(&w);
+}
+
 static void the_end_of_the_server_ends_what_waits(void **state)
 {
 	struct world w;
@@ -423,6 +502,8 @@ int main(void)
 		cmocka_unit_test(a_client_that_does_not_read_costs_a_bounded_buffer),
 		cmocka_unit_test(one_request_may_end_the_stream_of_another),
 		cmocka_unit_test(a_vanished_follower_is_noticed),
+		cmocka_unit_test(all_that_is_large_together_has_a_bound),
+		cmocka_unit_test(an_answer_that_does_not_fit_is_503),
 		cmocka_unit_test(the_end_of_the_server_ends_what_waits),
 	};
 
