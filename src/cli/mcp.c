@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/offer.h"
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
@@ -141,35 +142,6 @@ static int read_option(struct mcp_arguments *a, int id, const char *value)
 	}
 }
 
-/* The tool that the profile speaks; the profile is read here so that a mistake in it is told to
- * the person who starts this. */
-static const struct dialect *find_dialect(const struct engine_wishes *w, struct error *err)
-{
-	scoped(fd_closep) int workspace = -1;
-	scoped(profile_freep) struct profile *profile = NULL;
-	struct profile_request rq;
-	const struct dialect *d;
-	char buffer[PATH_MAX];
-
-	workspace = open(w->workspace ? w->workspace : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (workspace < 0) {
-		error_set(err, ERROR_INPUT, errno, "workspace '%.150s': %s",
-		          w->workspace ? w->workspace : ".", strerrordesc_np(errno));
-		return NULL;
-	}
-	profile_request_init(&rq, buffer, sizeof(buffer));
-	rq.name = w->profile;
-	rq.agent = w->agent;
-	rq.policy_file = w->policy_file;
-	rq.workspace_fd = workspace;
-	if (profile_load(&rq, &profile, err) < 0)
-		return NULL;
-	d = dialect_find(profile->tool);
-	if (!d)
-		error_set(err, ERROR_INPUT, EINVAL, "profile '%s' has no tool", profile->name);
-	return d;
-}
-
 static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size_t i)
 {
 	struct engine *e = &s->engines[s->count];
@@ -185,7 +157,7 @@ static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size
 	e->wishes.policy_file = a->policy;
 	e->wishes.workspace = a->workspace;
 	s->count++;
-	d = find_dialect(&e->wishes, &err);
+	d = cli_offer_find(&e->wishes, &err);
 	if (!d) {
 		cli_complain("mcp: %s", err.text);
 		return -EINVAL;

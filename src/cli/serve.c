@@ -13,20 +13,23 @@
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
-#include "engine/dialect.h"
+#include "cli/offer.h"
+#include "engine/engine.h"
 #include "engine/result.h"
 #include "loop/loop.h"
-#include "profile/profile.h"
+#include "serve/config.h"
 #include "serve/listen.h"
 #include "serve/principal.h"
 #include "serve/server.h"
 #include "task/launcher.h"
 #include "task/store.h"
+#include "yaml/yaml.h"
 
 #define LIST_MAX 32
 
@@ -36,6 +39,9 @@ static const char usage[] =
 	"Serves HTTP: POST /shell, the interface under /v1 (see /v1/openapi.json), and MCP under\n"
 	"/mcp. Without options it listens on a socket that only its user can reach.\n"
 	"\n"
+	"  --config FILE        a file with the options below (see nacre(1)); what is given here "
+	"as well\n"
+	"                       stands above it\n"
 	"  --listen ADDR:PORT   listen on an address of this machine, e.g. 127.0.0.1:8080; "
 	"repeatable.\n"
 	"                       Everybody needs a token there (see nacre token); the first start\n"
@@ -66,10 +72,12 @@ static const char usage[] =
 struct setup {
 	const char *listens[LIST_MAX + 1], *profiles[LIST_MAX + 1], *hosts[LIST_MAX + 1];
 	const char *workspaces[LIST_MAX + 1];
+	const struct dialect *dialects[LIST_MAX + 1]; /* of the profiles */
 	char *made[LIST_MAX];
 	int listen_count, profile_count, host_count, workspace_count;
-	const char *unix_path;
+	const char *unix_path, *config_path;
 	bool no_unix, remote, help;
+	struct arena *arena; /* of the file */
 	struct serve_options options;
 	/* While it runs */
 	struct serve *serve;
@@ -129,6 +137,11 @@ static int read_count(const char *name, const char *value, uint64_t least, size_
 	return 0;
 }
 
+static struct rate_limit rate_of(uint64_t per_second)
+{
+	return (struct rate_limit){(double)per_second, 2 * (double)per_second};
+}
+
 static int read_option(struct setup *s, int id, const char *value)
 {
 	size_t n = 0;
@@ -157,7 +170,7 @@ static int read_option(struct setup *s, int id, const char *value)
 	case 'r':
 		if (read_count("rate", value, 0, &n) < 0)
 			return -EINVAL;
-		s->options.rate = (struct rate_limit){(double)n, 2 * (double)n};
+		s->options.rate = rate_of(n);
 		return 0;
 	case 'n':
 		return read_count("running", value, 1, &s->options.running_max);
@@ -170,6 +183,8 @@ static int read_option(struct setup *s, int id, const char *value)
 			return 0;
 		cli_complain("serve: --stop-time %s: expected a duration such as 5s", value);
 		return -EINVAL;
+	case 'c': /* read already */
+		return 0;
 	case 'h':
 		s->help = true;
 		return 0;
@@ -178,9 +193,76 @@ static int read_option(struct setup *s, int id, const char *value)
 	}
 }
 
+/* Lists of the file that the command line has none of its own for. */
+static int add_listed(struct setup *s, const struct serve_config *c)
+{
+	const char *const *listen = s->listen_count ? NULL : c->listen;
+	const char *const *profile = s->profile_count ? NULL : c->profile;
+	const char *const *host = s->host_count ? NULL : c->host;
+	const char *const *workspace = s->workspace_count ? NULL : c->workspace;
+	int r = 0;
+
+	for (; listen && *listen && r == 0; listen++)
+		r = add(s->listens, &s->listen_count, *listen);
+	for (; profile && *profile && r == 0; profile++)
+		r = add(s->profiles, &s->profile_count, *profile);
+	for (; host && *host && r == 0; host++)
+		r = add(s->hosts, &s->host_count, *host);
+	for (; workspace && *workspace && r == 0; workspace++)
+		r = add_workspace(s, *workspace);
+	return r;
+}
+
+/* What the file says comes first, so that what the command line says stands above it. */
+static int read_config(struct setup *s, struct serve_config *c)
+{
+	struct serve_options *o = &s->options;
+	struct error err = {0};
+
+	*c = (struct serve_config){.rate = (uint64_t)o->rate.per_second,
+	                           .running = o->running_max,
+	                           .queue = o->queued_max,
+	                           .tasks = o->background_each,
+	                           .stop_ms = (uint64_t)o->stop_ms};
+	if (!s->config_path)
+		return 0;
+	s->arena = arena_new(YAML_ARENA_MAX);
+	if (!s->arena)
+		return -ENOMEM;
+	if (serve_config_read(s->config_path, getenv("HOME"), s->arena, c, &err) < 0) {
+		cli_complain("serve: %s", err.text);
+		return -EINVAL;
+	}
+	o->rate = rate_of(c->rate);
+	o->running_max = (size_t)c->running;
+	o->queued_max = (size_t)c->queue;
+	o->background_each = (size_t)c->tasks;
+	o->stop_ms = (int64_t)c->stop_ms;
+	o->policy_file = c->policy;
+	s->unix_path = c->unix_path;
+	s->no_unix = c->no_unix;
+	s->remote = c->allow_remote;
+	return 0;
+}
+
+/* Wrong options are told by the second look. */
+static void find_config(int argc, char **argv, const struct option *options, struct setup *s)
+{
+	int id;
+
+	opterr = 0;
+	optind = 0;
+	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		if (id == 'c')
+			s->config_path = optarg;
+	opterr = 1;
+}
+
+/* -EINVAL: the usage helps; another error has been told. */
 static int read_options(int argc, char **argv, struct setup *s)
 {
 	static const struct option options[] = {
+		{"config", required_argument, NULL, 'c'},
 		{"listen", required_argument, NULL, 'l'},
 		{"allow-remote", no_argument, NULL, 'R'},
 		{"unix", required_argument, NULL, 'u'},
@@ -199,15 +281,21 @@ static int read_options(int argc, char **argv, struct setup *s)
 	};
 	static const char *const all[] = {"bash", "readonly", "verify", "universal", "workspace"};
 	static char name[] = "nacre serve";
+	struct serve_config config;
 	int id;
 
 	argv[0] = name;
+	find_config(argc, argv, options, s);
+	if (read_config(s, &config) < 0)
+		return -ECANCELED;
 	optind = 0;
 	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
 		if (read_option(s, id, optarg) < 0)
 			return -EINVAL;
 	if (optind < argc)
 		return -EINVAL;
+	if (add_listed(s, &config) < 0)
+		return -ECANCELED;
 	for (size_t i = 0; s->profile_count == 0 && i < array_size(all); i++)
 		s->profiles[i] = all[i];
 	if (s->workspace_count == 0 && !s->help && add_workspace(s, ".") < 0)
@@ -375,6 +463,22 @@ static void raise_limit(void)
 	}
 }
 
+/* In the first of the directories: those of clients are looked at when they come. */
+static int find_tools(struct setup *s, struct error *err)
+{
+	struct engine_wishes w = engine_wishes_default;
+
+	w.policy_file = s->options.policy_file;
+	w.workspace = s->workspaces[0];
+	for (int i = 0; s->profiles[i]; i++) {
+		w.profile = s->profiles[i];
+		s->dialects[i] = cli_offer_find(&w, err);
+		if (!s->dialects[i])
+			return -EINVAL;
+	}
+	return 0;
+}
+
 static int serve(struct setup *s)
 {
 	struct launcher launcher = {.socket = -1, .pidfd = -1};
@@ -394,8 +498,10 @@ static int serve(struct setup *s)
 		r = launcher_start(&launcher, &err);
 	if (r == 0) {
 		raise_limit();
-		r = open_state(s, state, &err);
+		r = find_tools(s, &err);
 	}
+	if (r == 0)
+		r = open_state(s, state, &err);
 	if (r == 0)
 		r = run(s, &launcher, signal_fd, inherited, &err);
 	launcher_done(&launcher);
@@ -408,16 +514,19 @@ static int serve(struct setup *s)
 int cli_serve(int argc, char **argv)
 {
 	struct setup s = {.options = serve_options_default, .signals = {.fd = -1}, .lock = -1};
-	int code;
+	int code, r;
 
 	s.options.profiles = s.profiles;
+	s.options.dialects = s.dialects;
 	s.options.workspaces = s.workspaces;
 	s.options.hosts = s.hosts;
 	s.options.http = http_limits_default;
 	s.options.environment = (const char *const *)environ;
 	s.options.log = write_log;
-	if (read_options(argc, argv, &s) < 0) {
-		fputs(usage, stderr);
+	r = read_options(argc, argv, &s);
+	if (r < 0) {
+		if (r == -EINVAL)
+			fputs(usage, stderr);
 		code = EXIT_NACRE_FAILED;
 	} else if (s.help) {
 		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
@@ -426,5 +535,6 @@ int cli_serve(int argc, char **argv)
 	}
 	for (int i = 0; i < s.workspace_count; i++)
 		free(s.made[i]);
+	arena_free(s.arena);
 	return code;
 }

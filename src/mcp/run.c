@@ -57,7 +57,7 @@ static void give_place(const struct mcp_run *run, const struct result *r)
 
 	p->server->running--;
 	if (p->places)
-		p->places->give(p->owner, dialect_profile(run->dialect), r);
+		p->places->give(p->owner, run->engine->wishes.profile, r);
 }
 
 static void unqueue(struct mcp_server *s, struct mcp_run *run)

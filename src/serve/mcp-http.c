@@ -144,21 +144,26 @@ static bool on_send(void *owner, const struct mcp_output *o)
 
 /* Sides */
 
+static bool is_offered(const struct mcp_offer *offers, size_t count, const struct dialect *d)
+{
+	while (count > 0 && offers[count - 1].dialect != d)
+		count--;
+	return count > 0;
+}
+
+/* Of two profiles that are the same tool the first is it. */
 static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
 {
-	const char *const *roots = bench_roots(c);
-	const struct dialect *d;
+	const char *const *roots = bench_roots(c), *const *profiles = c->serve->options.profiles;
 	struct bench *b;
 	size_t count = 0;
 
-	for (const char *const *p = c->serve->options.profiles; *p && roots[0]; p++) {
-		if (!principal_may_use(&c->who, *p))
-			continue;
-		for (size_t i = 0; (d = dialect_at(i)) && count < OFFERS_MAX; i++)
-			if (strcmp(dialect_profile(d), *p) == 0 &&
-			    bench_at(c->serve, *p, roots[0], &b, NULL) == 0)
-				offers[count++] =
-					(struct mcp_offer){.dialect = d, .engine = &b->engine};
+	for (size_t i = 0; profiles[i] && roots[0] && count < OFFERS_MAX; i++) {
+		const struct dialect *d = c->serve->options.dialects[i];
+
+		if (principal_may_use(&c->who, profiles[i]) && !is_offered(offers, count, d) &&
+		    bench_at(c->serve, profiles[i], roots[0], &b, NULL) == 0)
+			offers[count++] = (struct mcp_offer){.dialect = d, .engine = &b->engine};
 	}
 	return count;
 }

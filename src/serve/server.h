@@ -12,11 +12,13 @@
 
 struct error;
 struct launcher;
+struct dialect;
 struct loop;
 struct serve;
 
 struct serve_options {
-	const char *const *profiles;   /* that are offered, up to NULL; the first is the default */
+	const char *const *profiles; /* that are offered, up to NULL; the first is the default */
+	const struct dialect *const *dialects; /* the tool that each of them is over MCP */
 	const char *const *workspaces; /* roots of those who have none of their own, likewise */
 	const char *const *hosts;      /* names that Host and Origin may have beside ours */
 	const char *policy_file;       /* may be NULL */

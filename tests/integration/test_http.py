@@ -710,6 +710,65 @@ class Activation(ServeTest):
         self.assertFalse((self.state / "token").exists())
         self.assertEqual(self.run_command("echo hi", unix=True)["stdout"], "hi\n")
 
+    def start_by_file(self, text, *args, ready=True):
+        """A server whose options stand in a file; the process, with its port if it listens on one."""
+        path = self.dir / "serve.yaml"
+        path.write_text(text)
+        popen = subprocess.Popen([NACRE, "serve", "--config", str(path), *args], env=self.env, cwd="/", stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.started.append(popen)
+        popen.log, popen.unix, popen.port = b"", None, None
+        os.set_blocking(popen.stderr.fileno(), False)
+        self.addCleanup(self.stop_server, popen)
+        if ready:
+            wait_until("it listens", lambda: b"listening on" in self.read_log(popen))
+            found = re.search(rb"http://127\.0\.0\.1:(\d+)", popen.log)
+            popen.port = found and int(found[1])
+        return popen
+
+    def test_a_file_says_what_options_say(self):
+        yard = self.dir / "yard"
+        yard.mkdir()
+        text = (f"# comment\nlisten: [127.0.0.1:0]\nno_unix: true\nworkspace: [{self.work}, {yard}]\nprofile: [readonly]\n"
+                "host: [nacre.example]\nrate: 0\nrunning: 2\nqueue: 0\ntasks: 1\nstop_time: 1s\n")
+        server = self.start_by_file(text)
+        self.assertNotIn(b"sock", self.read_log(server))
+        self.assertEqual(self.run_command("pwd", server=server)["stdout"].strip(), str(self.work))
+        self.assertEqual(self.run_command("pwd", workspace=str(yard), server=server)["stdout"].strip(), str(yard))
+        self.assertEqual(self.post("/v1/run", {"command": "ls", "profile": "bash"}, server=server).status, 403)
+        self.assertEqual(self.get("/v1/health", server=server, headers={"Host": "nacre.example"}).status, 200)
+        self.stop_server(server)
+        server = self.start_by_file(text, "--profile", "bash", "--workspace", str(yard))  # the command line stands above it
+        self.assertEqual(self.run_command("pwd", server=server)["stdout"].strip(), str(yard))
+        self.assertEqual(self.post("/v1/run", {"command": "ls", "profile": "readonly"}, server=server).status, 403)
+        self.assertEqual(self.post("/v1/run", {"command": "ls", "workspace": str(self.work)}, server=server).status, 404)
+
+    def test_what_is_wrong_with_the_file_is_told_with_its_place(self):
+        for text, words in (("listen: [127.0.0.1:0]\nworkspaces: [/tmp]\n", ":2:1: unknown key 'workspaces', did you mean 'workspace'?"),
+                            ("rate: 5s\n", ":1:7: 'rate' wants a whole number"), ("running: 0\n", ":1:10: 'running': 0 is out of range"),
+                            ("stop_time: 5\n", ":1:12: 'stop_time': 5 has no unit"), ("workspace: [a/b]\n", ":1:13: 'workspace'"),
+                            ("listen: 127.0.0.1:80\n", ":1:9: 'listen' wants a list"), ("- a\n", ":1:1: a map is wanted"),
+                            ("no_unix: 1\n", ":1:10: 'no_unix'"), ("workspace: [/nowhere/at/all]\n", "/nowhere/at/all")):
+            popen = self.start_by_file(text, ready=False)
+            self.assertEqual(popen.wait(DEADLINE), 125, text)
+            log = self.read_log(popen).decode()
+            self.assertIn(words, log)
+            self.assertNotIn("usage:", log)
+        path = self.dir / "serve.yaml"
+        path.write_text("rate: 5\n")
+        path.chmod(0o666)
+        for file, words in ((path, "serve.yaml"), (self.dir / "missing.yaml", "there is no such file")):
+            done = subprocess.run([NACRE, "serve", "--config", str(file)], env=self.env, check=False, stderr=subprocess.PIPE, timeout=DEADLINE)
+            self.assertEqual((done.returncode, words.encode() in done.stderr), (125, True), done.stderr)
+
+    def test_a_profile_that_cannot_be_offered_is_told_at_the_start(self):
+        self.write_config("broken.yaml", "profile: broken\nrules: x\n")
+        for name, words in (("nope", b"there is no profile 'nope'"), ("broken", b"broken.yaml:2:1: unknown key")):
+            done = subprocess.run([NACRE, "serve", "--no-unix", "--listen", "127.0.0.1:0", "--profile", name], env=self.env,
+                                  cwd=self.work, check=False, stderr=subprocess.PIPE, timeout=DEADLINE)
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(words, done.stderr)
+
     def test_an_address_for_others_wants_to_be_meant(self):
         for address in ("0.0.0.0:0", "[::]:0", "nonsense", "127.0.0.1", "localhost:x", "127.0.0.1:70000"):
             done = subprocess.run([NACRE, "serve", "--no-unix", "--listen", address], env=self.env, check=False,

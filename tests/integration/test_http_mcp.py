@@ -228,6 +228,15 @@ class Mcp(ServeTest):
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
 
+    def test_a_profile_of_the_operator_is_the_tool_that_it_says(self):
+        self.write_config("team.yaml", "profile: team\ninherits: bash\n")
+        server = self.serve("--profile", "team", "--profile", "readonly", unix=self.dir / "team.sock")
+        names = [tool["name"] for tool in self.modern("tools/list", server=server).json["result"]["tools"]]
+        self.assertEqual({"Bash", "run_shell"} - set(names), set())
+        answer = self.modern("tools/call", {"name": "Bash", "arguments": {"command": "echo hi"}}, "Bash", server=server)
+        self.assertIn("hi", answer.json["result"]["content"][0]["text"])
+        self.assertEqual(self.number('nacre_commands_total{profile="team",verdict="allow"}', server), 1)
+
     def number(self, name, server):
         text = self.get("/v1/metrics", server=server).body.decode()
         return float(re.search(rf"(?m)^{re.escape(name)} (\S+)$", text)[1])
