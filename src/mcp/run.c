@@ -170,10 +170,12 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 	mcp_call_unask(c); /* somebody else has answered, or nobody in time */
 	if (r->verdict && !r->ran)
 		mcp_call_log(c, MCP_LOG_NOTICE, r->reason);
-	if (c->silent)
+	if (c->silent) {
+		delivered = c->cancelled; /* else the client was lost, and looks for it later */
 		mcp_call_free(c);
-	else if (!mcp_ask_again(run, r))
+	} else if (!mcp_ask_again(run, r)) {
 		delivered = answer(run, r);
+	}
 	run_free(run);
 	mcp_server_go_on(s);
 	return delivered;

@@ -185,6 +185,28 @@ class Mcp(ServeTest):
         connection.close()
         self.expect_gone(pid)
 
+    def test_what_a_lost_client_asked_for_is_kept_for_it(self):
+        session = self.begin()
+        for token in ({"progressToken": "p"}, {}):  # as a stream, and before there is any answer
+            for name in ("go", "begun"):
+                (self.work / name).unlink(missing_ok=True)
+            body = self.message("tools/call", {"name": "Bash", "_meta": token, "arguments": {
+                "command": f"echo; touch begun; while [ ! -e go ]; do sleep 0.05; done; echo precious {len(token)}"}}, 7)
+            connection = self.connect()
+            connection.request("POST", "/mcp", json.dumps(body), {
+                "Accept": BOTH, "Mcp-Session-Id": session, "Content-Type": "application/json", "Authorization": f"Bearer {self.token()}"})
+            if token:
+                connection.sock.recv(10)
+            wait_until("it has begun", (self.work / "begun").exists)
+            connection.close()
+            wait_until("the server knows", lambda: "\nnacre_streams 1\n" in self.get("/v1/metrics").body.decode())
+            (self.work / "go").touch()
+            wait_until("it is kept", lambda: any(not t["running"] for t in self.get("/v1/tasks").json["tasks"][:1]))
+            task = self.get("/v1/tasks").json["tasks"][0]["task_id"]
+            answer = self.legacy("tools/call", {"name": "TaskOutput", "arguments": {"task_id": task}}, session)
+            self.assertIn(f"precious {len(token)}", answer.json["result"]["content"][0]["text"])
+            self.assertIn(task, self.legacy("tools/call", {"name": "TaskList", "arguments": {}}, session).body.decode())
+
     def test_cancellation_in_a_session_ends_the_tree(self):
         session = self.begin()
         got = []
