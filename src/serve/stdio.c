@@ -1,8 +1,9 @@
 /*
  * Both descriptors may be shared with the client, or with a terminal, so neither is made
  * non-blocking: that would hold for everybody who has them. Input is read once when it is there.
- * Output is written only where it does not block: to a socket with a flag for this one call, to a
- * pipe in pieces of a page, which fits whenever the pipe says that it is writable.
+ * Output is written only where it does not block: to a socket and to a pipe with a flag for this
+ * one call. A kernel older than 6.4 does not know that flag for pipes; there it is pieces of a
+ * page, which fit whenever the pipe says that it is writable.
  *
  * A client that does not read is not read from: what is queued for it is bounded by what it has
  * asked for already.
@@ -18,6 +19,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
@@ -47,6 +49,7 @@ struct stdio {
 	struct buffer queue;   /* to be written */
 	size_t written;        /* of it */
 	bool is_socket, is_pipe;
+	bool asks_first; /* whether the pipe is writable */
 	bool ended, cancelled, broken;
 };
 
@@ -55,19 +58,41 @@ static bool is_done(const struct stdio *s)
 	return !mcp_peer_is_busy(s->peer) && (s->broken || s->queue.len == s->written);
 }
 
-/* Bytes that were written; -EAGAIN: it would block. */
-static ssize_t write_some(const struct stdio *s, const char *bytes, size_t n)
+static ssize_t write_piece(const char *bytes, size_t n)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	if (poll(&p, 1, 0) <= 0 || !(p.revents & (POLLOUT | POLLERR))) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(STDOUT_FILENO, bytes, n > PIECE_BYTES ? PIECE_BYTES : n);
+}
+
+static ssize_t write_pipe(struct stdio *s, char *bytes, size_t n)
+{
+	const struct iovec whole = {.iov_base = bytes, .iov_len = n};
+	ssize_t r = -1;
+
+	if (!s->asks_first) {
+		r = pwritev2(STDOUT_FILENO, &whole, 1, -1, RWF_NOWAIT);
+		s->asks_first =
+			r < 0 && (errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS);
+	}
+	return s->asks_first ? write_piece(bytes, n) : r;
+}
+
+/* Bytes that were written; -EAGAIN: it would block. */
+static ssize_t write_some(struct stdio *s, char *bytes, size_t n)
+{
 	ssize_t r;
 
-	if (s->is_socket) {
+	if (s->is_socket)
 		r = send(STDOUT_FILENO, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-	} else {
-		if (s->is_pipe && (poll(&p, 1, 0) <= 0 || !(p.revents & (POLLOUT | POLLERR))))
-			return -EAGAIN;
-		r = write(STDOUT_FILENO, bytes, s->is_pipe && n > PIECE_BYTES ? PIECE_BYTES : n);
-	}
+	else if (s->is_pipe)
+		r = write_pipe(s, bytes, n);
+	else
+		r = write(STDOUT_FILENO, bytes, n);
 	return r < 0 ? -errno : r;
 }
 
