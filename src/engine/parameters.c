@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "json/schema.h"
 #include "json/write.h"
 #include "process/pty.h"
 
@@ -215,17 +216,11 @@ int parameters_read(const struct parameter *table, size_t count, const char *ski
 	return name ? join_argv(&r, name, args) : 0;
 }
 
-static void put_type(struct json_writer *w, const char *type)
-{
-	json_put_key(w, "type");
-	json_put_string(w, type);
-}
-
 static void put_strings_of(struct json_writer *w, const char *key)
 {
 	json_put_key(w, key);
 	json_object_begin(w);
-	put_type(w, "string");
+	json_schema_type(w, "string");
 	json_object_end(w);
 }
 
@@ -233,7 +228,7 @@ static void put_side(struct json_writer *w, const char *key)
 {
 	json_put_key(w, key);
 	json_object_begin(w);
-	put_type(w, "integer");
+	json_schema_type(w, "integer");
 	json_put_key(w, "minimum");
 	json_put_int(w, 1);
 	json_put_key(w, "maximum");
@@ -246,23 +241,15 @@ static void put_pty_schema(struct json_writer *w)
 	json_put_key(w, "anyOf");
 	json_array_begin(w);
 	json_object_begin(w);
-	put_type(w, "boolean");
+	json_schema_type(w, "boolean");
 	json_object_end(w);
-	json_object_begin(w);
-	put_type(w, "object");
-	json_put_key(w, "properties");
-	json_object_begin(w);
+	json_schema_begin(w);
 	put_side(w, "rows");
 	put_side(w, "cols");
-	json_object_end(w);
-	json_put_key(w, "required");
-	json_array_begin(w);
+	json_schema_required(w);
 	json_put_string(w, "rows");
 	json_put_string(w, "cols");
-	json_array_end(w);
-	json_put_key(w, "additionalProperties");
-	json_put_bool(w, false);
-	json_object_end(w);
+	json_schema_end(w, false);
 	json_array_end(w);
 }
 
@@ -272,7 +259,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	switch (p->field) {
 	case PARAMETER_ARGV:
 	case PARAMETER_ARGS:
-		put_type(w, "array");
+		json_schema_type(w, "array");
 		put_strings_of(w, "items");
 		if (p->field == PARAMETER_ARGV) {
 			json_put_key(w, "minItems");
@@ -280,11 +267,11 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		}
 		break;
 	case PARAMETER_ENV:
-		put_type(w, "object");
+		json_schema_type(w, "object");
 		put_strings_of(w, "additionalProperties");
 		break;
 	case PARAMETER_OUTPUT_MODE:
-		put_type(w, "string");
+		json_schema_type(w, "string");
 		json_put_key(w, "enum");
 		json_array_begin(w);
 		for (int i = 0; i < OUTPUT_MODE_MAX; i++)
@@ -293,7 +280,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_TIMEOUT:
 	case PARAMETER_IDLE:
-		put_type(w, "integer");
+		json_schema_type(w, "integer");
 		json_put_key(w, "minimum");
 		json_put_int(w, 1);
 		break;
@@ -302,7 +289,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_FORCE:
 	case PARAMETER_BACKGROUND:
-		put_type(w, "boolean");
+		json_schema_type(w, "boolean");
 		break;
 	case PARAMETER_LINE:
 	case PARAMETER_NAME:
@@ -312,7 +299,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_DESCRIPTION:
 	case PARAMETER_SESSION:
 	case PARAMETER_FIELD_MAX:
-		put_type(w, "string");
+		json_schema_type(w, "string");
 		break;
 	}
 	json_put_key(w, "description");
@@ -322,22 +309,14 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 
 void parameters_write_schema(const struct parameter *table, size_t count, struct json_writer *w)
 {
-	json_object_begin(w);
-	put_type(w, "object");
-	json_put_key(w, "properties");
-	json_object_begin(w);
+	json_schema_begin(w);
 	for (size_t i = 0; i < count; i++) {
 		json_put_key(w, table[i].name);
 		put_schema(&table[i], w);
 	}
-	json_object_end(w);
-	json_put_key(w, "required");
-	json_array_begin(w);
+	json_schema_required(w);
 	for (size_t i = 0; i < count; i++)
 		if (table[i].required)
 			json_put_string(w, table[i].name);
-	json_array_end(w);
-	json_put_key(w, "additionalProperties");
-	json_put_bool(w, false);
-	json_object_end(w);
+	json_schema_end(w, false);
 }

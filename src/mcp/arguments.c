@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "json/schema.h"
 #include "json/write.h"
 
 static const struct {
@@ -72,21 +73,15 @@ int arguments_read(const struct argument *table, size_t count, json_t *object,
 	return 0;
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
 static void put_property(const struct argument *a, struct json_writer *w)
 {
 	json_put_key(w, a->name);
 	json_object_begin(w);
-	put_text(w, "type", types[a->type].name);
+	json_schema_type(w, types[a->type].name);
 	if (a->type == ARGUMENT_STRINGS) {
 		json_put_key(w, "items");
 		json_object_begin(w);
-		put_text(w, "type", "string");
+		json_schema_type(w, "string");
 		json_object_end(w);
 		json_put_key(w, "minItems");
 		json_put_int(w, 1);
@@ -99,26 +94,19 @@ static void put_property(const struct argument *a, struct json_writer *w)
 		json_put_key(w, "maximum");
 		json_put_uint(w, a->max);
 	}
-	put_text(w, "description", a->doc);
+	json_put_key(w, "description");
+	json_put_string(w, a->doc);
 	json_object_end(w);
 }
 
 void arguments_put_schema(const struct argument *table, size_t count, struct json_writer *w)
 {
-	json_object_begin(w);
-	put_text(w, "type", "object");
-	json_put_key(w, "properties");
-	json_object_begin(w);
+	json_schema_begin(w);
 	for (size_t i = 0; i < count; i++)
 		put_property(&table[i], w);
-	json_object_end(w);
-	json_put_key(w, "required");
-	json_array_begin(w);
+	json_schema_required(w);
 	for (size_t i = 0; i < count; i++)
 		if (table[i].required)
 			json_put_string(w, table[i].name);
-	json_array_end(w);
-	json_put_key(w, "additionalProperties");
-	json_put_bool(w, false);
-	json_object_end(w);
+	json_schema_end(w, false);
 }

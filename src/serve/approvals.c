@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "http/text.h"
 #include "json/read.h"
+#include "json/schema.h"
 #include "json/write.h"
 #include "serve/inside.h"
 
@@ -141,15 +142,10 @@ void approvals_answer(struct call *c)
 
 void approvals_put_schema(struct json_writer *w)
 {
-	json_object_begin(w);
-	json_put_key(w, "type");
-	json_put_string(w, "object");
-	json_put_key(w, "properties");
-	json_object_begin(w);
+	json_schema_begin(w);
 	json_put_key(w, "answer");
 	json_object_begin(w);
-	json_put_key(w, "type");
-	json_put_string(w, "string");
+	json_schema_type(w, "string");
 	json_put_key(w, "enum");
 	json_array_begin(w);
 	for (int i = 0; i < APPROVAL_ANSWER_MAX; i++)
@@ -158,15 +154,9 @@ void approvals_put_schema(struct json_writer *w)
 	json_object_end(w);
 	json_put_key(w, "reason");
 	json_object_begin(w);
-	json_put_key(w, "type");
-	json_put_string(w, "string");
+	json_schema_type(w, "string");
 	json_object_end(w);
-	json_object_end(w);
-	json_put_key(w, "required");
-	json_array_begin(w);
+	json_schema_required(w);
 	json_put_string(w, "answer");
-	json_array_end(w);
-	json_put_key(w, "additionalProperties");
-	json_put_bool(w, false);
-	json_object_end(w);
+	json_schema_end(w, false);
 }

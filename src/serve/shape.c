@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/cleanup.h"
+#include "json/schema.h"
 #include "json/write.h"
 
 #define WORD_MAX 64
@@ -103,8 +104,7 @@ static void put_type(struct json_writer *w, const char *type, size_t n)
 	char reference[WORD_MAX + 24];
 
 	if (ends_with(type, n, "[]")) {
-		json_put_key(w, "type");
-		json_put_string(w, "array");
+		json_schema_type(w, "array");
 		json_put_key(w, "items");
 		json_object_begin(w);
 		put_type(w, type, n - 2);
@@ -194,19 +194,10 @@ void shape_put_all(struct json_writer *w)
 
 	for (size_t i = 0; i < array_size(shapes); i++) {
 		json_put_key(w, shapes[i].name);
-		json_object_begin(w);
-		json_put_key(w, "type");
-		json_put_string(w, "object");
-		json_put_key(w, "properties");
-		json_object_begin(w);
+		json_schema_begin(w);
 		open = put_members(w, shapes[i].members, PROPERTIES);
-		json_object_end(w);
-		json_put_key(w, "required");
-		json_array_begin(w);
+		json_schema_required(w);
 		(void)put_members(w, shapes[i].members, REQUIRED);
-		json_array_end(w);
-		json_put_key(w, "additionalProperties");
-		json_put_bool(w, open);
-		json_object_end(w);
+		json_schema_end(w, open);
 	}
 }

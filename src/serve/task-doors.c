@@ -15,6 +15,7 @@
 #include "engine/errand.h"
 #include "http/text.h"
 #include "json/read.h"
+#include "json/schema.h"
 #include "json/write.h"
 #include "serve/inside.h"
 
@@ -280,21 +281,16 @@ void tasks_input(struct call *c)
 
 static void put_schema(struct json_writer *w, const char *const members[][3])
 {
-	json_object_begin(w);
-	put_text(w, "type", "object");
-	json_put_key(w, "properties");
-	json_object_begin(w);
+	json_schema_begin(w);
 	for (size_t i = 0; members[i][0]; i++) {
 		json_put_key(w, members[i][0]);
 		json_object_begin(w);
-		put_text(w, "type", members[i][1]);
+		json_schema_type(w, members[i][1]);
 		put_text(w, "description", members[i][2]);
 		json_object_end(w);
 	}
-	json_object_end(w);
-	json_put_key(w, "additionalProperties");
-	json_put_bool(w, false);
-	json_object_end(w);
+	json_schema_required(w);
+	json_schema_end(w, false);
 }
 
 void tasks_put_stop_schema(struct json_writer *w)
