@@ -1,7 +1,6 @@
 /*
- * A POST carries one message. Its answer is held back until the first thing to say: if that is the
- * response, it is plain JSON; if something comes before it, a stream of events that ends with the
- * response. The message knows nothing of this: it belongs to a post, and mcp tells which.
+ * Who may say what at /mcp: which messages need a session, whose it is, and when it ends. What
+ * becomes of a message is the business of mcp; how its answer gets back, that of mcp-post.c.
  */
 #include "serve/mcp-http.h"
 
@@ -18,129 +17,15 @@
 #include "mcp/server.h"
 #include "rpc/message.h"
 #include "rpc/write.h"
-#include "serve/inside.h"
+#include "serve/mcp-inside.h"
 #include "serve/mcp-names.h"
 #include "serve/secret.h"
 
-#define SESSION_ID_CHARS 32
-#define SESSIONS_MAX     1024
-#define SESSIONS_EACH    256
-#define SESSION_IDLE_MS  (30 * 60 * 1000)
-#define SWEEP_MS         30000
-#define OFFERS_MAX       16
-
-/* One client: a session, or all stateless requests of a principal. */
-struct side {
-	struct mcp_http *http;
-	struct side *next, **back;
-	struct client *client;
-	struct mcp_peer *peer;
-	char id[SESSION_ID_CHARS + 1]; /* "": stateless */
-	struct call *listener;         /* of a session: its GET */
-	size_t posts;                  /* under way */
-	int64_t used_ms;
-	bool refused; /* its handshake */
-};
-
-/* One POST under way, or a GET that listens. */
-struct post {
-	struct call *call;
-	struct side *side;
-	bool listens, modern, begins; /* begins: the answer names the new session */
-	bool streaming, ended;
-	const char *revision;
-};
-
-struct mcp_http {
-	struct serve *serve;
-	struct mcp_server *server;
-	struct side *sides;
-	size_t sessions;
-	struct loop_timer sweep;
-};
-
-static void begin_stream(struct post *p)
-{
-	struct http_answer a = {
-		.status = 200,
-		.type = "text/event-stream",
-		.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
-	int n = 2;
-
-	if (p->revision) {
-		a.headers[n][0] = "MCP-Protocol-Version";
-		a.headers[n++][1] = p->revision;
-	}
-	if (p->begins) {
-		a.headers[n][0] = "Mcp-Session-Id";
-		a.headers[n++][1] = p->side->id;
-	}
-	p->streaming = true;
-	metrics_count_answer(&p->call->serve->metrics, 200);
-	http_stream(p->call->x, &a);
-}
-
-/* The body is taken. */
-static void answer(struct post *p, int status, struct buffer *json)
-{
-	struct http_answer a = {
-		.status = status, .type = json ? "application/json" : NULL, .body = json};
-	int n = 0;
-
-	p->ended = true;
-	if (p->revision) {
-		a.headers[n][0] = "MCP-Protocol-Version";
-		a.headers[n++][1] = p->revision;
-	}
-	if (p->begins && p->side && !p->side->refused) {
-		a.headers[n][0] = "Mcp-Session-Id";
-		a.headers[n++][1] = p->side->id;
-	}
-	metrics_count_answer(&p->call->serve->metrics, status);
-	http_answer(p->call->x, &a);
-}
-
-static void end_post(struct post *p, const struct mcp_output *o)
-{
-	scoped(buffer_donep) struct buffer json = {.max = (size_t)64 << 20};
-
-	if (p->streaming) {
-		p->ended = true;
-		if (o->kind == MCP_OUTPUT_ANSWER)
-			(void)http_stream_event(p->call->x, NULL, "message", o->json, o->len);
-		http_stream_end(p->call->x);
-	} else if (o->kind == MCP_OUTPUT_ANSWER) {
-		buffer_append(&json, o->json, o->len);
-		answer(p, buffer_error(&json) < 0 ? 500 : o->status, &json);
-	} else {
-		begin_stream(p);
-		p->ended = true;
-		http_stream_end(p->call->x);
-	}
-}
-
-static bool on_send(void *owner, const struct mcp_output *o)
-{
-	struct side *s = owner;
-	struct post *p = o->stream;
-
-	if (!p) {
-		p = s->listener ? s->listener->mcp : NULL;
-		return p && p->call->x &&
-		       http_stream_event(p->call->x, NULL, "message", o->json, o->len);
-	}
-	if (p->begins && o->kind == MCP_OUTPUT_ANSWER && o->code != 0)
-		s->refused = true;
-	if (!p->call->x || p->ended)
-		return false;
-	if (o->kind != MCP_OUTPUT_MESSAGE) {
-		end_post(p, o);
-		return true;
-	}
-	if (!p->streaming)
-		begin_stream(p);
-	return http_stream_event(p->call->x, NULL, "message", o->json, o->len);
-}
+#define SESSIONS_MAX    1024
+#define SESSIONS_EACH   256
+#define SESSION_IDLE_MS (30 * 60 * 1000)
+#define SWEEP_MS        30000
+#define OFFERS_MAX      16
 
 /* Sides */
 
@@ -199,6 +84,7 @@ static void side_free(struct side *s)
 	if (!s)
 		return;
 	mcp_peer_free(s->peer);
+	post_forget(s, 0, true);
 	if (s->back) {
 		*s->back = s->next;
 		if (s->next)
@@ -228,7 +114,7 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	                                   .door = "http",
 	                                   .offers = offers,
 	                                   .shared = !session,
-	                                   .send = on_send,
+	                                   .send = post_send,
 	                                   .places = &places,
 	                                   .owner = s};
 	int r = 0;
@@ -290,6 +176,7 @@ static void end_session(struct side *s)
 
 		if (!p || p->side != s)
 			continue;
+		post_let_go(p);
 		p->side = NULL;
 		if (c->x && p->streaming && !p->ended)
 			http_stream_end(c->x);
@@ -310,6 +197,8 @@ static int on_sweep(struct loop_timer *t)
 		next = s->next;
 		if (s->id[0] && !s->posts && !s->listener && now - s->used_ms > SESSION_IDLE_MS)
 			end_session(s);
+		else
+			post_forget(s, now, false);
 	}
 	(void)loop_timer_set(m->serve->loop, t, now + SWEEP_MS, on_sweep);
 	return 0;
@@ -323,7 +212,7 @@ static void answer_rpc(struct post *p, int status, const char *id, int code, con
 	scoped(buffer_donep) struct buffer json = {0};
 
 	rpc_write_error(&json, id, code, words, data);
-	answer(p, status, &json);
+	post_answer(p, status, &json);
 }
 
 static void answer_envelope(struct post *p, const struct rpc_message *m,
@@ -343,7 +232,7 @@ static void receive(struct post *p, struct side *s, const struct rpc_message *m,
 	s->posts++;
 	s->used_ms = loop_now(s->http->serve->loop);
 	if (mcp_peer_receive(s->peer, m, header, p) == MCP_TAKEN && !p->ended)
-		answer(p, 202, NULL);
+		post_answer(p, 202, NULL);
 }
 
 static void receive_modern(struct post *p, const struct rpc_message *m,
@@ -435,19 +324,6 @@ static void receive_legacy(struct post *p, const struct rpc_message *m, const ch
 	receive(p, s, m, header);
 }
 
-static struct post *post_new(struct call *c)
-{
-	struct post *p = calloc(1, sizeof(*p));
-
-	if (!p) {
-		answer_error(c, 503, "system", "out of memory");
-		return NULL;
-	}
-	p->call = c;
-	c->mcp = p;
-	return p;
-}
-
 void mcp_http_post(struct call *c)
 {
 	const char *accept = http_header(c->x, "Accept"), *body,
@@ -493,6 +369,7 @@ static struct side *named_session(struct call *c)
 
 void mcp_http_get(struct call *c)
 {
+	const char *last = http_header(c->x, "Last-Event-ID");
 	struct side *s;
 	struct post *p;
 
@@ -503,6 +380,10 @@ void mcp_http_get(struct call *c)
 	s = named_session(c);
 	if (!s)
 		return;
+	if (last) {
+		post_resume(c, s, last);
+		return;
+	}
 	if (s->listener) {
 		answer_error(c, 409, "input", "somebody listens to this session already");
 		return;
@@ -514,7 +395,7 @@ void mcp_http_get(struct call *c)
 	p->listens = true;
 	p->revision = mcp_peer_revision(s->peer);
 	s->listener = c;
-	begin_stream(p);
+	post_begin_stream(p);
 }
 
 void mcp_http_delete(struct call *c)
@@ -527,23 +408,6 @@ void mcp_http_delete(struct call *c)
 	end_session(s);
 	buffer_puts(&json, "{}");
 	answer_json(c, 200, &json);
-}
-
-void mcp_http_gone(struct call *c)
-{
-	struct post *p = c->mcp;
-	struct side *s = p ? p->side : NULL;
-
-	c->mcp = NULL;
-	if (s && p->listens) {
-		s->listener = NULL;
-	} else if (s) {
-		s->posts--;
-		s->used_ms = loop_now(c->serve->loop);
-		if (!p->ended)
-			mcp_peer_hang_up(s->peer, p, p->modern);
-	}
-	free(p);
 }
 
 /* The same as over stdio: what a client carries for one of them the other understands. */

@@ -185,6 +185,80 @@ class Mcp(ServeTest):
         connection.close()
         self.expect_gone(pid)
 
+    def begin_stream(self, session, command, ident=7):
+        body = self.message("tools/call", {"name": "Bash", "_meta": {"progressToken": "p"}, "arguments": {"command": command}}, ident)
+        return self.stream("POST", "/mcp", body, headers={"Accept": BOTH, "Mcp-Session-Id": session})
+
+    def resume(self, session, last, **options):
+        return self.stream("GET", "/mcp", headers={"Mcp-Session-Id": session, "Last-Event-ID": last}, **options)
+
+    def test_a_lost_stream_goes_on_behind_the_last_event(self):
+        session = self.begin()
+        first = self.begin_stream(session, "for i in 1 2 3; do echo line $i; until [ -e go$i ]; do sleep 0.02; done; done; echo end")
+        seen = first.next()
+        self.assertRegex(seen["id"], r"^\d+-\d+$")
+        first.close()
+        (self.work / "go1").touch()  # nobody listens meanwhile
+        wait_until("the server knows", lambda: "\nnacre_streams 1\n" in self.get("/v1/metrics").body.decode())
+        (self.work / "go2").touch()
+        second = self.resume(session, seen["id"])
+        self.assertEqual((second.status, second.headers["Content-Type"]), (200, "text/event-stream"))
+        numbers = [int(seen["id"].split("-")[1])]
+        while "line 3" not in str(event := second.next()):
+            numbers.append(int(event["id"].split("-")[1]))
+        self.assertEqual(numbers, list(range(1, len(numbers) + 1)), "none is missing, none comes twice")
+        third = self.resume(session, event["id"])  # the connection before it is not dead: it is left
+        (self.work / "go3").touch()
+        while "result" not in (last := third.next())["json"]:
+            pass
+        self.assertEqual(last["json"]["id"], 7)
+        self.assertIn("end", last["json"]["result"]["content"][0]["text"])
+        self.assertIsNone(third.next())
+        again = self.resume(session, event["id"])  # whether the end has been seen nobody knows
+        while "result" not in (same := again.next())["json"]:
+            pass
+        self.assertEqual((same["id"], same["data"]), (last["id"], last["data"]))
+        self.assertIsNone(self.resume(session, last["id"]).next())
+
+    def test_nobody_goes_on_with_what_is_not_theirs(self):
+        session = self.begin()
+        events = self.begin_stream(session, "echo private-words; until [ -e go ]; do sleep 0.02; done")
+        ident = events.next()["id"]
+        for last in ("", "x", "1", "99-1", ident + "0x", "-1-1", "1e3-1", "9" * 40 + "-1"):
+            self.assertEqual(self.resume(session, last).status, 400, last)
+        self.assertEqual(self.resume(session, ident, token=self.make_token("other")).status, 404)
+        self.assertEqual(self.resume(self.begin(), ident).status, 400)
+        self.assertEqual(self.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status, 200)
+        self.assertIsNone(events.next())
+        self.assertEqual(self.resume(session, ident).status, 404)
+
+    def test_a_question_waits_for_a_client_that_comes_back(self):
+        self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
+        answer = self.legacy("initialize", {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}})
+        session = answer.headers["Mcp-Session-Id"]
+        self.legacy("notifications/initialized", session=session, ident=None)
+        body = self.message("tools/call", {"name": "shell", "arguments": {"command": ["expr", "6", "*", "7"]}}, 7)
+        events = self.stream("POST", "/mcp", body, headers={"Accept": BOTH, "Mcp-Session-Id": session})
+        question = events.next()
+        self.assertEqual(question["json"]["method"], "elicitation/create")
+        events.close()
+        stream, number = question["id"].split("-")
+        events = self.resume(session, f"{stream}-{int(number) - 1}")
+        self.assertEqual(events.next()["json"], question["json"])
+        # Others do not wait for a person.
+        self.assertEqual(self.legacy("ping", session=session, ident=8).status, 200)
+        reply = {"jsonrpc": "2.0", "id": question["json"]["id"], "result": {"action": "accept", "content": {"decision": "once"}}}
+        self.assertEqual(self.post("/mcp", reply, headers={"Accept": BOTH, "Mcp-Session-Id": session}).status, 202)
+        while "result" not in (last := events.next()["json"]):
+            pass
+        self.assertIn("42", last["result"]["content"][0]["text"])
+
+    def test_a_stateless_stream_has_nothing_to_go_on_from(self):
+        body, head = self.modern_parts("tools/call", {"name": "Bash", "arguments": {"command": "echo a; sleep 0.5"}}, "Bash",
+                                       meta={"progressToken": 1})
+        for event in self.stream("POST", "/mcp", body, headers=head):
+            self.assertNotIn("id", event)
+
     def test_what_a_lost_client_asked_for_is_kept_for_it(self):
         session = self.begin()
         for token in ({"progressToken": "p"}, {}):  # as a stream, and before there is any answer

@@ -168,6 +168,20 @@ class Sdk(suites.SuiteTest):
         def test_the_modern_era_over_http(self):
             self.check(self.drive({"era": "modern", **self.http()}, STEPS), "modern")
 
+    def test_a_client_that_loses_its_connections_loses_nothing(self):
+        plan = self.http()
+        plan["http"]["lossy"] = True
+        done = self.drive({"era": "legacy", **plan}, [
+            call("progress", "Bash", {"command": "for i in 1 2 3 4; do echo line $i; sleep 0.3; done"}),
+            call("yes", "shell", {"command": ["expr", "6", "*", "7"]}, answer="accept:once"),
+            call("quick", "Bash", {"command": "echo quick"})])
+        self.assertIn("line 4", text(done["progress"]))
+        values = [message["progress"] for message in done["progress"]["value"]["progress"]]
+        self.assertGreaterEqual(len(values), 2)
+        self.assertEqual(values, sorted(set(values)))
+        self.assertIn("42", text(done["yes"]))
+        self.assertIn("quick", text(done["quick"]))
+
     def test_a_client_that_cannot_be_asked_is_told_how_to_approve(self):
         for era in ("legacy", "modern"):
             done = self.drive({"era": era, "elicitation": False, **self.stdio()},

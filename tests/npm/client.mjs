@@ -1,6 +1,6 @@
 // Drives a server with an official client, step by step: client.mjs PLAN.json, results as one JSON object on stdout.
 //
-// A plan: { "era": "legacy" | "modern", "stdio": {command, args, env, cwd} | "http": {url, headers}, "steps": [...] }.
+// A plan: { "era": "legacy" | "modern", "stdio": {command, args, env, cwd} | "http": {url, headers, lossy}, "steps": [...] }.
 // A step: { "do": "list" | "call" | "cancel" | "resources" | "read" | "ping" | "sleep", ... }; see the functions below. The
 // answer to the questions of the server (elicitation) during a step is its member "answer": accept:DECISION, decline, cancel.
 import { readFileSync } from "node:fs";
@@ -34,9 +34,33 @@ function makeClient() {
   return client;
 }
 
+// Loses the connection of every POST that is answered with a stream, after its first piece.
+async function lossyFetch(url, init) {
+  const lost = new AbortController();
+  init?.signal?.addEventListener("abort", () => lost.abort());
+  const response = await fetch(url, { ...init, signal: lost.signal });
+  if (init?.method !== "POST" || !response.headers.get("content-type")?.includes("event-stream")) return response;
+  const reader = response.body.getReader();
+  let pieces = 0;
+  const body = new ReadableStream({
+    async pull(controller) {
+      if (pieces++) {
+        lost.abort();
+        return controller.error(new Error("the network is gone"));
+      }
+      controller.enqueue((await reader.read()).value);
+    },
+  });
+  return new Response(body, { status: response.status, headers: response.headers });
+}
+
 function makeTransport() {
   if (plan.stdio) return new sdk.StdioClientTransport({ ...plan.stdio, stderr: "inherit" });
-  return new sdk.StreamableHTTPClientTransport(new URL(plan.http.url), { requestInit: { headers: plan.http.headers } });
+  return new sdk.StreamableHTTPClientTransport(new URL(plan.http.url), {
+    requestInit: { headers: plan.http.headers },
+    fetch: plan.http.lossy ? lossyFetch : undefined,
+    reconnectionOptions: { initialReconnectionDelay: 50, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 2, maxRetries: 3 },
+  });
 }
 
 const callTool = (step, options) =>
