@@ -324,6 +324,52 @@ class Mcp(ServeTest):
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
 
+    def test_no_method_tells_of_the_tasks_of_others(self):
+        run = self.run_command("echo private-words; sleep 1000", background=True)["task_id"]
+        wait_until("it has begun", lambda: "private" in self.get(f"/v1/tasks/{run}/output").json["output"])
+        other = self.make_token("other")
+        start = self.legacy("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}, token=other)
+        session = start.headers["Mcp-Session-Id"]
+        self.legacy("notifications/initialized", session=session, ident=None, token=other)
+        for method, params in (("tasks/get", {"taskId": run}), ("tasks/result", {"taskId": run}), ("tasks/cancel", {"taskId": run}),
+                               ("tasks/list", {}), ("resources/read", {"uri": f"nacre://output/{run}"}), ("resources/list", {}),
+                               ("resources/subscribe", {"uri": f"nacre://output/{run}"})):
+            answer = self.legacy(method, params, session, token=other)
+            self.assertNotIn("private-words", answer.body.decode(), method)
+            if params:
+                unknown = {key: value.replace(run, "bash-" + "0" * 16) for key, value in params.items()}
+                same = self.legacy(method, unknown, session, token=other)
+                self.assertEqual(answer.json["error"]["code"], same.json["error"]["code"], method)
+                self.assertEqual(answer.json["error"]["message"], same.json["error"]["message"], method)
+            else:
+                self.assertNotIn(run, answer.body.decode(), method)
+        body, head = self.modern_parts("subscriptions/listen", {"notifications": {
+            "taskIds": [run], "resourceSubscriptions": [f"nacre://output/{run}"]}}, meta={
+                "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}})
+        events = self.stream("POST", "/mcp", body, headers=head, token=other)
+        self.assertEqual(events.next()["json"]["params"]["notifications"], {"taskIds": [], "resourceSubscriptions": []})
+        events.close()
+        self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
+        self.post(f"/v1/tasks/{run}/stop", {"now": True})
+
+    def test_a_state_is_its_principals(self):
+        """What a stateless client carries for us is of no use to another, nor for another call."""
+        self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
+        form = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+
+        def ask(words, token="", **more):
+            params = {"name": "shell", "arguments": {"command": words}, **more}
+            body, head = self.modern_parts("tools/call", params, "shell", meta=form)
+            return self.post("/mcp", body, headers=head, token=token)
+        words, other = ["expr", "6", "*", "7"], self.make_token("other")
+        state = ask(words).json["result"]["requestState"]
+        yes = {"inputResponses": {"approval": {"action": "accept", "content": {"decision": "once"}}}, "requestState": state}
+        for answer in (ask(words, other, **yes), ask(["expr", "6", "*", "8"], **yes),
+                       ask(words, **{**yes, "requestState": state[:-4] + "AAAA"}), ask(words, **{**yes, "requestState": ""})):
+            self.assertEqual(answer.json.get("error", {}).get("code"), -32602, answer)
+        self.assertIn("42", ask(words, **yes).json["result"]["content"][0]["text"])
+        self.assertEqual(ask(words, **yes).json["error"]["code"], -32602)
+
     def test_a_profile_of_the_operator_is_the_tool_that_it_says(self):
         self.write_config("team.yaml", "profile: team\ninherits: bash\n")
         server = self.serve("--profile", "team", "--profile", "readonly", unix=self.dir / "team.sock")
