@@ -14,7 +14,8 @@
 #include "mcp/tasks.h"
 #include "mcp/uri.h"
 
-#define LOOK_MS 1000
+#define LOOK_MS     1000
+#define LISTENS_MAX 64 /* streams of one client: each looks at its tasks every second */
 
 struct listen {
 	struct mcp_call *call;
@@ -307,6 +308,15 @@ static bool is_well_typed(json_t *wanted)
 	       (!tasks || json_is_array(tasks));
 }
 
+static size_t count_listens(const struct mcp_peer *p)
+{
+	size_t n = 0;
+
+	for (const struct mcp_call *c = p->calls; c; c = c->next)
+		n += c->cancel == on_cancel;
+	return n;
+}
+
 void method_listen(struct mcp_call *c, const struct rpc_message *m)
 {
 	struct loop *l = c->peer->server->options.loop;
@@ -315,6 +325,9 @@ void method_listen(struct mcp_call *c, const struct rpc_message *m)
 
 	if (!is_well_typed(wanted) || m->has_nul)
 		return mcp_call_error(c, RPC_INVALID_PARAMS, "'notifications' must be an object",
+		                      NULL);
+	if (count_listens(c->peer) >= LISTENS_MAX)
+		return mcp_call_error(c, RPC_INTERNAL_ERROR, "too many subscriptions at a time",
 		                      NULL);
 	s = calloc(1, sizeof(*s));
 	if (!s || loop_timer_set(l, &s->timer, loop_now(l) + LOOK_MS, on_listen) < 0) {

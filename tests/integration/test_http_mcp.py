@@ -1,10 +1,12 @@
 """MCP over Streamable HTTP: both eras, sessions, streams, and whose they are."""
 import json
 import re
+import signal
 import threading
+import time
 import unittest
 
-from helpers import DEADLINE, wait_until
+from helpers import DEADLINE, SANITIZED, descendants, wait_until
 from serving import ServeTest
 
 BOTH = "application/json, text/event-stream"
@@ -446,6 +448,32 @@ class Mcp(ServeTest):
         self.assertIn("too many", answers[2]["content"][0]["text"])
         for task in self.get("/v1/tasks", server=server).json["tasks"]:
             self.post(f"/v1/tasks/{task['task_id']}/stop", {"now": True})
+
+    def test_sigterm_ends_fifty_calls_of_both_eras_in_time(self):
+        server = self.serve("--stop-time", "300ms", "--rate", "0", "--running", "80", unix=self.dir / "stop.sock")
+        session, got = self.begin(server=server), []
+        call = {"name": "Bash", "arguments": {"command": "echo begun; sleep 1000"}}
+
+        def run(i):
+            try:
+                got.append(self.modern("tools/call", call, "Bash", ident=i, server=server) if i % 2 else
+                           self.legacy("tools/call", call, session, i, server=server))
+            except OSError:  # it may be cut off; what counts is that it ends
+                got.append(None)
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(50)]
+        for thread in threads:
+            thread.start()
+        stream = self.stream("GET", "/mcp", headers={"Mcp-Session-Id": session}, server=server)
+        wait_until("all of them run", lambda: self.number("nacre_running", server) == 50)
+        began = time.monotonic()
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(DEADLINE), 0)
+        self.assertLess(time.monotonic() - began, 60 if SANITIZED else 15)
+        for thread in threads:
+            thread.join(DEADLINE)
+        self.assertEqual(len(got), 50)
+        self.assertIsNone(stream.next())
+        wait_until("no command of them is left", lambda: not [p for p in descendants() if p.name == "sleep"])
 
     def test_calls_run_side_by_side(self):
         session = self.begin()

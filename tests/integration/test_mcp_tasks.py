@@ -228,6 +228,17 @@ class TasksExtension(McpTest):
         last = c.close()
         self.assertEqual([(m["id"], m["result"]["resultType"]) for m in last], [("listen", "complete")])
 
+    def test_streams_have_a_number(self):
+        c = self.client()
+        for i in range(64):
+            c.request("subscriptions/listen", {"notifications": {}, "_meta": meta()}, id=f"s{i}")
+        self.assertEqual(c.error("subscriptions/listen", {"notifications": {}, "_meta": meta()}), -32603)
+        c.notify("notifications/cancelled", {"requestId": "s7"})
+        c.request("subscriptions/listen", {"notifications": {}, "_meta": meta()}, id="again")
+        c.until(lambda m: m.get("method") == "notifications/subscriptions/acknowledged"
+                and m["params"]["_meta"][META + "subscriptionId"] == "again")
+        c.close()
+
     def test_a_stream_ends_with_its_request(self):
         c = self.client()
         c.request("subscriptions/listen", {"_meta": meta(), "notifications": {}}, id="listen")
