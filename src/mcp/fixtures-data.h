@@ -27,6 +27,11 @@ struct rpc_message;
 /* A result whose content is this JSON array. */
 void fixture_answer(struct mcp_call *c, const char *content, int is_error);
 
+/* fixtures-jobs.c */
+void fixture_greet(struct mcp_call *c, const struct rpc_message *m);
+void fixture_slow_compute(struct mcp_call *c, const struct rpc_message *m);
+void fixture_failing_job(struct mcp_call *c, const struct rpc_message *m);
+
 /* fixtures-rounds.c: tools and prompts that want input; 0: it is none of them. */
 int fixture_rounds(struct mcp_call *c, const struct rpc_message *m, const char *name, int prompt);
 const char *fixture_round_name(unsigned i); /* of the I-th tool; 0: there are no more */

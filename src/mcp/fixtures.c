@@ -62,6 +62,12 @@ static const struct {
 	{"test_elicitation", ONE_ARGUMENT("message"), NULL, ask_person},
 	{"test_elicitation_sep1034_defaults", NULL, NULL, ask_defaults},
 	{"test_elicitation_sep1330_enums", NULL, NULL, ask_enums},
+	{"greet", ONE_ARGUMENT("name"), NULL, fixture_greet},
+	{"slow_compute",
+         "{\"type\":\"object\",\"properties\":{\"seconds\":{\"type\":\"integer\"},\"label\":{"
+         "\"type\":\"string\"}},\"additionalProperties\":false}",
+         NULL, fixture_slow_compute},
+	{"failing_job", NULL, NULL, fixture_failing_job},
 	{"json_schema_2020_12_tool",
          "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
          "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":{"
@@ -110,8 +116,6 @@ void mcp_fixture_put_tools(struct json_writer *w, const struct mcp_call *c)
 
 bool mcp_fixture_call(struct mcp_call *c, const struct rpc_message *m, const char *tool)
 {
-	if (strncmp(tool, "test_", 5) != 0 && strncmp(tool, "json_", 5) != 0)
-		return false;
 	for (size_t i = 0; i < array_size(tools); i++) {
 		if (strcmp(tools[i].name, tool) != 0)
 			continue;

@@ -104,8 +104,7 @@ bool mcp_task_created(struct mcp_call *c, const char *id)
 	return answer_send(&a);
 }
 
-/* False: the call was answered. */
-static bool may_use_tasks(struct mcp_call *c)
+bool mcp_task_may_use(struct mcp_call *c)
 {
 	if (!c->modern || c->capabilities.tasks)
 		return true;
@@ -127,7 +126,7 @@ void method_tasks_get(struct mcp_call *c, const struct rpc_message *m)
 	struct mcp_answer a;
 	const char *id;
 
-	if (!may_use_tasks(c) || !(id = mcp_call_need_string(c, m, "taskId")))
+	if (!mcp_task_may_use(c) || !(id = mcp_call_need_string(c, m, "taskId")))
 		return;
 	memo = mcp_memo_find(c->peer, id);
 	if (!memo)
@@ -152,7 +151,7 @@ void method_tasks_update(struct mcp_call *c, const struct rpc_message *m)
 	struct find_entry e;
 	const char *id;
 
-	if (!may_use_tasks(c) || !(id = mcp_call_need_string(c, m, "taskId")))
+	if (!mcp_task_may_use(c) || !(id = mcp_call_need_string(c, m, "taskId")))
 		return;
 	fd = mcp_task_open(c->peer, id, &e);
 	if (fd < 0)
@@ -337,7 +336,7 @@ void method_tasks_cancel(struct mcp_call *c, const struct rpc_message *m)
 	const char *id;
 	int fd;
 
-	if (!may_use_tasks(c) || !(id = mcp_call_need_string(c, m, "taskId")))
+	if (!mcp_task_may_use(c) || !(id = mcp_call_need_string(c, m, "taskId")))
 		return;
 	if (mcp_memo_find(c->peer, id))
 		return mcp_call_error(c, RPC_INVALID_PARAMS, "the task has ended", NULL);

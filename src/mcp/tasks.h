@@ -11,6 +11,9 @@ struct mcp_call;
 struct mcp_peer;
 struct store;
 
+/* Whether the client knows tasks; false: it was told that it must. */
+bool mcp_task_may_use(struct mcp_call *c);
+
 /* Answers a tools/call. */
 bool mcp_task_created(struct mcp_call *c, const char *id);
 
