@@ -209,7 +209,7 @@ static int show(struct profile_options *o)
 		buffer_putc(&out, '\n');
 		return flush(&out);
 	}
-	profile_print(p, &out);
+	profile_print(p, false, &out);
 	cli_put_clean(buffer_str(&out), &clean);
 	return flush(&clean);
 }

@@ -145,6 +145,10 @@ static int load_profile(struct engine *e, int workspace_fd, struct error *err)
 	rq.policy_file = e->wishes.policy_file;
 	rq.workspace_fd = workspace_fd;
 	r = profile_load(&rq, &e->profile, err);
+	/* What is wrong with a file of the operator is nothing for who is not on this host. */
+	if (r < 0 && err && e->wishes.output_prefix &&
+	    strncmp(err->text, PROFILE_PROJECT_FILE, strlen(PROFILE_PROJECT_FILE)) != 0)
+		err->kind = ERROR_SYSTEM;
 	e->profile_device = st.st_dev;
 	e->profile_inode = st.st_ino;
 	return r;

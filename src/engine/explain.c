@@ -1,6 +1,7 @@
 #include "engine/explain.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -66,6 +67,22 @@ int engine_explain(struct engine *e, const struct request *rq, struct arena *are
 	if (!rq->workspace && e->profile->workspace.per_job && e->profile->workspace.root)
 		(void)rmdir(place.workspace);
 	return r;
+}
+
+static void hide_place(struct policy_finding *f)
+{
+	const char *slash = f->place.file ? strrchr(f->place.file, '/') : NULL;
+
+	if (slash)
+		f->place.file = slash + 1;
+	f->resolved = NULL;
+}
+
+void explain_hide_places(struct check *c)
+{
+	hide_place(&c->answer.line);
+	for (size_t i = 0; i < c->answer.command_count; i++)
+		hide_place(&c->answer.commands[i]);
 }
 
 static void put_rule(const struct policy_finding *f, struct json_writer *w)

@@ -15,6 +15,10 @@ struct request;
 int engine_explain(struct engine *e, const struct request *rq, struct arena *arena,
                    struct check *ret_check, struct error *err);
 
+/* For who is not on this host: of the files of rules only their names are left, of the places of
+ * programs nothing. */
+void explain_hide_places(struct check *c);
+
 /* The members of one JSON object: verdict, reason, rule, recommended, left_to_sandbox, docker,
  * status, canonical, commands. The caller begins and ends the object. */
 void explain_put_json(const struct check *c, struct json_writer *w);

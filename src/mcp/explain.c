@@ -23,7 +23,7 @@ static const char *const *read_words(struct arena *arena, json_t *list)
 	return words;
 }
 
-static void put_words(const struct check *check, struct content *content)
+static void put_words(struct check *check, struct content *content)
 {
 	const struct policy_finding *f = &check->answer.line;
 	struct json_writer w = {.out = &content->facts};
@@ -35,6 +35,7 @@ static void put_words(const struct check *check, struct content *content)
 		buffer_printf(&content->text, "reason: %s\n", f->reason);
 	for (size_t i = 0; f->use && f->use[i]; i++)
 		buffer_printf(&content->text, "use instead: %s\n", f->use[i]);
+	explain_hide_places(check);
 	json_object_begin(&w);
 	explain_put_json(check, &w);
 	json_object_end(&w);

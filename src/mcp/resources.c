@@ -203,7 +203,7 @@ static void put_profile(const struct mcp_offer *o, struct buffer *into)
 
 	buffer_printf(into, "# tool %s\n", dialect_tool(o->dialect));
 	if (arena && engine_explain(o->engine, &rq, arena, &check, NULL) == 0 && o->engine->profile)
-		profile_print(o->engine->profile, into);
+		profile_print(o->engine->profile, true, into);
 	else
 		buffer_puts(into, "the profile cannot be loaded\n");
 }

@@ -224,9 +224,21 @@ void profile_write_json(const struct profile *p, struct json_writer *w)
 	json_object_end(w);
 }
 
-static void print_place(const struct policy_place *place, struct buffer *out)
+struct printing {
+	struct buffer *out;
+	bool names;
+};
+
+static const char *shown(const struct printing *t, const char *file)
 {
-	buffer_printf(out, "%s:%u:%u", place->file, place->line, place->column);
+	const char *slash = t->names ? strrchr(file, '/') : NULL;
+
+	return slash ? slash + 1 : file;
+}
+
+static void print_place(const struct printing *t, const struct policy_place *place)
+{
+	buffer_printf(t->out, "%s:%u:%u", shown(t, place->file), place->line, place->column);
 }
 
 static void print_value(const struct profile *p, const struct key *key, const char *path,
@@ -235,7 +247,8 @@ static void print_value(const struct profile *p, const struct key *key, const ch
 	scoped(buffer_donep) struct buffer value = {0};
 	struct json_writer w = {.out = &value};
 	const struct profile_origin *o = find_origin(p, key);
-	struct buffer *out = context;
+	const struct printing *t = context;
+	struct buffer *out = t->out;
 
 	put_value(key, p, &w);
 	if (strcmp(buffer_str(&value), "null") == 0)
@@ -245,17 +258,18 @@ static void print_value(const struct profile *p, const struct key *key, const ch
 	if (!o)
 		buffer_puts(out, "default");
 	else
-		print_place(&o->place, out);
+		print_place(t, &o->place);
 	for (o = o ? o->next : NULL; o && key->tighten == KEY_ADD; o = o->next)
 		if (is_origin(o, key)) {
 			buffer_puts(out, ", ");
-			print_place(&o->place, out);
+			print_place(t, &o->place);
 		}
 	buffer_putc(out, '\n');
 }
 
-static void print_list(const struct profile *p, enum policy_list list, struct buffer *out)
+static void print_list(const struct profile *p, enum policy_list list, const struct printing *t)
 {
+	struct buffer *out = t->out;
 	bool any = false;
 
 	for (size_t i = 0; i < p->rules.rule_count; i++) {
@@ -267,17 +281,19 @@ static void print_list(const struct profile *p, enum policy_list list, struct bu
 			buffer_printf(out, "\n%s:\n", policy_list_name(list));
 		any = true;
 		buffer_printf(out, "  - %s  # %s, ", r->text, r->id);
-		print_place(&r->place, out);
+		print_place(t, &r->place);
 		buffer_putc(out, '\n');
 	}
 }
 
-void profile_print(const struct profile *p, struct buffer *out)
+void profile_print(const struct profile *p, bool names, struct buffer *out)
 {
+	struct printing t = {.out = out, .names = names};
+
 	buffer_puts(out, "# layers, the lowest first:");
 	for (const struct profile_layer *l = p->store->layers; l; l = l->next)
-		buffer_printf(out, " %s%s", l->name, l->next ? "," : "\n");
-	each_value(p, profile_keys, "", print_value, out);
+		buffer_printf(out, " %s%s", shown(&t, l->name), l->next ? "," : "\n");
+	each_value(p, profile_keys, "", print_value, &t);
 	for (int list = 0; list < POLICY_LIST_MAX; list++)
-		print_list(p, (enum policy_list)list, out);
+		print_list(p, (enum policy_list)list, &t);
 }

@@ -458,23 +458,6 @@ void run_any(struct call *c)
 	}
 }
 
-static void hide_place(struct policy_finding *f)
-{
-	const char *slash = f->place.file ? strrchr(f->place.file, '/') : NULL;
-
-	if (slash)
-		f->place.file = slash + 1;
-	f->resolved = NULL;
-}
-
-/* Of the rules their files' names, of the programs nothing: both tell how this host looks. */
-static void hide_places(struct check *c)
-{
-	hide_place(&c->answer.line);
-	for (size_t i = 0; i < c->answer.command_count; i++)
-		hide_place(&c->answer.commands[i]);
-}
-
 void run_explain(struct call *c)
 {
 	scoped(buffer_donep) struct buffer json = {0};
@@ -494,7 +477,7 @@ void run_explain(struct call *c)
 		fail(c, &err);
 		return;
 	}
-	hide_places(&answer);
+	explain_hide_places(&answer);
 	json_object_begin(&w);
 	explain_put_json(&answer, &w);
 	json_object_end(&w);

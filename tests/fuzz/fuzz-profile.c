@@ -85,7 +85,7 @@ static void look_at(struct profile *p, struct profile_store *store, struct binde
 	p->store = store;
 	profile_lint(p, NULL, ignore, NULL);
 	profile_write_json(p, &w);
-	profile_print(p, &out);
+	profile_print(p, false, &out);
 	for (size_t i = 0; i < p->rules.rule_count; i++)
 		must(p->rules.rules[i].id && p->rules.rules[i].text &&
 		     p->rules.rules[i].place.line);

@@ -99,7 +99,8 @@ class ServeTest(NacreTest):
         self.addCleanup(self.stop_server, popen)
         if ready:
             wanted = 2 if self.TCP else 1
-            wait_until("the server listens", lambda: self.read_log(popen).count(b"listening on") >= wanted)
+            wait_until("the server listens", lambda: self.read_log(popen).count(b"listening on") >= wanted or popen.poll() is not None)
+            self.assertIsNone(popen.poll(), popen.log)
             for line in popen.log.decode().splitlines():
                 if "listening on http://" in line:
                     popen.port = int(line.rsplit(":", 1)[1])

@@ -354,6 +354,50 @@ class Mcp(ServeTest):
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
 
+    def test_nothing_of_the_server_is_in_an_answer(self):
+        self.write_config("bash.yaml", "profile: bash\ndeny:\n  - {id: own-rule, commands: [frobnicate], why: never}\n")
+        secret = "hunter2-very-secret"
+        server = self.serve(unix=self.dir / "x.sock", env={"MY_TOKEN": secret, "AWS_SECRET_ACCESS_KEY": secret})
+
+        def check(answer, *words):
+            text = answer.body.decode()
+            for word in (secret, self.token(), str(self.state), str(self.config), server.unix):
+                self.assertNotIn(word, text)
+            for word in words:
+                self.assertIn(word, text)
+            return answer
+
+        def call(tool, *words, **arguments):
+            return check(self.modern("tools/call", {"name": tool, "arguments": arguments}, tool, server=server), *words)
+
+        def read(uri, *words):
+            return check(self.modern("resources/read", {"uri": uri}, uri, server=server), *words)
+        task = call("Bash", command="echo x", run_in_background=True).json["result"]["_meta"]["dev.nacre/run"]["task_id"]
+        call("Bash", command="env; ls -l /proc/self/fd; cat /proc/$PPID/environ /proc/1/environ; mount")
+        call("Bash", command="seq 100000")
+        call("Bash", "own-rule", command="frobnicate")
+        call("shell_explain", "own-rule", "bash.yaml", command="frobnicate | ls")
+        for tool in ("TaskOutput", "shell_output", "TaskStop", "shell_kill"):
+            call(tool, task_id=task)
+        for tool in ("TaskList", "shell_list"):
+            call(tool)
+        for tool, words in (("shell", ["frob"]), ("safe_shell", "frob"), ("run_shell", "frob"), ("run_command", "frob")):
+            call(tool, command=words)
+        read("nacre://policy", "own-rule, bash.yaml:3:")
+        read(f"nacre://output/{task}")
+        for method in ("resources/list", "server/discover", "tools/list"):
+            check(self.modern(method, server=server))
+        self.write_config("bash.yaml", "profile: bash\nbroken: x\n")  # while it serves
+        for tool in ("Bash", "shell_explain"):
+            self.assertTrue(call(tool, command="true").json["result"]["isError"])
+        read("nacre://policy")
+        self.assertFalse(check(self.post("/v1/run", {"command": "ls"}, server=server)).json["success"])
+        self.assertEqual(check(self.post("/v1/explain", {"command": "ls"}, server=server)).status, 500)
+        self.assertIn(b"unknown key 'broken'", self.read_log(server))
+        self.write_config("bash.yaml", "profile: bash\n")
+        (self.work / ".nacre.yaml").write_text("timeouts: {}\n")  # a file of the client's own
+        call("Bash", ".nacre.yaml:1:1: unknown key", command="true")
+
     def test_a_state_is_its_principals(self):
         """What a stateless client carries for us is of no use to another, nor for another call."""
         self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
