@@ -148,7 +148,7 @@ static void on_answered(struct mcp_call *c, const struct rpc_message *m)
 	enum approval_answer answer;
 	int r = -EINVAL;
 
-	if (m->result && read_answer(m->result, &answer) == 1)
+	if (m->result && !m->has_nul && read_answer(m->result, &answer) == 1)
 		r = job_answer(run->job, answer, ANSWERER, NULL, NULL);
 	if (r == -EPERM) /* not for a session: then this once, which is less */
 		r = job_answer(run->job, APPROVAL_ONCE, ANSWERER, NULL, NULL);

@@ -85,11 +85,11 @@ static void read_shape(struct rpc_message *m, const struct rpc_scan *scan)
 	} else if (id && !m->id) {
 		refuse(m, RPC_INVALID_REQUEST, "'id' must be a string or an integer");
 	} else if (method && !result && !error) {
-		m->method = json_string_value(method);
+		m->method = holds_nul(method) ? NULL : json_string_value(method);
 		m->params = json_object_get(m->root, "params");
 		m->kind = id ? RPC_REQUEST : RPC_NOTIFICATION;
 		if (!m->method)
-			refuse(m, RPC_INVALID_REQUEST, "'method' must be a string");
+			refuse(m, RPC_INVALID_REQUEST, "'method' must be a string without U+0000");
 	} else {
 		refuse(m, RPC_INVALID_REQUEST, "this is neither a request nor a response");
 	}

@@ -92,6 +92,8 @@ static void a_shape_that_nobody_knows_is_answered_under_its_id(void **state)
 	expect_invalid("{\"id\":1,\"method\":\"m\"}", RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"m\"}", RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", RPC_INVALID_REQUEST, "1");
+	expect_invalid("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\\u0000\"}",
+	               RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"2.0\",\"id\":1}", RPC_INVALID_REQUEST, "1");
 	expect_invalid("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"result\":{}}", RPC_INVALID_REQUEST,
 	               NULL);

@@ -360,7 +360,10 @@ class Approvals(McpTest):
         for reply in ({"result": self.allow("deny")}, {"result": {"action": "decline"}},
                       {"result": {"action": "cancel"}}, {"result": {"action": "accept"}},
                       {"result": self.allow("yes")}, {"result": self.allow(True)}, {"result": []},
-                      {"result": {"action": "accept", "content": []}}, {"error": {"code": -1, "message": "x"}}):
+                      {"result": {"action": "accept", "content": []}}, {"error": {"code": -1, "message": "x"}},
+                      {"result": None}, {"error": "x"}, {"result": self.allow("once\0")}, {"result": self.allow(["once"])},
+                      {"result": {**self.allow("once"), "action": "ACCEPT"}}, {"result": {**self.allow("once"), "action": "accept\0"}},
+                      {"result": self.allow("once"), "error": {}}):
             answer, _ = self.elicit(reply)
             self.assertTrue(answer["isError"], reply)
             self.assertFalse(self.made.exists(), reply)
