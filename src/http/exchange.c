@@ -77,12 +77,16 @@ void http_on_done(void *cls, struct MHD_Connection *c, void **state,
                   enum MHD_RequestTerminationCode code)
 {
 	struct http_exchange *x = *state;
-	struct http_server *s;
 
-	if (!x)
-		return;
 	*state = NULL;
-	s = x->server;
+	if (x)
+		http_end(x);
+}
+
+void http_end(struct http_exchange *x)
+{
+	struct http_server *s = x->server;
+
 	if (x->known)
 		s->ops->gone(s->owner, x);
 	loop_timer_clear(&x->heartbeat);

@@ -90,6 +90,7 @@ enum MHD_Result http_on_call(void *cls, struct MHD_Connection *c, const char *ur
                              size_t *upload_size, void **state);
 void http_on_done(void *cls, struct MHD_Connection *c, void **state,
                   enum MHD_RequestTerminationCode code);
+void http_end(struct http_exchange *x); /* it is no more */
 void http_break(struct http_exchange *x);
 /* N bytes are in memory for it; false: that is too much. 0: nothing is any more. */
 bool http_hold(struct http_exchange *x, size_t n);

@@ -98,6 +98,9 @@ static void connection_end(struct http_connection *c)
 {
 	if (!c)
 		return;
+	/* Of a request that it could not read the library does not always tell the end. */
+	if (c->exchange)
+		http_end(c->exchange);
 	loop_timer_clear(&c->deadline);
 	loop_remove(&c->hangup);
 	*c->back = c->next;

@@ -404,6 +404,35 @@ static void a_vanished_follower_is_noticed(void **state)
 	teardown(&w);
 }
 
+/* Some of these the library leaves without a word, to us and to the client. */
+static void a_request_that_cannot_be_read_leaves_nothing(void **state)
+{
+	static const char *const ends[] = {"", "A: b\r\n c\r\n", " folded: x\r\n"};
+	struct world w;
+
+	setup(&w, &http_limits_default);
+	w.echo = true;
+	for (size_t i = 0; i < array_size(ends); i++) {
+		for (int names = 0; names <= 800; names += 50) {
+			scoped(buffer_donep) struct buffer text = {0}, got = {0};
+			int fd = dial(&w);
+
+			buffer_puts(&text,
+			            "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: ");
+			for (int k = 0; k < names; k++)
+				buffer_puts(&text, "Cookie: a=b; ");
+			buffer_printf(&text, "\r\n%s\r\n", ends[i]);
+			(void)!send(fd, text.data, text.len, MSG_NOSIGNAL);
+			hear(&w, fd, NULL, &got);
+			fd_close(fd);
+		}
+	}
+	turn(&w, 10);
+	assert_int_equal(http_server_connections(w.server), 0);
+	assert_int_equal(http_server_exchanges(w.server), 0);
+	teardown(&w);
+}
+
 /* Two large bodies do not fit; small ones always do. */
 static void all_that_is_large_together_has_a_bound(void **state)
 {
@@ -502,6 +531,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_does_not_read_costs_a_bounded_buffer),
 		cmocka_unit_test(one_request_may_end_the_stream_of_another),
 		cmocka_unit_test(a_vanished_follower_is_noticed),
+		cmocka_unit_test(a_request_that_cannot_be_read_leaves_nothing),
 		cmocka_unit_test(all_that_is_large_together_has_a_bound),
 		cmocka_unit_test(an_answer_that_does_not_fit_is_503),
 		cmocka_unit_test(the_end_of_the_server_ends_what_waits),

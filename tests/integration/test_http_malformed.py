@@ -82,7 +82,8 @@ class Malformed(ServeTest):
         token = self.token().encode()
         signal.alarm(2 * DEADLINE + COUNT // 5)
         dice = random.Random(SEED)
-        for _ in range(min(100, COUNT)):  # what is allocated once
+        self.post("/shell", {"command": "pwd"})  # what is allocated and opened once
+        for _ in range(min(100, COUNT)):
             self.send(self.request(dice, token))
         before, descriptors = status_kb(self.server.pid, "VmRSS"), fd_count(self.server.pid)
         for number in range(COUNT):
@@ -93,6 +94,7 @@ class Malformed(ServeTest):
                 self.assertNotIn(b" 500 ", got.split(b"\r\n")[0], (SEED, number, data))
             self.assertIsNone(self.server.poll(), (SEED, number, data))
         wait_until("all is quiet", lambda: "\nnacre_running 0\n" in self.get("/v1/metrics").body.decode())
+        wait_until("no request is under way but this", lambda: "\nnacre_streams 1\n" in self.get("/v1/metrics").body.decode())
         wait_until("no descriptor is left", lambda: fd_count(self.server.pid) <= descriptors + 2)
         if not SANITIZED:
             self.assertLess(status_kb(self.server.pid, "VmRSS") - before, 2048)
