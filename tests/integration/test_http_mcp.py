@@ -1,7 +1,10 @@
 """MCP over Streamable HTTP: both eras, sessions, streams, and whose they are."""
 import json
+import os
+import random
 import re
 import signal
+import socket
 import threading
 import time
 import unittest
@@ -11,6 +14,8 @@ from serving import ServeTest
 
 BOTH = "application/json, text/event-stream"
 MODERN = "2026-07-28"
+DISORDER = int(os.environ.get("NACRE_DISORDER", "150"))  # steps
+SEED = int(os.environ.get("NACRE_SEED", "1"))
 
 
 class Mcp(ServeTest):
@@ -262,7 +267,7 @@ class Mcp(ServeTest):
             self.assertNotIn("id", event)
 
     def test_what_a_lost_client_asked_for_is_kept_for_it(self):
-        session = self.begin()
+        session, known = self.begin(), set()
         for token in ({"progressToken": "p"}, {}):  # as a stream, and before there is any answer
             for name in ("go", "begun"):
                 (self.work / name).unlink(missing_ok=True)
@@ -277,8 +282,9 @@ class Mcp(ServeTest):
             connection.close()
             wait_until("the server knows", lambda: "\nnacre_streams 1\n" in self.get("/v1/metrics").body.decode())
             (self.work / "go").touch()
-            wait_until("it is kept", lambda: any(not t["running"] for t in self.get("/v1/tasks").json["tasks"][:1]))
-            task = self.get("/v1/tasks").json["tasks"][0]["task_id"]
+            task = wait_until("it is kept", lambda: next((t["task_id"] for t in self.get("/v1/tasks").json["tasks"]
+                                                          if not t["running"] and t["task_id"] not in known), None))
+            known.add(task)
             answer = self.legacy("tools/call", {"name": "TaskOutput", "arguments": {"task_id": task}}, session)
             self.assertIn(f"precious {len(token)}", answer.json["result"]["content"][0]["text"])
             self.assertIn(task, self.legacy("tools/call", {"name": "TaskList", "arguments": {}}, session).body.decode())
@@ -518,6 +524,87 @@ class Mcp(ServeTest):
         self.assertEqual(len(got), 50)
         self.assertIsNone(stream.next())
         wait_until("no command of them is left", lambda: not [p for p in descendants() if p.name == "sleep"])
+
+    def test_sessions_in_disorder_leave_nothing(self):
+        """Calls, streams, cancellations, lost and resumed connections and ends of sessions, in any order."""
+        dice = random.Random(SEED)
+        server = self.serve("--rate", "0", "--running", "8", "--queue", "8", unix=self.dir / "disorder.sock")
+        port, token = server.port, self.token()
+        sessions, ids, open_socks = [], ["1-1"], []
+
+        def send(method, body=None, session=None, *lines):
+            data = json.dumps(body).encode() if body is not None else b""
+            head = [f"{method} /mcp HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token}", f"Accept: {BOTH}", *lines]
+            if session:
+                head.append(f"Mcp-Session-Id: {session}")
+            if body is not None:
+                head += ["Content-Type: application/json", f"Content-Length: {len(data)}"]
+            sock = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
+            sock.sendall("\r\n".join([*head, "", ""]).encode() + data)
+            return sock
+
+        def look(sock, seconds):
+            """What comes within this time; names of events are remembered."""
+            sock.settimeout(seconds)
+            try:
+                text = sock.recv(65536).decode(errors="replace")
+            except (TimeoutError, OSError):
+                text = ""
+            ids.extend(re.findall(r"(?m)^id: (\S+)\r?$", text))
+            return text
+
+        def step():
+            what = dice.random()
+            session = dice.choice(sessions) if sessions else None
+            ident = dice.randrange(5)
+            if what < 0.12 or not session:
+                text = look(send("POST", self.message("initialize", {"protocolVersion": dice.choice(
+                    ["2025-03-26", "2025-06-18", "2025-11-25"]), "capabilities": dice.choice([{}, {"elicitation": {}}])})), DEADLINE)
+                sessions.extend(re.findall(r"(?i)mcp-session-id: (\w+)", text))
+                return
+            if what < 0.5:
+                call = {"name": "Bash", "arguments": {"command": dice.choice(
+                    ["echo a; sleep 0.3; echo b; sleep 0.3", "true", "sleep 0.5", "rm -rf /", "seq 20000"])}}
+                if dice.random() < 0.7:
+                    call["_meta"] = {"progressToken": ident}
+                if dice.random() < 0.1:
+                    call = {"name": "shell", "arguments": {"command": ["expr", "1"]}}
+                sock = send("POST", self.message("tools/call", call, ident), session)
+            elif what < 0.6:
+                sock = send("POST", self.message("notifications/cancelled", {"requestId": ident}, None), session)
+            elif what < 0.75:
+                last = dice.choice(ids[-6:])
+                sock = send("GET", None, session, f"Last-Event-ID: {last}")
+            elif what < 0.8:
+                sock = send("GET", None, session)
+            elif what < 0.85:
+                sock = send("POST", self.message("notifications/initialized", None, None), session)
+            elif what < 0.9:
+                sock = send("POST", [self.message("ping", None, ident), self.message("tools/call", {"name": "Bash", "arguments": {
+                    "command": "sleep 0.2"}}, ident)], session)
+            elif what < 0.95:
+                sock = send("DELETE", None, session)
+                if dice.random() < 0.5:
+                    sessions.remove(session)
+            else:
+                body, head = self.modern_parts("tools/call", {"name": "Bash", "arguments": {"command": "echo a; sleep 0.4"}}, "Bash",
+                                               meta={"progressToken": 1})
+                sock = send("POST", body, None, *[f"{key}: {value}" for key, value in head.items() if key != "Accept"])
+            look(sock, dice.choice([0.001, 0.05, 0.3]))
+            open_socks.append(sock)
+            while len(open_socks) > 20 or (open_socks and dice.random() < 0.3):
+                open_socks.pop(dice.randrange(len(open_socks))).close()
+        for _ in range(DISORDER):
+            step()
+            self.assertIsNone(server.poll(), SEED)
+        for sock in open_socks:
+            sock.close()
+        for session in sessions:  # a question that is open waits for its client to come back
+            look(send("DELETE", None, session), DEADLINE)
+        wait_until("no request is under way but this", lambda: self.number("nacre_streams", server) == 1)
+        wait_until("no command runs", lambda: self.number("nacre_running", server) == 0 and self.number("nacre_queued", server) == 0)
+        self.stop_server(server)
+        self.assertEqual(server.returncode, 0, server.log)
 
     def test_calls_run_side_by_side(self):
         session = self.begin()
