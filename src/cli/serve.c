@@ -82,7 +82,7 @@ struct setup {
 	/* While it runs */
 	struct serve *serve;
 	struct loop_source signals;
-	char socket_path[PATH_MAX];
+	char socket_path[PATH_MAX], state[PATH_MAX];
 	int lock;
 };
 
@@ -328,7 +328,7 @@ static int open_tcp(struct setup *s, const char *text, struct error *err)
 	r = serve_listen(s->serve, fd, SERVE_TCP, address, err);
 	if (r < 0)
 		return r;
-	fd = -1;
+	(void)take_fd(&fd); /* the server's */
 	fprintf(stderr, "nacre: listening on http://%s\n", address);
 	return 0;
 }
@@ -353,7 +353,7 @@ static int open_unix(struct setup *s, struct error *err)
 	r = serve_listen(s->serve, fd, SERVE_UNIX, s->socket_path, err);
 	if (r < 0)
 		return r;
-	fd = -1;
+	(void)take_fd(&fd); /* the server's */
 	fprintf(stderr, "nacre: listening on %s\n", s->socket_path);
 	return 0;
 }
@@ -429,7 +429,7 @@ static int run(struct setup *s, struct launcher *launcher, int signal_fd, int in
 	return r;
 }
 
-static int open_state(struct setup *s, char state[PATH_MAX], struct error *err)
+static int open_state(struct setup *s, struct error *err)
 {
 	struct store store;
 	char *end;
@@ -438,13 +438,13 @@ static int open_state(struct setup *s, char state[PATH_MAX], struct error *err)
 	if (store.tasks_fd >= 0 && !store.temporary) {
 		s->options.state_fd =
 			openat(store.tasks_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		snprintf(state, PATH_MAX, "%s", store.path);
-		end = strrchr(state, '/');
+		snprintf(s->state, sizeof(s->state), "%s", store.path);
+		end = strrchr(s->state, '/');
 		if (end)
 			*end = '\0';
 	}
 	store_done(&store);
-	s->options.state = state;
+	s->options.state = s->state;
 	return s->options.state_fd >= 0
 	               ? 0
 	               : error_set(err, ERROR_SYSTEM, EROFS,
@@ -484,7 +484,6 @@ static int serve(struct setup *s)
 	struct launcher launcher = {.socket = -1, .pidfd = -1};
 	scoped(fd_closep) int signal_fd = -1;
 	int inherited = listen_inherited();
-	char state[PATH_MAX] = "";
 	struct error err = {0};
 	sigset_t set;
 	int r;
@@ -501,7 +500,7 @@ static int serve(struct setup *s)
 		r = find_tools(s, &err);
 	}
 	if (r == 0)
-		r = open_state(s, state, &err);
+		r = open_state(s, &err);
 	if (r == 0)
 		r = run(s, &launcher, signal_fd, inherited, &err);
 	launcher_done(&launcher);

@@ -118,13 +118,12 @@ static void put_responses(struct json_writer *w, const struct route *r)
 {
 	static const int of_bodies[] = {411, 413, 415};
 	const char *p = r->answers ? r->answers : "";
+	char *end;
 
 	begin(w, "responses");
 	put_status(w, 200, r);
-	for (; *p; p += strspn(p, " ")) {
-		put_status(w, atoi(p), r);
-		p += strspn(p, "0123456789");
-	}
+	for (; *p; p = end)
+		put_status(w, (int)strtol(p, &end, 10), r);
 	if (!r->open)
 		put_status(w, 401, r);
 	if (!r->free)
