@@ -67,7 +67,6 @@ struct shell_param {
 	bool colon;               /* of - = ? + */
 	bool twice;               /* ## %% // ^^ ,, ~~ */
 	bool bare;                /* written without braces */
-	bool split_message;       /* of ? in double quotes: variables in the operand are split */
 	char letter;              /* TRANSFORM, NAMES; REPLACE: # or % when anchored, else 0 */
 	struct shell_word *index; /* SHELL_SUBSCRIPT_WORD */
 	struct shell_word *word;  /* operand; NULL if there is none */

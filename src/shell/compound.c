@@ -408,6 +408,30 @@ static bool is_other_reserved(enum reserved word)
 	}
 }
 
+/*
+ * Behind the first word of a simple coprocess, where a compound command might have followed, bash
+ * takes name=value for an assignment, which is not split though it is an argument.
+ */
+static bool has_unsplit_argument(const struct shell_simple *simple)
+{
+	const struct shell_word *w = simple->words && !simple->assigns ? simple->words->next : NULL;
+
+	for (; w && w->parts; w = w->next) {
+		const char *s = w->parts->kind == SHELL_PART_LITERAL ? w->parts->text.bytes : "";
+		size_t n = 0;
+
+		while (shell_is_name_start(s[0]) && shell_is(s[n], CLASS_NAME))
+			n++;
+		n += n && s[n] == '+';
+		if (!n || s[n] != '=')
+			return false;
+		for (const struct shell_part *p = w->parts; p; p = p->next)
+			if (p->kind != SHELL_PART_LITERAL && p->kind != SHELL_PART_TILDE)
+				return true;
+	}
+	return false;
+}
+
 /* coproc [name] compound, or coproc simple. */
 static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 {
@@ -489,6 +513,9 @@ static bool read_coproc(struct shell_reader *r, struct shell_command *c)
 				                  "bracket in a coprocess");
 			if (body->kind == SHELL_FUNCTION)
 				return shell_unexpected(r);
+			if (has_unsplit_argument(&body->simple))
+				return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+				                  "assignment in a coprocess");
 		}
 	}
 	c->body = body;

@@ -41,7 +41,7 @@ static const struct remembered *recall(const struct shell_reader *r, uint32_t st
 /* What a substitution must not see of its surroundings, and must not leave behind. */
 struct outside {
 	bool in_substitution, after_compound, in_pipe, in_heredoc;
-	bool reprinted, in_array, case_seen;
+	bool reprinted, in_array, case_seen, in_message;
 	uint32_t heredoc_count, in_param;
 	struct heredoc *heredocs, **heredocs_tail;
 };
@@ -56,13 +56,14 @@ static void go_inside(struct shell_reader *r, struct outside *o)
 		.reprinted = r->reprinted,
 		.in_array = r->in_array,
 		.case_seen = r->case_seen,
+		.in_message = r->in_message,
 		.heredoc_count = r->heredoc_count,
 		.in_param = r->in_param,
 		.heredocs = r->heredocs,
 		.heredocs_tail = r->heredocs_tail,
 	};
 	r->in_substitution = r->reprinted = r->reprinted_first = true;
-	r->after_compound = r->in_pipe = r->in_heredoc = r->in_array = false;
+	r->after_compound = r->in_pipe = r->in_heredoc = r->in_array = r->in_message = false;
 	r->heredoc_count = r->in_param = 0;
 	r->heredocs = NULL;
 	r->heredocs_tail = &r->heredocs;
@@ -81,6 +82,7 @@ static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t
 	r->reprinted_first = false;
 	r->in_array = o->in_array;
 	r->case_seen = o->case_seen;
+	r->in_message = o->in_message;
 	r->heredoc_count = o->heredoc_count;
 	r->in_param = o->in_param;
 	r->heredocs = o->heredocs;
@@ -543,7 +545,7 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 		close += r->s[close] == '\\' && close + 1 < r->end ? 2 : 1;
 	if (close >= r->end)
 		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched `");
-	if (in_double && !check_quoted_backtick(r, p, close))
+	if ((in_double || r->in_message) && !check_quoted_backtick(r, p, close))
 		return false;
 	if (r->in_inner && memchr(r->s + p, '\\', close - p))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, close,
@@ -638,6 +640,10 @@ bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool i
 	next = shell_after(r, start);
 	c = shell_at(r, next);
 	if (!in_double && (c == '\'' || c == '"')) {
+		/* Between double quotes bash puts the value in its place without any quotes. */
+		if (r->in_message)
+			return shell_fail(r, SHELL_UNSUPPORTED, start, next + 1,
+			                  "$' in a quoted expansion");
 		r->pos = next;
 		return c == '"' ? shell_read_double(r, list) : shell_read_ansi(r, list);
 	}

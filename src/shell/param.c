@@ -101,42 +101,54 @@ struct brace_scan {
 	char before;
 };
 
+static void scan_brace(struct brace_scan *b, char c)
+{
+	b->close = b->close || (c == '}' && b->separator);
+	b->separator = b->separator || (b->open && (c == ',' || (c == '.' && b->before == '.')));
+	b->open = b->open || c == '{';
+	b->before = c;
+}
+
 /* bash expands braces that stand in quotes in a quoted operand, since it takes those for the end
  * of the outer ones; and the canonical text has such quotes. */
 static void scan_braces(const struct shell_part *part, struct brace_scan *b)
 {
 	for (; part; part = part->next) {
-		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++) {
-			char c = part->text.bytes[i];
-
-			b->close = b->close || (c == '}' && b->separator);
-			b->separator = b->separator ||
-			               (b->open && (c == ',' || (c == '.' && b->before == '.')));
-			b->open = b->open || c == '{';
-			b->before = c;
-		}
+		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++)
+			scan_brace(b, part->text.bytes[i]);
 		if (part->kind == SHELL_PART_PARAM && part->param->word)
 			scan_braces(part->param->word->parts, b);
 	}
 }
 
-/* Whether the operand is nothing but text and variables, without any quotes: in the message of
- * "${x?$y}" the value of y is split, in that of "${x?"$y"}" it is not. */
-static bool is_unquoted(const struct shell_reader *r, uint32_t start, const struct shell_part *part)
+/*
+ * The message of ?, in double quotes. bash expands it as if there were none around it, but looks
+ * for braces as in double quotes.
+ */
+static bool read_message(struct shell_reader *r, struct shell_param *param)
 {
-	for (uint32_t p = start; p < r->pos; p++)
-		if (strchr("\\\"'`", r->s[p]))
-			return false;
-	for (; part; part = part->next)
-		if (part->kind == SHELL_PART_LITERAL
-		            ? memchr(part->text.bytes, '$', part->text.len) != NULL
-		            : part->kind != SHELL_PART_PARAM || part->param->op ||
-		                      part->param->index)
-			return false;
+	struct brace_scan braces = {0};
+	bool outer = r->in_message;
+	uint32_t start = r->pos;
+
+	r->in_message = true;
+	param->word = shell_read_operand(r, WORD_OPERAND, "}", false);
+	r->in_message = outer;
+	if (!param->word)
+		return false;
+	for (uint32_t p = start; p < r->pos; p++) {
+		scan_brace(&braces, r->s[p]);
+		if (shell_is_control(r->s[p])) /* would be printed as $'...' */
+			return shell_fail(r, SHELL_UNSUPPORTED, p, p + 1,
+			                  "control character in a quoted expansion");
+	}
+	if (braces.close)
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+		                  "braces in a quoted expansion");
 	return true;
 }
 
-/* The operand of - = ? +, which is quoted as its surroundings are. */
+/* The operand of - = ? +, which is quoted as its surroundings are, but for the message of ?. */
 static bool read_default(struct shell_reader *r, struct shell_param *param, bool in_double)
 {
 	struct brace_scan braces = {0};
@@ -147,24 +159,23 @@ static bool read_default(struct shell_reader *r, struct shell_param *param, bool
 		param->word = shell_read_operand(r, WORD_OPERAND, "}", false);
 		return param->word != NULL;
 	}
+	if (param->op == SHELL_PARAM_ERROR)
+		return read_message(r, param);
 	shell_parts_init(&parts);
 	param->word = shell_alloc(r, sizeof(*param->word));
 	if (!param->word)
 		return false;
-	param->word->range.start = r->pos;
 	if (!shell_read_quoted(r, &parts, QUOTED_OPERAND))
 		return false;
 	if (has_divided_list(parts.first))
-		return shell_fail(r, SHELL_UNSUPPORTED, param->word->range.start, r->pos,
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
 		                  "$@ with special characters in a quoted expansion");
 	scan_braces(parts.first, &braces);
 	if (braces.close)
-		return shell_fail(r, SHELL_UNSUPPORTED, param->word->range.start, r->pos,
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
 		                  "braces in a quoted expansion");
-	param->word->range = shell_span(r, param->word->range.start, r->pos);
+	param->word->range = shell_span(r, start, r->pos);
 	param->word->parts = parts.first;
-	param->split_message =
-		param->op == SHELL_PARAM_ERROR && parts.first && is_unquoted(r, start, parts.first);
 	return true;
 }
 
@@ -282,6 +293,23 @@ static bool read_pattern_op(struct shell_reader *r, struct shell_param *param,
 	return param->word != NULL;
 }
 
+/* Behind ${x#. bash reads ${##$''} as the length of $#; and what is a control character in quotes
+ * is printed as $'...'. */
+static bool read_prefix_pattern(struct shell_reader *r, struct shell_param *param, uint32_t start)
+{
+	bool dollar = shell_peek(r) == '$';
+	const struct shell_part *first;
+
+	if (!read_pattern_op(r, param, SHELL_PARAM_REMOVE_PREFIX, '#'))
+		return false;
+	first = param->word->parts;
+	dollar = dollar || (!param->twice && first && first->kind == SHELL_PART_LITERAL &&
+	                    first->text.len && shell_is_control(first->text.bytes[0]));
+	if (dollar && param->name.len == 1 && param->name.bytes[0] == '#')
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$ behind ${##");
+	return true;
+}
+
 static bool read_operator(struct shell_reader *r, struct shell_param *param, bool in_double,
                           uint32_t start)
 {
@@ -309,10 +337,7 @@ static bool read_operator(struct shell_reader *r, struct shell_param *param, boo
 		param->op = SHELL_PARAM_ALTERNATE;
 		return read_default(r, param, in_double);
 	case '#':
-		/* bash reads ${##$''} as the length of $#. */
-		if (param->name.len == 1 && param->name.bytes[0] == '#' && shell_peek(r) == '$')
-			return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$ behind ${##");
-		return read_pattern_op(r, param, SHELL_PARAM_REMOVE_PREFIX, c);
+		return read_prefix_pattern(r, param, start);
 	case '%':
 		return read_pattern_op(r, param, SHELL_PARAM_REMOVE_SUFFIX, c);
 	case '^':

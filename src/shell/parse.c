@@ -45,6 +45,30 @@ static void add_words(struct simple *s, struct shell_word *first, struct shell_w
 	s->words = &last->next;
 }
 
+static bool is_array(const struct shell_assign *assign)
+{
+	return assign->value->parts && assign->value->parts->kind == SHELL_PART_ARRAY;
+}
+
+/*
+ * declare -A name=( [x ... ) whose first element has no subscript is a list of keys and values, and
+ * bash keeps each of them as it is written, with its quotes.
+ */
+static bool is_unexpanded(const struct shell_simple *simple, const struct shell_assign *assign)
+{
+	const struct shell_array_item *item = assign->value->parts->items;
+	const struct shell_part *first = item && !item->index ? item->value->parts : NULL;
+	bool associative = false;
+
+	if (!first || (first->kind != SHELL_PART_GLOB && first->kind != SHELL_PART_LITERAL) ||
+	    first->quote != SHELL_QUOTE_NONE || first->text.bytes[0] != '[')
+		return false;
+	for (const struct shell_word *w = simple->words->next; w; w = w->next)
+		associative = associative ||
+		              (shell_is_raw_option(w) && strchr(w->parts->text.bytes, 'A'));
+	return associative;
+}
+
 /* An argument of a declaration command: an assignment, unless its braces expand. */
 static bool read_declared(struct shell_reader *r, struct simple *s, bool *ret_done)
 {
@@ -59,10 +83,13 @@ static bool read_declared(struct shell_reader *r, struct simple *s, bool *ret_do
 	if (!assign)
 		return shell_ok(r);
 	after = r->pos;
-	if (assign->value->parts && assign->value->parts->kind == SHELL_PART_ARRAY) {
+	if (is_array(assign)) {
 		if (s->command->redirects)
 			return shell_fail(r, SHELL_UNSUPPORTED, start, after,
 			                  "array behind a redirection");
+		if (is_unexpanded(&s->command->simple, assign))
+			return shell_fail(r, SHELL_UNSUPPORTED, start, after,
+			                  "bracket in a list of keys and values");
 	} else if (memchr(r->s + start, '{', after - start)) {
 		r->pos = start;
 		word = shell_read_word(r, WORD_ARGUMENT);
@@ -128,11 +155,6 @@ static bool read_function(struct shell_reader *r, struct shell_command *c)
 	c->kind = SHELL_FUNCTION;
 	c->name = word->parts->text;
 	return shell_read_function_body(r, c);
-}
-
-static bool is_array(const struct shell_assign *assign)
-{
-	return assign->value->parts && assign->value->parts->kind == SHELL_PART_ARRAY;
 }
 
 static bool has_brace_results(const struct shell_assign *assign)

@@ -29,11 +29,6 @@ void printer_flush(struct printer *p)
 	buffer_clear(&p->later);
 }
 
-static bool is_control(char c)
-{
-	return ((unsigned char)c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-}
-
 /* Opens '...' or $'...', or goes on in the quotes that have just been closed. */
 static void open_quote(struct printer *p, bool control)
 {
@@ -59,10 +54,10 @@ static void put_quoted(struct printer *p, const char *s, size_t n)
 		close_quote(p, false);
 	}
 	while (i < n) {
-		bool control = is_control(s[i]);
+		bool control = shell_is_control(s[i]);
 
 		open_quote(p, control);
-		for (; i < n && is_control(s[i]) == control; i++) {
+		for (; i < n && shell_is_control(s[i]) == control; i++) {
 			if (control)
 				buffer_printf(p->out, "\\%03o", (unsigned char)s[i]);
 			else if (s[i] == '\'') /* bash 5.2 misreads \' in an array in $( ) */
@@ -127,7 +122,7 @@ static void put_escaped(struct printer *p, const struct shell_text *text, const 
 static void put_operand_text(struct printer *p, const struct shell_text *text)
 {
 	for (size_t i = 0; i < text->len; i++) {
-		if (is_control(text->bytes[i]) && !p->in_heredoc) {
+		if (shell_is_control(text->bytes[i]) && !p->in_heredoc) {
 			buffer_printf(p->out, "\"$'\\%03o'\"", (unsigned char)text->bytes[i]);
 			continue;
 		}
@@ -257,7 +252,9 @@ static void print_param(struct printer *p, const struct shell_param *param, bool
 		[SHELL_PARAM_NAMES] = 0,
 	};
 	char letter = letters[param->op];
-	bool is_default = param->op >= SHELL_PARAM_DEFAULT && param->op <= SHELL_PARAM_ALTERNATE;
+	/* The message of ? is never quoted by its surroundings. */
+	bool is_default = param->op == SHELL_PARAM_DEFAULT || param->op == SHELL_PARAM_ASSIGN ||
+	                  param->op == SHELL_PARAM_ALTERNATE;
 
 	/* bash does not split a word with $! while there is no such process; with ${!} it does. */
 	if (param->bare && param->name.bytes[0] == '!') {
@@ -293,10 +290,7 @@ static void print_param(struct printer *p, const struct shell_param *param, bool
 			printer_word(p, param->word2, PLACE_ARITH);
 		}
 	} else {
-		if (param->split_message)
-			printer_word(p, param->word, PLACE_DOUBLE);
-		else
-			print_operand(p, param->word, quoted && is_default);
+		print_operand(p, param->word, quoted && is_default);
 		if (param->word2) {
 			printer_put(p, "/");
 			print_operand(p, param->word2, false);

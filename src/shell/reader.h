@@ -46,6 +46,7 @@ struct shell_reader {
 	uint32_t in_double;             /* levels of double quotes around, also outside a $( ) */
 	uint32_t in_param;              /* levels of ${ } */
 	bool in_inner;                  /* in QUOTED_INNER */
+	bool in_message;                /* of ? in double quotes: read as if there were none */
 	uint32_t measuring;             /* inside shell_measure() */
 	struct remembered **remembered; /* by offset; NULL until the first measuring */
 	struct heredoc *heredocs, **heredocs_tail;
@@ -146,6 +147,12 @@ static inline bool shell_is(char c, int class)
 static inline bool shell_is_name_start(char c)
 {
 	return (shell_class[(unsigned char)c] & (CLASS_NAME | CLASS_DIGIT)) == CLASS_NAME;
+}
+
+/* What is printed as $'...' where it is quoted; also NUL. */
+static inline bool shell_is_control(char c)
+{
+	return ((unsigned char)c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
 }
 
 /* What can follow a bare $ without quotes and without becoming part of an expansion. */

@@ -334,6 +334,16 @@ static void says_what_it_does_not_support(void **state)
 		"echo \"${x-\"$\"(id)}\"",
 		"echo \"${x-<(a)}\"",
 		"echo \"${x-\"$\"[}\"",
+		"echo \"${x?$'a'}\"",
+		"echo \"${x?$\"a\"}\"",
+		"cat <<E\n${x?$'}\nE\n",
+		"echo \"${x?\"{a,b}\"}\"",
+		"echo \"${x?`a \\\"`}\"",
+		"coproc a b=$c",
+		"coproc a b='' c+=`d`",
+		"coproc a b=*",
+		"declare -A m=([]$(a))",
+		"local -rA m=([x]y z)",
 	};
 
 	for (size_t i = 0; i < array_size(texts); i++)

@@ -74,6 +74,11 @@ static void prints_expansions_in_one_spelling(void **state)
 	expect_print("echo \"${x:-a b}\" ${x:-a b}", "'echo' \"${x:-\"a b\"}\" ${x:-a b}");
 	expect_print("echo $(a=(\"'\"))", "'echo' $(a=(''\"'\"''))");
 	expect_print("echo \"${x:-a$'\\e'b}\"", "'echo' \"${x:-\"a\"$'\\033'\"b\"}\"");
+	/* The message of ? does not notice the quotes around it. */
+	expect_print("echo \"${x?a 'b  c' \\é $y$(ls) \"$z\" $}\"",
+	             "'echo' \"${x?a 'b  c' 'é' ${y}$('ls') \"${z}\" '$'}\"");
+	expect_print("echo \"${x-${y:?~\\'}}\"", "'echo' \"${x-\"${y:?~''\"'\"''}\"}\"");
+	expect_print("cat <<E\n${x?'a  b' <(c)}\nE\n", "'cat' <<EOF\n${x?'a  b' <('c')}\nEOF\n");
 	expect_print("echo $( (ls) )", "'echo' $( ( 'ls' ))");
 	expect_print("echo ${x//a/\"&\"} ${x/#b/&}", "'echo' ${x//a/'&'} ${x/#b/&}");
 	expect_print("echo ${!x} ${!x*} ${#x} ${a[1]} ${x:1:2} ${x@Q}", NULL);
@@ -98,6 +103,7 @@ static void prints_every_kind_of_command(void **state)
 	expect_print("f() { a; } 2>&1; function g ( b )",
 	             "function f () { 'a'; } 2>&1; function g () ( 'b' )");
 	expect_print("coproc A { a; }; coproc b c", "coproc A { 'a'; }; coproc 'b' 'c'");
+	expect_print("coproc a b=1 c=~ d $e f=$g", "coproc 'a' 'b=1' c=~ 'd' ${e} f=${g}");
 	expect_print("! time -p a |& b && c || d &", "! time -p 'a' |& 'b' && 'c' || 'd' &");
 	expect_print("time ! a; ! time b", "time ! 'a'; ! time 'b'");
 	expect_print("a >&b 1>&c &>d >&'$x' >&2 2>&$y",
