@@ -132,6 +132,9 @@ static bool meet(const char *a, const char *b, unsigned *steps)
 			return true;
 		if (!*a && !*b)
 			return true;
+		/* With bash's globstar this is no directory, too. */
+		if (y.deep && b[y.n] == '/' && meet(a, b + y.n + 1, steps))
+			return true;
 		if (x.star && *a) {
 			if (meet(a + x.n, b, steps))
 				return true;

@@ -39,6 +39,10 @@ static void patterns_meet_if_some_text_fits_both(void **state)
 	assert_true(globs_meet("a*", "*b"));
 	assert_false(globs_meet("a*", "b*"));
 	assert_false(globs_meet("/*", "/a/b"));
+	assert_true(globs_meet("/w/.env", "/w/**/.e*"));
+	assert_true(globs_meet("/w/a/b/.env", "/w/**/.e*"));
+	assert_true(globs_meet("/w/*.env", "/w/**/x.e*"));
+	assert_false(globs_meet("/w/.env", "/w/*/.e*"));
 	assert_true(globs_meet("", ""));
 	assert_false(globs_meet("", "a"));
 }

@@ -38,7 +38,9 @@ def fits(word, unknown):
         if not word.startswith(pattern[:start.start()]):
             return False
         simple = not re.search(r"[\[\\(~]", pattern)
-        return not simple or word == pattern or fnmatch.fnmatchcase(word, pattern)
+        # With globstar **/ is no directory, too.
+        return (not simple or word == pattern or fnmatch.fnmatchcase(word, pattern)
+                or fnmatch.fnmatchcase(word, pattern.replace("**/", "**")))
     return word.startswith(unknown.get("pre", ""))
 
 
