@@ -101,21 +101,22 @@ struct brace_scan {
 	char before;
 };
 
-static void scan_brace(struct brace_scan *b, char c)
-{
-	b->close = b->close || (c == '}' && b->separator);
-	b->separator = b->separator || (b->open && (c == ',' || (c == '.' && b->before == '.')));
-	b->open = b->open || c == '{';
-	b->before = c;
-}
-
 /* bash expands braces that stand in quotes in a quoted operand, since it takes those for the end
  * of the outer ones; and the canonical text has such quotes. */
 static void scan_braces(const struct shell_part *part, struct brace_scan *b)
 {
 	for (; part; part = part->next) {
-		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++)
-			scan_brace(b, part->text.bytes[i]);
+		for (size_t i = 0; part->kind == SHELL_PART_LITERAL && i < part->text.len; i++) {
+			char c = part->text.bytes[i];
+
+			b->close = b->close || (c == '}' && b->separator);
+			b->separator = b->separator ||
+			               (b->open && (c == ',' || (c == '.' && b->before == '.')));
+			b->open = b->open || c == '{';
+			b->before = c;
+		}
+		if (part->kind == SHELL_PART_DOUBLE)
+			scan_braces(part->parts, b);
 		if (part->kind == SHELL_PART_PARAM && part->param->word)
 			scan_braces(part->param->word->parts, b);
 	}
@@ -136,12 +137,11 @@ static bool read_message(struct shell_reader *r, struct shell_param *param)
 	r->in_message = outer;
 	if (!param->word)
 		return false;
-	for (uint32_t p = start; p < r->pos; p++) {
-		scan_brace(&braces, r->s[p]);
+	for (uint32_t p = start; p < r->pos; p++)
 		if (shell_is_control(r->s[p])) /* would be printed as $'...' */
 			return shell_fail(r, SHELL_UNSUPPORTED, p, p + 1,
 			                  "control character in a quoted expansion");
-	}
+	scan_braces(param->word->parts, &braces);
 	if (braces.close)
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
 		                  "braces in a quoted expansion");
