@@ -14,6 +14,7 @@
 
 /* Steps for a word of so many atoms: unmatched braces are searched again and again. */
 #define WORK_MAX(atoms) (16 * (atoms) + 4096)
+#define DIGITS_MAX      18         /* of a number in a sequence */
 #define RESULT_MAX      (1u << 18) /* atoms of all results together */
 
 struct atom {
@@ -178,7 +179,7 @@ static bool read_bound(const char *s, size_t n, struct bound *ret)
 	}
 	if (n && (s[0] == '-' || s[0] == '+'))
 		i++;
-	if (i == n || n - i > 18)
+	if (i == n || n - i > DIGITS_MAX)
 		return false;
 	ret->width = (int)n;
 	ret->padded = s[i] == '0' && n - i > 1 && s[0] != '+';
@@ -211,6 +212,27 @@ static bool sequence_row(struct braces *b, long long value, bool letter, int wid
 	return true;
 }
 
+/* Whether these could be numbers of a kind that is not read here: with more digits than a bound may
+ * have, or behind white space that is no blank. */
+static bool is_odd_sequence(const struct row *t)
+{
+	uint32_t digits = 0, most = 0;
+	bool numbers = true, space = false, dots = false;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		char c = t->atoms[i].c;
+
+		if (t->atoms[i].part)
+			return false;
+		digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+		most = digits > most ? digits : most;
+		numbers = numbers && (digits || (c && strchr("+-.", c)));
+		space = space || (c && strchr("\v\f\r", c));
+		dots = dots || (c == '.' && is_char(t, i + 1, '.'));
+	}
+	return dots && (space || (numbers && most > DIGITS_MAX));
+}
+
 /* a..b or a..b..step; *ret_is says whether it is a sequence at all. */
 static bool expand_sequence(struct braces *b, const struct row *t, bool *ret_is, struct rows *ret)
 {
@@ -220,6 +242,9 @@ static bool expand_sequence(struct braces *b, const struct row *t, bool *ret_is,
 	char text[80];
 
 	*ret_is = false;
+	if (is_odd_sequence(t))
+		return shell_fail(b->r, SHELL_UNSUPPORTED, b->start, b->r->pos,
+		                  "number in a brace sequence");
 	if (t->n >= sizeof(text))
 		return true;
 	for (uint32_t i = 0; i < t->n; i++) {

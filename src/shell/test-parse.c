@@ -334,6 +334,8 @@ static void says_what_it_does_not_support(void **state)
 		"echo \"${x-\"$\"(id)}\"",
 		"echo \"${x-<(a)}\"",
 		"echo \"${x-\"$\"[}\"",
+		"echo {0000000000000000001..2}",
+		"echo {1..2..0000000000000000001}",
 		"echo \"${x?$'a'}\"",
 		"echo \"${x?$\"a\"}\"",
 		"cat <<E\n${x?$'}\nE\n",
