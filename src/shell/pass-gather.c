@@ -158,6 +158,35 @@ static size_t find_end(const struct pass_call *call, size_t from, bool *ret_plus
 	return i;
 }
 
+static bool is_one(const struct shell_fact_word *w)
+{
+	return pass_word_known(w) || w->kind == SHELL_VALUE_ONE;
+}
+
+/* How many words behind this one belong to it, whatever they look like. */
+static size_t find_values(const struct shell_fact_word *w)
+{
+	static const char *const one[] = {
+		"-D",       "-amin",       "-anewer",    "-atime",     "-cmin",     "-cnewer",
+		"-context", "-ctime",      "-fls",       "-fprint",    "-fprint0",  "-fstype",
+		"-gid",     "-group",      "-ilname",    "-iname",     "-inum",     "-ipath",
+		"-iregex",  "-iwholename", "-links",     "-lname",     "-maxdepth", "-mindepth",
+		"-mmin",    "-mtime",      "-name",      "-newer",     "-path",     "-perm",
+		"-printf",  "-regex",      "-regextype", "-samefile",  "-size",     "-type",
+		"-uid",     "-used",       "-user",      "-wholename", "-xtype",    "-files0-from",
+	};
+
+	if (!pass_word_known(w))
+		return 0;
+	if (pass_text_is(w->text, "-fprintf"))
+		return 2;
+	for (size_t i = 0; i < array_size(one); i++)
+		if (pass_text_is(w->text, one[i]))
+			return 1;
+	/* -newerXY */
+	return w->text.len == strlen("-newerXY") && !strncmp(w->text.bytes, "-newer", 6);
+}
+
 void pass_find(struct shell_pass *p, const struct pass_call *call)
 {
 	static const struct shell_text braces = {"{}", 2};
@@ -177,8 +206,15 @@ void pass_find(struct shell_pass *p, const struct pass_call *call)
 		    (pass_text_is(call->words[i].text, ";") ||
 		     pass_text_is(call->words[i].text, "+")))
 			unknown(p, call);
-		if (!is_exec(&call->words[i]))
+		if (!is_exec(&call->words[i])) {
+			for (n = find_values(&call->words[i]);
+			     n && i + 1 < call->word_count && is_one(&call->words[i + 1]); n--)
+				i++;
 			continue;
+		}
+		/* A word in front of it that is not known may have taken the first as its value. */
+		if (i + 1 < call->word_count && is_exec(&call->words[i + 1]))
+			unknown(p, call);
 		end = find_end(call, i + 1, &plus, &many);
 		n = end - (i + 1);
 		if (many)

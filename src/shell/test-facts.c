@@ -43,6 +43,8 @@ static void places_are_told_from_the_outside_in(void **state)
 	expect_via("cat <<E\n$(a)\nE\n", "a", "heredoc/cmdsub");
 	expect_via("env nice a", "a", "wrapper:env/wrapper:nice");
 	expect_via("find . -exec a {} \\;", "a", "find:-exec");
+	expect_via("find . -fprint -exec -exec a \\;", "a", "find:-exec");
+	expect_via("find . -name -exec -o -newerXY -exec -ok a \\;", "a", "find:-exec");
 	expect_via("sh -c 'eval a'", "a", "shell-c/eval");
 	expect_via("trap a EXIT", "a", "trap");
 	expect_via("for x in 1; do :; done > f", "", "compound");
@@ -130,6 +132,8 @@ static void an_unknown_word_before_the_command_hides_it(void **state)
 		"env -u $x a",
 		"find $x -name a",
 		"find . \"$x\" a \\;",
+		"find . \"$x\" -exec -exec a \\;",
+		"find . -name $x -exec a \\;",
 		"find . -exec a $x \\;",
 		"strace -o \"$x\" a | b; find * -exec",
 		"parallel a ::: b",
