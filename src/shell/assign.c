@@ -12,19 +12,22 @@ static bool has_meta(struct shell_reader *r, uint32_t from, uint32_t to)
 	return false;
 }
 
-/* The ] for the [ at P in an argument: only plain characters count. */
-static uint32_t argument_close(const struct shell_reader *r, uint32_t p)
+/* The ] for the [ at P in an argument; *ret_close is 0 where the word ends before it. */
+static bool argument_close(struct shell_reader *r, uint32_t p, uint32_t *ret_close)
 {
 	uint32_t depth = 0;
 
-	for (; p < r->end; p++) {
-		if (shell_is(r->s[p], CLASS_META))
-			return 0;
+	*ret_close = 0;
+	while (p < r->end && !shell_is(r->s[p], CLASS_META)) {
 		depth += r->s[p] == '[';
-		if (r->s[p] == ']' && --depth == 0)
-			return p;
+		if (r->s[p] == ']' && --depth == 0) {
+			*ret_close = p;
+			break;
+		}
+		if (!shell_measure_one(r, &p))
+			return false;
 	}
-	return 0;
+	return true;
 }
 
 /* = or += at P; moves behind it. */
@@ -59,7 +62,8 @@ static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
 
 	*ret_close = 0;
 	if (argument) {
-		close = argument_close(r, open);
+		if (!argument_close(r, open, &close))
+			return false;
 		if (!close)
 			return true;
 	} else {
@@ -72,15 +76,9 @@ static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
 			                  "process substitution in a subscript");
 	}
 	p = shell_past(r, close + 1);
-	if (take_equals(r, &p, &append)) {
+	if (take_equals(r, &p, &append))
 		*ret_close = close;
-		for (p = open + 1; argument && p < close;)
-			if (!shell_measure_one(r, &p) || p > close) {
-				r->tree->status = SHELL_OK;
-				return shell_fail(r, SHELL_UNSUPPORTED, open, close,
-				                  "quote in a subscript");
-			}
-	} else if (!argument && has_meta(r, open + 1, close))
+	else if (!argument && has_meta(r, open + 1, close))
 		return shell_fail(r, SHELL_UNSUPPORTED, open, close, "blank in brackets");
 	return true;
 }

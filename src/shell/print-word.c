@@ -403,6 +403,40 @@ void printer_word(struct printer *p, const struct shell_word *word, enum place p
 		print_part(p, part, place);
 }
 
+/* Whether all parts are literals, the first of which begins with name[ without quotes. */
+static bool is_reference(const struct shell_word *word)
+{
+	const struct shell_part *part = word->parts;
+	size_t n = 0;
+
+	if (!part || !is_literal(word) || part->quote != SHELL_QUOTE_NONE ||
+	    !shell_is_name_start(part->text.bytes[0]))
+		return false;
+	while (shell_is(part->text.bytes[n], CLASS_NAME))
+		n++;
+	if (part->text.bytes[n] != '[')
+		return false;
+	for (; part; part = part->next) /* $'...' would come out of a $ in front of quotes */
+		if (part->quote == SHELL_QUOTE_NONE && part->text.len &&
+		    part->text.bytes[part->text.len - 1] == '$')
+			return false;
+	return true;
+}
+
+/* What is not quoted was written like that, and can be again. */
+void printer_reference(struct printer *p, const struct shell_word *word)
+{
+	if (!is_reference(word)) {
+		printer_word(p, word, PLACE_WORD);
+		return;
+	}
+	for (const struct shell_part *part = word->parts; part; part = part->next)
+		if (part->quote == SHELL_QUOTE_NONE)
+			printer_text(p, &part->text);
+		else
+			put_quoted(p, part->text.bytes, part->text.len);
+}
+
 void printer_assign(struct printer *p, const struct shell_assign *a)
 {
 	printer_text(p, &a->name);

@@ -268,7 +268,10 @@ static void print_test(struct printer *p, const struct shell_test *t)
 	case SHELL_TEST_UNARY:
 		printer_text(p, &t->op);
 		printer_put(p, " ");
-		printer_word(p, t->left, PLACE_WORD);
+		if (!strcmp(t->op.bytes, "-v"))
+			printer_reference(p, t->left);
+		else
+			printer_word(p, t->left, PLACE_WORD);
 		break;
 	case SHELL_TEST_BINARY:
 		printer_word(p, t->left, PLACE_WORD);

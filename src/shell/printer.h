@@ -33,6 +33,9 @@ void printer_text(struct printer *p, const struct shell_text *text);
 void printer_flush(struct printer *p); /* a newline and the bodies that wait for it */
 bool printer_has_heredoc(const struct shell_list *list); /* NULL has none */
 void printer_word(struct printer *p, const struct shell_word *word, enum place place);
+/* Behind -v of [[ ]]: bash expands the subscript of a variable once more, unless it is one already
+ * as it is written. */
+void printer_reference(struct printer *p, const struct shell_word *word);
 void printer_assign(struct printer *p, const struct shell_assign *a);
 void printer_list(struct printer *p, const struct shell_list *list);
 /* In front of a closing parenthesis or ;;, where a lone ! or time needs an end of its own. */

@@ -309,8 +309,6 @@ static void says_what_it_does_not_support(void **state)
 		"declare <i m=(a)",
 		"echo $[\"${u-)}\"]",
 		"echo \"${x-a$'\\e'$@}\"",
-		"declare a['0]=1 b",
-		"<in a['0]=1 b",
 		"echo $(time })",
 		"echo \"${x-\\ \"$@\"}\"",
 		"eval a=(\"\")",

@@ -60,6 +60,8 @@ static void keeps_names_that_bash_looks_up_unquoted(void **state)
 	expect_print("export A=$x B='a b'", "export A=${x} B='a b'");
 	expect_print("\"export\" A=$x", "'export' A=${x}");
 	expect_print("declare -A a=([k]=v)", "declare -A a=([k]='v')");
+	expect_print("declare a[`b`c]=$x d[\"e f\"]=$y g['0]=1 h'",
+	             "declare a[$('b')c]=${x} d[\"e f\"]=${y} 'g[0]=1 h'");
 	expect_print("echo -A", "'echo' '-A'");
 	expect_print("a & %1 & %?'b c' %1; '%1' &", "'a' & %'1' & %?'b c' '%1'; '%1' &");
 	expect_print("% %; %$x", "% '%'; %${x}");
@@ -99,6 +101,8 @@ static void prints_every_kind_of_command(void **state)
 	expect_print("select x in a; do b; done", NULL);
 	expect_print("[[ -f a && ( b == c* || ! d =~ ^e\\.f'g'$ ) ]]",
 	             "[[ -f 'a' && ( 'b' == c* || ! 'd' =~ ^e\\.f'g'$ ) ]]");
+	expect_print("[[ -v a['$(b)'\"c\"x] && -v 'a[$(b)]' && -v a ]]",
+	             "[[ -v a['$(b)c'x] && -v 'a[$(b)]' && -v 'a' ]]");
 	expect_print("[[ a == @(b c|d)* ]]", "[[ 'a' == @('b c'|'d')* ]]");
 	expect_print("f() { a; } 2>&1; function g ( b )",
 	             "function f () { 'a'; } 2>&1; function g () ( 'b' )");
