@@ -7,11 +7,29 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <strings.h>
 #include "base/arena.h"
 #include "base/cleanup.h"
 
+/* KEY= of ssh -o: in any case, with blanks in front, and a blank will do for the equals sign. */
+static enum match keyword_matches(const struct shell_fact_word *value, const char *filter)
+{
+	size_t n = strlen(filter) - 1, from = 0, left;
+	const char *s = value->text.bytes;
+
+	while (from < value->text.len && strchr(" \t", s[from]))
+		from++;
+	left = value->text.len - from;
+	if (strncasecmp(s + from, filter, left < n ? left : n) != 0)
+		return MATCH_NO;
+	if (left <= n)
+		return known(value) ? MATCH_NO : MATCH_MAYBE;
+	return strchr("= \t\"", s[from + n]) ? MATCH_YES : MATCH_NO;
+}
+
 static enum match value_matches(const struct found *f, const char *filter)
 {
+	enum match m;
 	size_t n;
 
 	if (!filter)
@@ -19,6 +37,10 @@ static enum match value_matches(const struct found *f, const char *filter)
 	if (!f->has_value)
 		return MATCH_MAYBE;
 	n = strlen(filter);
+	if (filter[n - 1] == '=') {
+		m = keyword_matches(&f->value, filter);
+		return m == MATCH_YES && f->maybe ? MATCH_MAYBE : m;
+	}
 	if (f->value.text.len >= n)
 		return memcmp(f->value.text.bytes, filter, n) != 0 ? MATCH_NO
 		       : f->maybe                                  ? MATCH_MAYBE

@@ -434,7 +434,12 @@ static void options_are_compared_with_what_is_known_of_them(void **state)
 	assert_true(does("curl -d @f x", "read-outside", "-d"));
 	assert_false(does("curl -d f x", "read-outside", "-d"));
 	assert_true(does("ssh -oProxyCommand=a h", "exec", "-o"));
+	assert_true(does("ssh -o 'proxycommand a' h", "exec", "-o"));
+	assert_true(does("ssh -o ' LocalCommand = a' h", "exec", "-o"));
+	assert_true(does("ssh -o \"Pr$x\" h", "exec", "-o"));
 	assert_false(does("ssh -o Port=1 h", "exec", "-o"));
+	assert_false(does("ssh -o ProxyCommandX=a h", "exec", "-o"));
+	assert_false(does("ssh -o ProxyCommand h", "exec", "-o"));
 	assert_true(does("git -c core.pager=a log", "exec", "core.pager"));
 	assert_true(does("git -C d push", "network", "push"));
 	assert_true(does("git log --output=f", "write", "--output"));

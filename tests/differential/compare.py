@@ -89,7 +89,13 @@ def unpredicted_files(answer, files):
     if any(redirection.get("target") is None for redirection in targets):
         return []
     names = {posixpath.basename(redirection["target"]) for redirection in targets}
-    return [name for name in files if posixpath.basename(name.rstrip("/")) not in names]
+    # A program that writes what one of its own words names, as sort -oFILE, is told as such.
+    words = [word for command in answer["commands"] for word in command["argv"]
+             if any(effect["class"] == "write" for effect in command.get("does", ()))]
+
+    def is_told(name):
+        return name in names or any(word is None or word.endswith(name) for word in words)
+    return [name for name in files if not is_told(posixpath.basename(name.rstrip("/")))]
 
 
 def is_concurrent(text):
