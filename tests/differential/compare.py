@@ -28,6 +28,14 @@ RUN_TIME_ERRORS = ("syntax error", "bad substitution", "unexpected EOF", "arithm
                    "ignored null byte", "warning:", "must use subscript")
 
 
+def with_globstar(pattern):
+    """The pattern, and what it means where **/ is no directory at all."""
+    first, found, rest = pattern.partition("**/")
+    if not found:
+        return [pattern]
+    return [first + some + one for one in with_globstar(rest) for some in (found, "")]
+
+
 def fits(word, unknown):
     """May this one word be (a part of) what the unknown word becomes?"""
     if unknown["k"] == "glob":
@@ -38,9 +46,8 @@ def fits(word, unknown):
         if not word.startswith(pattern[:start.start()]):
             return False
         simple = not re.search(r"[\[\\(~]", pattern)
-        # With globstar **/ is no directory, too.
-        return (not simple or word == pattern or fnmatch.fnmatchcase(word, pattern)
-                or fnmatch.fnmatchcase(word, pattern.replace("**/", "**")))
+        return (not simple or word == pattern
+                or any(fnmatch.fnmatchcase(word, one) for one in with_globstar(pattern)))
     return word.startswith(unknown.get("pre", ""))
 
 

@@ -7,6 +7,7 @@ same redirections and assignments. Useful: a line that is static there comes out
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -20,8 +21,9 @@ REAL_LINES = ROOT.parent / "shared" / "data" / "tldr-commands.txt"
 MOST_OPAQUE = 1.0  # per cent of real lines that may come out opaque or unsupported
 
 
-def analyse(*arguments, text=""):
-    return subprocess.run([NACRE, "analyse", *arguments], input=text.encode("utf-8", "surrogatepass"),
+def analyse(*arguments, text="", data=None):
+    data = text.encode("utf-8", "surrogatepass") if data is None else data
+    return subprocess.run([NACRE, "analyse", *arguments], input=data,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
 
 
@@ -152,6 +154,41 @@ class RealLines(unittest.TestCase):
         share = 100.0 * (count.get("opaque", 0) + count.get("unsupported", 0)) / len(lines)
         print("%d real lines: %s; opaque or unsupported %.2f %%" % (len(lines), count, share))
         self.assertLess(share, MOST_OPAQUE)
+
+
+class RandomBytes(unittest.TestCase):
+    """A megabyte of noise: every piece gets an answer, without a crash and without a long wait."""
+    SIZE = 1 << 20
+    PIECE = 40000  # below the longest text that is read
+
+    def noise(self, seed, alphabet):
+        return bytes(random.Random(seed).choices(alphabet, k=self.SIZE))
+
+    def check_pieces(self, noise):
+        for start in range(0, len(noise), self.PIECE):
+            done = analyse("--json", data=noise[start:start + self.PIECE])
+            self.assertEqual(done.returncode, 0, (start, done.stderr))
+            self.assertIn("status", json.loads(done.stdout), start)
+
+    def check_lines(self, noise):
+        lines = noise.decode("latin-1").split("\n")
+        done, answers = batch(lines)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(answers), len(lines))
+
+    def test_any_bytes(self):
+        noise = self.noise(1, range(256))
+        self.check_pieces(noise)
+        self.check_lines(noise)
+
+    def test_characters_that_mean_something(self):
+        noise = self.noise(2, b"\n\t  \\\"\"''``$$((){}[]<>|&;#=*?~!:+-/@,.%^a1_xifdone")
+        self.check_pieces(noise)
+        self.check_lines(noise)
+
+    def test_all_at_once_is_too_long(self):
+        done = analyse("--json", data=self.noise(3, range(256)))
+        self.assertEqual(json.loads(done.stdout)["status"], "opaque")
 
 
 class Command(unittest.TestCase):

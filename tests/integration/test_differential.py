@@ -76,9 +76,11 @@ class Comparison(unittest.TestCase):
         one = self.answer({"argv": ["c1", None], "dyn": {"1": {"k": "one", "pre": "x"}}})
         many = self.answer({"argv": ["c1", None, "z"], "dyn": {"1": {"k": "many"}}})
         glob = self.answer({"argv": ["c1", None], "dyn": {"1": {"k": "glob", "pat": "*.txt"}}})
+        deep = self.answer({"argv": ["c1", None], "dyn": {"1": {"k": "glob", "pat": "**/a"}}})
         for answer, good, bad in ((one, [["c1", "xy"]], [["c1"], ["c1", "y"], ["c1", "x", "x"]]),
                                   (many, [["c1", "z"], ["c1", "a", "b", "z"]], [["c1"], ["c1", "a"]]),
-                                  (glob, [["c1", "a.txt", "b.txt"], ["c1", "*.txt"]], [["c1", "a.c"]])):
+                                  (glob, [["c1", "a.txt", "b.txt"], ["c1", "*.txt"]], [["c1", "a.c"]]),
+                                  (deep, [["c1", "a", "d/a", "d/e/a"]], [["c1", "b"], ["c1", "da"]])):
             for argv in good:
                 self.assertEqual(self.judge(answer, self.run_of(argv)), [], argv)
             for argv in bad:
@@ -104,6 +106,9 @@ class Comparison(unittest.TestCase):
         answer = self.answer({"argv": [], "redirs": [{"fd": 1, "op": ">", "target": "o"}]})
         self.assertEqual(self.judge(answer, self.run_of(files={"w/o": ""})), [])
         self.assertEqual(self.judge(answer, self.run_of(files={"w/p": ""})), ["unwritten"])
+        writer = self.answer({"argv": ["sort", "-do"], "does": [{"class": "write"}]})
+        self.assertEqual(self.judge(writer, self.run_of(files={"w/o": ""})), [])
+        self.assertEqual(self.judge(writer, self.run_of(files={"w/p": ""})), ["unwritten"])
 
 
 if __name__ == "__main__":
