@@ -320,31 +320,46 @@ static void read_tree(struct shell_pass *p)
 	}
 }
 
-int shell_facts_read(struct arena *arena, const char *text, size_t n,
-                     const struct shell_parse_options *options, struct shell_facts **ret_facts)
+/* One walk. *ret_again: it was wrong about IFS, and must be done again. */
+static int read_once(struct arena *arena, const struct shell_tree *tree,
+                     const struct shell_parse_options *options, bool names_ifs,
+                     struct shell_facts **ret_facts, bool *ret_again)
 {
 	struct shell_pass *p = arena_new_object(arena, struct shell_pass);
 	struct shell_facts *f = arena_new_object(arena, struct shell_facts);
-	struct shell_tree *tree;
-	int r;
 
 	if (!p || !f)
 		return -ENOMEM;
-	r = shell_parse(arena, text, n, options, &tree);
-	if (r < 0)
-		return r;
 	p->arena = arena;
 	p->facts = f;
 	p->options = options;
 	p->tree = tree;
+	p->names_ifs = names_ifs;
 	p->words_left = PASS_WORD_BUDGET(tree->word_count);
-	p->code_left = PASS_CODE_BUDGET(n);
+	p->code_left = PASS_CODE_BUDGET(tree->text.len);
 	f->tree = tree;
 	read_tree(p);
 	if (p->error)
 		return p->error;
 	*ret_facts = f;
+	*ret_again = p->sets_ifs && !names_ifs;
 	return 0;
+}
+
+int shell_facts_read(struct arena *arena, const char *text, size_t n,
+                     const struct shell_parse_options *options, struct shell_facts **ret_facts)
+{
+	struct shell_tree *tree;
+	bool again;
+	int r;
+
+	r = shell_parse(arena, text, n, options, &tree);
+	if (r < 0)
+		return r;
+	r = read_once(arena, tree, options, strstr(tree->text.bytes, "IFS"), ret_facts, &again);
+	if (r == 0 && again) /* its name was put together from pieces */
+		r = read_once(arena, tree, options, true, ret_facts, &again);
+	return r;
 }
 
 const char *shell_facts_status_name(enum shell_facts_status status)

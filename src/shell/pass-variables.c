@@ -275,6 +275,8 @@ void pass_assigned(struct shell_pass *p, struct shell_text name,
 		pass_effect(p, range, "set:%s", name.bytes);
 	if (pass_text_is(name, "PATH"))
 		p->counts_other = true;
+	if (pass_text_is(name, "IFS"))
+		p->sets_ifs = true;
 	if (pass_text_is(name, "PS4") && prompt_may_run(value))
 		p->prompt = p->startup = true;
 	/* ENV is for interactive shells, which are opaque anyway. */

@@ -32,6 +32,16 @@ static const struct shell_part *only_literal(const struct shell_word *word)
 	return is_literal(part) ? part : NULL;
 }
 
+/* A number is one word unless IFS has digits; and only the text itself can set IFS. */
+static bool is_split_number(const struct shell_pass *p, const struct shell_word *word)
+{
+	const struct shell_part *part = word && word->split ? word->parts : NULL;
+
+	while (part && part->kind != SHELL_PART_ARITH)
+		part = part->next;
+	return part && p->names_ifs;
+}
+
 void pass_word_read(struct shell_pass *p, const struct shell_word *word,
                     struct shell_fact_word *ret)
 {
@@ -60,6 +70,8 @@ void pass_word_read(struct shell_pass *p, const struct shell_word *word,
 		.pattern = value.pattern,
 		.node = word,
 	};
+	if (ret->kind == SHELL_VALUE_ONE && is_split_number(p, word))
+		ret->kind = SHELL_VALUE_MANY;
 	if (word)
 		ret->range = pass_range(p, word->range);
 }

@@ -117,6 +117,8 @@ struct shell_pass {
 	bool opaque, dynamic;
 
 	const struct shell_tree *tree; /* the text being walked */
+	bool names_ifs;                /* the text may set IFS: a number can be many words */
+	bool sets_ifs;                 /* it has done so */
 	bool nested;                   /* it is code inside a word of the outermost text ... */
 	struct shell_range nested_at;  /* ... which stands here */
 	struct pass_step *via;         /* NULL: at the top */

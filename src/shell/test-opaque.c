@@ -205,6 +205,10 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_known("compgen -W 'a b'");
 	expect_opaque("declare -n r=x", "nameref");
 	expect_opaque("hash -p /x a", "hash");
+	expect_opaque("IFS=1; nice -n $((213)) a", "wrapper-dynamic");
+	expect_opaque("nice -n $((213)) a; read 'I'FS <<< 1", "wrapper-dynamic");
+	expect_known("IFS=1; nice -n \"$((213))\" a");
+	expect_known("nice -n $((213)) a");
 	expect_opaque("BASH_CMDS[a]=/x", "hash");
 	expect_opaque("enable -f ./x y", "enable-file");
 	expect_opaque("shopt -s expand_aliases; alias a=b\na", "alias-expansion");
