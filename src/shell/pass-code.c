@@ -446,7 +446,9 @@ static void run_shell(struct shell_pass *p, const struct pass_call *call, struct
 
 	if (r->code) {
 		if (!w)
-			return; /* it refuses to start */
+			return;           /* it refuses to start */
+		if (r->input && !r->bash) /* dash goes on with its input */
+			script_from_input(p, call, r->name, true);
 		if (pass_word_known(w) && !is_foreign(base, w->text)) {
 			pass_code(p, w->text, "shell-c", !r->bash, PASS_NEW_PROCESS, w->range);
 			return;

@@ -67,7 +67,7 @@ static void fill_redirect(struct shell_pass *p, const struct shell_redirect *r,
 		check_dup(p, r, &f->target);
 	}
 	if (r->op == SHELL_REDIRECT_BOTH || r->op == SHELL_REDIRECT_BOTH_APPEND ||
-	    r->op == SHELL_REDIRECT_STRING)
+	    r->op == SHELL_REDIRECT_STRING || r->fd > 9) /* dash takes 10> for a word and > */
 		bash_only(p, r->range);
 	if (r->fd_variable.bytes) {
 		bash_only(p, r->range);

@@ -49,6 +49,7 @@ static void places_are_told_from_the_outside_in(void **state)
 	expect_via("trap a EXIT", "a", "trap");
 	expect_via("for x in 1; do :; done > f", "", "compound");
 	expect_via("bash <<< a", "a", "stdin-script");
+	expect_via("sh -sc b <<< a", "a", "stdin-script");
 }
 
 static void redirections_and_assignments_belong_to_their_command(void **state)
@@ -196,6 +197,8 @@ static void code_that_is_not_known_is_opaque(void **state)
 	expect_opaque(". <(a)", "source-dynamic");
 	expect_opaque("bash", "stdin-script:bash");
 	expect_opaque("bash -s < f", "stdin-script:bash");
+	expect_opaque("sh -s -c a", "stdin-script:sh");
+	expect_known("bash -sc a");
 	expect_opaque("bash f", "script:f");
 	expect_opaque("bash <(a)", "script-dynamic");
 	expect_opaque("bash <<E\n$x\nE\n", "stdin-script:bash");
@@ -243,6 +246,7 @@ static void other_shells_are_trusted_only_where_all_agree(void **state)
 		"sh -c 'cat <(a)'",
 		"sh -c 'x=(a)'",
 		"sh -c 'x+=a'",
+		"sh -c 'a 10>f'",
 		NULL,
 	};
 
