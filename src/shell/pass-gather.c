@@ -50,7 +50,7 @@ static void terminate(struct shell_pass *p, struct shell_fact_word *w)
 }
 
 static void run_xargs(struct shell_pass *p, const struct pass_call *call, size_t at,
-                      struct shell_text mark)
+                      struct shell_text mark, bool appends)
 {
 	static const struct shell_fact_word echo = {.text = {"echo", 4}};
 	size_t n = at ? call->word_count - at : 0;
@@ -64,10 +64,21 @@ static void run_xargs(struct shell_pass *p, const struct pass_call *call, size_t
 		replace_mark(&words[i], mark);
 		terminate(p, &words[i]);
 	}
-	if (!mark.len)
+	if (!mark.len || appends)
 		words[n++] = (struct shell_fact_word){
 			.kind = SHELL_VALUE_MANY, .text = {"", 0}, .range = call->range};
 	pass_inner_words(p, call, "wrapper:xargs", words, n);
+}
+
+/* Behind -I these take it back, but not always (-n1 does not): both are allowed for. */
+static bool takes_groups(const char *option)
+{
+	static const char *const names[] = {"-L", "-l", "-n", "--max-lines", "--max-args"};
+
+	for (size_t i = 0; i < array_size(names); i++)
+		if (!strcmp(option, names[i]))
+			return true;
+	return false;
 }
 
 void pass_xargs(struct shell_pass *p, const struct pass_call *call)
@@ -75,20 +86,22 @@ void pass_xargs(struct shell_pass *p, const struct pass_call *call)
 	static const struct shell_text braces = {"{}", 2};
 	struct shell_text mark = {"", 0};
 	struct shell_option_scan s;
+	bool appends = false;
 
 	shell_option_start(&s, &shell_wrapper_find("xargs")->grammar, call->words,
 	                   call->word_count);
 	for (;;) {
 		switch (shell_option_next(&s)) {
 		case SHELL_OPTION_END:
-			run_xargs(p, call, 0, mark);
+			run_xargs(p, call, 0, mark, appends);
 			return;
 		case SHELL_OPTION_OPERAND:
-			run_xargs(p, call, s.word, mark);
+			run_xargs(p, call, s.word, mark, appends);
 			return;
 		case SHELL_OPTION_FOUND:
 			if (s.option->mark == SHELL_OPTION_MARK_QUERY)
 				return;
+			appends = appends || takes_groups(s.option->name);
 			if (strcmp(s.option->name, "-I") != 0 &&
 			    strcmp(s.option->name, "-i") != 0 &&
 			    strcmp(s.option->name, "--replace") != 0)
@@ -98,6 +111,7 @@ void pass_xargs(struct shell_pass *p, const struct pass_call *call)
 				return;
 			}
 			mark = s.has_value ? s.value.text : braces;
+			appends = false;
 			break;
 		case SHELL_OPTION_UNKNOWN:
 			pass_opaque(p, call->words[s.word].range,
@@ -295,7 +309,7 @@ static bool split_word(struct splitter *c, struct shell_text *ret, bool *ret_any
 {
 	bool end_of_all = false;
 	char quote = '\0';
-	size_t start;
+	size_t start, begin;
 
 	*ret_any = false;
 	while (blank_at(c))
@@ -303,6 +317,7 @@ static bool split_word(struct splitter *c, struct shell_text *ret, bool *ret_any
 	if (c->at >= c->n || c->s[c->at] == '#')
 		return true;
 	start = c->used;
+	begin = c->at;
 	while (c->at < c->n && !end_of_all && (quote || !blank_at(c))) {
 		char b = c->s[c->at++];
 
@@ -319,6 +334,10 @@ static bool split_word(struct splitter *c, struct shell_text *ret, bool *ret_any
 	}
 	if (quote)
 		return false;
+	if (end_of_all && c->at - begin == strlen("\\c")) { /* it does not begin a word */
+		c->at = c->n;
+		return true;
+	}
 	if (end_of_all)
 		c->at = c->n;
 	*ret = pass_text(c->p, c->out + start, c->used - start);

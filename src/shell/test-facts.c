@@ -50,6 +50,7 @@ static void places_are_told_from_the_outside_in(void **state)
 	expect_via("for x in 1; do :; done > f", "", "compound");
 	expect_via("bash <<< a", "a", "stdin-script");
 	expect_via("sh -sc b <<< a", "a", "stdin-script");
+	expect_via("flock -u f a", "a", "wrapper:flock");
 }
 
 static void redirections_and_assignments_belong_to_their_command(void **state)
@@ -101,6 +102,7 @@ static void env_splits_a_string_into_words(void **state)
 	expect("env -S'-i a' b", "static: env -S-i a b; a b");
 	expect("env --split-string='a # b'", "static: env --split-string=a # b; a");
 	expect("env -S '\\_a\\cb'", "static: env -S \\_a\\cb; a");
+	expect("env -S '\\cb' a", "static: env -S \\cb a; a");
 	expect("env -S \"a '' 'b\\n'\"", "static: env -S a '' 'b\\n'; a  b\\n");
 	expect_opaque("env -S 'a ${X}'", "wrapper-dynamic");
 	expect_opaque("env -S \"$x\"", "wrapper-dynamic");
@@ -152,6 +154,9 @@ static void an_unknown_word_before_the_command_hides_it(void **state)
 
 static void xargs_and_find_build_words(void **state)
 {
+	expect("xargs -I{} -l2 a {}", "dynamic: xargs -I{} -l2 a {}; a ? *");
+	expect("xargs -I{} --max-a 1 a b", "dynamic: xargs -I{} --max-a 1 a b; a b *");
+	expect("xargs --max-a 1 -i a {}", "dynamic: xargs --max-a 1 -i a {}; a ?");
 	expect("xargs", "dynamic: xargs; echo *");
 	expect("xargs -n1 a b", "dynamic: xargs -n1 a b; a b *");
 	expect("xargs -I{} a x{}y", "dynamic: xargs -I{} a x{}y; a ?x");
