@@ -427,6 +427,7 @@ static void begin_ahead(struct engine *e, struct engine_run *run)
 		run->ahead = ahead_new(&(struct keeper_ahead){.profile = e->profile,
 		                                              .workspace = o->request.workspace,
 		                                              .state = o->request.state,
+		                                              .policy_file = e->wishes.policy_file,
 		                                              .envp = o->envp,
 		                                              .max_processes = o->max_processes});
 }

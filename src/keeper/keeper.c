@@ -460,6 +460,7 @@ static void make_box(struct keeper *k)
 	struct error err = {0};
 
 	k->order.request.workspace = k->ahead->workspace;
+	k->order.request.policy_file = k->ahead->policy_file; /* it may lie in the workspace */
 	k->order.request.state = k->ahead->state;
 	k->order.envp = k->ahead->envp;
 	k->order.max_processes = k->ahead->max_processes;

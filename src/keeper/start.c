@@ -260,6 +260,7 @@ static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order
 	return !box ||
 	       (same_text(box->workspace, o->request.workspace) &&
 	        same_text(box->state, o->request.state) &&
+	        same_text(box->policy_file, o->request.policy_file) &&
 	        same_text(variable_value(box->envp, "HOME"), variable_value(o->envp, "HOME")) &&
 	        box->max_processes == o->max_processes);
 }
