@@ -36,7 +36,10 @@ static bool starts(const struct pass *p, const char *at, const char *text)
 {
 	size_t n = strlen(text);
 
-	return (size_t)(p->end - at) >= n && strncasecmp(at, text, n) == 0;
+	/* Most of the time the first character settles it. */
+	return (size_t)(p->end - at) >= n &&
+	       tolower((unsigned char)*at) == tolower((unsigned char)*text) &&
+	       strncasecmp(at, text, n) == 0;
 }
 
 /* Moves on to TO, copying. */
@@ -215,9 +218,13 @@ static bool pass_token(struct pass *p)
 	};
 
 	for (size_t i = 0; i < array_size(shapes); i++) {
-		size_t n = strlen(shapes[i].prefix);
-		const char *end = p->at + n;
+		size_t n;
+		const char *end;
 
+		if (*p->at != shapes[i].prefix[0])
+			continue;
+		n = strlen(shapes[i].prefix);
+		end = p->at + n;
 		if ((size_t)(p->end - p->at) < n || memcmp(p->at, shapes[i].prefix, n) != 0)
 			continue;
 		while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
@@ -325,8 +332,11 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 		   *colon = strchr(word, ':');
 	struct pass p = {.at = word, .begin = word, .end = word + strlen(word), .out = out};
 
-	p.mysql = names(words, i, "mysql") || names(words, i, "mariadb");
-	p.sshpass = names(words, i, "sshpass");
+	/* Only -p means something else behind these. */
+	if (strstr(word, "-p") || strcmp(before, "-p") == 0) {
+		p.mysql = names(words, i, "mysql") || names(words, i, "mariadb");
+		p.sshpass = names(words, i, "sshpass");
+	}
 	if (wants_script(before)) {
 		/* A line with commands behind the value, which must be seen. */
 	} else if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {

@@ -4,6 +4,7 @@
 #include "audit/mask.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -67,12 +68,17 @@ int mask_new(const char *const *patterns, struct mask **ret_mask, struct error *
 
 	while (patterns && patterns[n])
 		n++;
-	if (m) {
-		m->codes = calloc(n + 1, sizeof(*m->codes));
-		m->data = pcre2_match_data_create(2, NULL);
-		m->context = pcre2_match_context_create(NULL);
+	if (!m)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	if (n == 0) {
+		/* As in most profiles: nothing of the library is touched then. */
+		*ret_mask = take_ptr(&m);
+		return 0;
 	}
-	if (!m || !m->codes || !m->data || !m->context)
+	m->codes = calloc(n, sizeof(*m->codes));
+	m->data = pcre2_match_data_create(2, NULL);
+	m->context = pcre2_match_context_create(NULL);
+	if (!m->codes || !m->data || !m->context)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	(void)pcre2_set_match_limit(m->context, MATCH_LIMIT);
 	for (; m->count < n; m->count++) {
@@ -121,25 +127,32 @@ static void apply(const struct mask *m, const pcre2_code *code, struct buffer *t
 
 static void finish(const struct mask *m, struct buffer *text, struct buffer *into)
 {
-	for (size_t i = 0; m && i < m->count && buffer_error(text) == 0; i++)
+	for (size_t i = 0; i < m->count && buffer_error(text) == 0; i++)
 		apply(m, m->codes[i], text);
 	buffer_append(into, buffer_str(text), text->len);
 	if (buffer_error(text) < 0)
 		into->failed = buffer_error(text);
 }
 
+static bool has_patterns(const struct mask *m)
+{
+	return m && m->count > 0;
+}
+
 void mask_text(const struct mask *m, const char *text, size_t n, struct buffer *into)
 {
 	scoped(buffer_donep) struct buffer out = {.max = into->max};
 
-	mask_pass_text(text, n, &out);
-	finish(m, &out, into);
+	mask_pass_text(text, n, has_patterns(m) ? &out : into);
+	if (has_patterns(m))
+		finish(m, &out, into);
 }
 
 void mask_word(const struct mask *m, const char *const *words, size_t i, struct buffer *into)
 {
 	scoped(buffer_donep) struct buffer out = {.max = into->max};
 
-	mask_pass_word(words, i, &out);
-	finish(m, &out, into);
+	mask_pass_word(words, i, has_patterns(m) ? &out : into);
+	if (has_patterns(m))
+		finish(m, &out, into);
 }
