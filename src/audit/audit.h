@@ -9,7 +9,7 @@
  *
  * Every line carries the hash of the line before it and its own, so that none can be changed, taken
  * out, put in or moved without a trace (chain.h), and every so often a signed checkpoint. Any
- *number of processes append to the same log; each may die at any moment.
+ * number of processes append to the same log; each may die at any moment.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +47,9 @@ int audit_append(struct audit *a, const struct audit_event *events, size_t count
  * whatever process, share one sync. CROWDED: many others will come within a moment, and are waited
  * for. */
 int audit_sync(struct audit *a, uint64_t seq, bool crowded, struct error *err);
+
+/* Whether it is there already: another's sync may have taken it along. Never waits. */
+bool audit_is_synced(const struct audit *a, uint64_t seq);
 
 /* Appends a signed checkpoint, synced, and gives the record's number and hash, for a person who
  * keeps them elsewhere. */

@@ -97,16 +97,25 @@ static int open_number(struct audit *a, uint64_t number, int flags)
 	return 0;
 }
 
-int files_open(struct audit *a, uint64_t number, struct stat *ret_stat, struct error *err)
+/* Not fstat(): who asks for the times of a file makes the kernel keep a new one for its next write
+ * (6.13). */
+static int look(int fd, struct statx *ret_stat)
+{
+	return statx(fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_BLOCKS | STATX_NLINK, ret_stat) == 0
+	               ? 0
+	               : -errno;
+}
+
+int files_open(struct audit *a, uint64_t number, struct statx *ret_stat, struct error *err)
 {
 	int r;
 
-	if (a->log_fd >= 0 && a->log_file == number && fstat(a->log_fd, ret_stat) == 0 &&
-	    ret_stat->st_nlink > 0)
+	if (a->log_fd >= 0 && a->log_file == number && look(a->log_fd, ret_stat) == 0 &&
+	    ret_stat->stx_nlink > 0)
 		return 0;
 	r = open_number(a, number, 0);
-	if (r == 0 && fstat(a->log_fd, ret_stat) < 0)
-		r = -errno;
+	if (r == 0)
+		r = look(a->log_fd, ret_stat);
 	return r < 0 ? error_sys(err, -r, "file %" PRIu64 " of the audit log", number) : 0;
 }
 

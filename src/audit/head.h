@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 
 struct error;
+struct wait_page;
 
 /* What a writer must know. */
 struct head_place {
@@ -21,6 +22,9 @@ struct head_place {
 };
 
 struct head; /* opaque */
+
+/* What every head of this process and of its children needs is there then. */
+void head_prepare(void);
 
 /* Opens or makes the file in the directory of the log. The descriptor is borrowed for as long as
  * the head lives, and must not be shared with another one: the lock of who syncs is on it. */
@@ -38,22 +42,20 @@ bool head_is_removed(const struct head *h);
 /* Under the lock, before the first place is written: a whole page, so that it can be mapped. */
 int head_fill(struct head *h);
 
-/* Under the lock. False: there is none, or it was not written by us. *ret_same_boot: the machine
- * still runs since then. */
+/* False: there is none, or it was not written by us; or, without the lock, somebody is writing it.
+ * *ret_same_boot: the machine still runs since then. */
 bool head_read(const struct head *h, struct head_place *ret_place, bool *ret_same_boot);
 /* A writer that is killed leaves the old one or the new one. */
 int head_write(struct head *h, const struct head_place *place);
 
-/* The last record that is known to be on the disk. */
-uint64_t head_synced(const struct head *h);
-/* With the lock of who syncs, or by a recovery; wakes who waits. */
-int head_set_synced(struct head *h, uint64_t seq);
-
 /* The lock of who syncs. True: it is ours. */
 bool head_try_sync(struct head *h);
 void head_end_sync(struct head *h);
-/* Waits a little for somebody else's sync, unless this record is on the disk already. */
-void head_wait_synced(struct head *h, uint64_t seq);
+
+/* Words of the file beside the place: that of the lock, and those of who syncs (sync.c). */
+#define HEAD_SYNC_AT 512
+#define HEAD_LOCK_AT 1024
+struct wait_page *head_words(struct head *h);
 
 /* For readers, who change nothing: the place as it is now. -ENOENT, or -EBADMSG where it is not
  * one of ours. */

@@ -2,7 +2,8 @@
 /*
  * Inside: one writer's memory, as the files of this room share it.
  *
- *	log.c       open, append, sync
+ *	log.c       open, append
+ *	sync.c      to the disk, together
  *	files.c     the numbered files: names, the first record of each, the next one
  *	recover.c   what is done when the log is not as the head says
  */
@@ -13,7 +14,7 @@
 #include "base/buffer.h"
 
 struct mask;
-struct stat;
+struct statx;
 
 struct audit {
 	char *state;
@@ -37,11 +38,14 @@ int files_list(int dir_fd, uint64_t **ret_numbers, size_t *ret_count, struct err
 /* All under the lock of the writers. */
 
 /* Has the current file open. -ENOENT: it is gone. */
-int files_open(struct audit *a, uint64_t number, struct stat *ret_stat, struct error *err);
+int files_open(struct audit *a, uint64_t number, struct statx *ret_stat, struct error *err);
 
 /* Begins the file behind PLACE, with its first record. Everything in the files before is on the
  * disk then. */
 int files_next(struct audit *a, struct head_place *place, struct error *err);
+
+/* What was removed under us may not have come back the last time. */
+int log_lock(struct audit *a, struct error *err);
 
 /* Writes what is in a->lines behind PLACE, whose link the caller has moved already, and makes the
  * head say so. */
@@ -53,3 +57,8 @@ int log_put_own(struct audit *a, struct audit_link *link, enum audit_kind kind, 
 
 /* Finds out where the log stands. What is whole is kept; what is not becomes a break. */
 int recover(struct audit *a, struct head_place *ret_place, struct error *err);
+
+/* The last record that is known to be on the disk. */
+uint64_t sync_reached(struct head *h);
+/* By a recovery, for what it has synced itself. */
+int sync_set(struct head *h, uint64_t seq);

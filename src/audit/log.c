@@ -8,11 +8,6 @@
  * place of the head, and whoever comes next keeps of it what is whole, cuts off the rest and says
  * so in a break record (recover.c). So the log holds whole records up to the head's size at every
  * moment.
- *
- * To sync: whoever finds nobody syncing does it, for all records that are written by then, and
- * publishes the number of the last one in the head; everybody else waits for that number. Who
- * arrives during a sync waits for its end, and one of those then syncs for all of them. So many
- * callers in many processes share one fdatasync(), and nobody needs a server or a thread for it.
  */
 #include "audit/inside.h"
 
@@ -22,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <sodium.h>
 #include "audit/key.h"
@@ -84,13 +78,20 @@ static int open_files(struct audit *a, struct error *err)
 
 void audit_prepare(void)
 {
-	(void)!sodium_init(); /* a tenth of what a record costs */
+	char text[32];
+
+	(void)!sodium_init();      /* a tenth of what a record costs */
+	audit_time_print(0, text); /* the C library reads the file of the time zone */
+	head_prepare();
 }
 
 int audit_open(const char *state, const struct audit_settings *settings, struct audit **ret_audit,
                struct error *err)
 {
 	scoped(audit_freep) struct audit *a = calloc(1, sizeof(*a));
+	struct head_place place;
+	struct statx st;
+	bool same_boot;
 	int r;
 
 	if (!a)
@@ -110,6 +111,9 @@ int audit_open(const char *state, const struct audit_settings *settings, struct 
 	a->settings.mask = NULL; /* the caller's */
 	if (r < 0)
 		return r;
+	/* Nobody waits for us yet: the file that will most likely be the one. */
+	if (head_read(a->head, &place, &same_boot) && place.file > 0)
+		(void)files_open(a, place.file, &st, NULL);
 	*ret_audit = take_ptr(&a);
 	return 0;
 }
@@ -167,14 +171,13 @@ int log_write(struct audit *a, struct head_place *place, struct error *err)
 /* Room on the disk behind the end: when a command has filled it with its output, the next ones can
  * still be recorded, those that make room again included. Where it cannot be had nothing is lost
  * yet. */
-static void reserve(struct audit *a, const struct stat *st)
+static void reserve(struct audit *a, const struct statx *st)
 {
-	if ((uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size + RESERVE_BYTES / 2)
-		(void)fallocate(a->log_fd, FALLOC_FL_KEEP_SIZE, st->st_size, RESERVE_BYTES);
+	if (st->stx_blocks * 512 < st->stx_size + RESERVE_BYTES / 2)
+		(void)fallocate(a->log_fd, FALLOC_FL_KEEP_SIZE, (off_t)st->stx_size, RESERVE_BYTES);
 }
 
-/* What was removed under us may not have come back the last time. */
-static int lock(struct audit *a, struct error *err)
+int log_lock(struct audit *a, struct error *err)
 {
 	int r = a->head ? 0 : open_files(a, err);
 
@@ -194,11 +197,10 @@ static int settle(struct audit *a, struct head_place *ret_place, struct error *e
 {
 	struct head_place place;
 	bool same_boot;
-	struct stat st;
+	struct statx st;
 
 	if (!head_is_removed(a->head) && head_read(a->head, &place, &same_boot) && place.file > 0 &&
-	    same_boot && files_open(a, place.file, &st, NULL) == 0 &&
-	    (uint64_t)st.st_size == place.size) {
+	    same_boot && files_open(a, place.file, &st, NULL) == 0 && st.stx_size == place.size) {
 		reserve(a, &st);
 		*ret_place = place;
 		return 0;
@@ -252,6 +254,7 @@ static int append_bodies(struct audit *a, const struct buffer *bodies, const siz
 }
 
 #define EVENTS_MAX 8
+#define BODY_BYTES 1024 /* of most events */
 
 int audit_append(struct audit *a, const struct audit_event *events, size_t count, uint64_t *ret_seq,
                  struct error *err)
@@ -262,13 +265,14 @@ int audit_append(struct audit *a, const struct audit_event *events, size_t count
 
 	if (count == 0 || count > EVENTS_MAX)
 		return error_set(err, ERROR_SYSTEM, EINVAL, "too many events at once");
+	(void)buffer_reserve(&bodies, BODY_BYTES);
 	for (size_t i = 0; i < count; i++) {
 		(void)audit_event_write(&events[i], clock_wall_ms(), a->mask, &bodies);
 		ends[i] = bodies.len;
 	}
 	if (buffer_error(&bodies) < 0)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	r = lock(a, err);
+	r = log_lock(a, err);
 	if (r < 0)
 		return r;
 	r = append_bodies(a, &bodies, ends, count, ret_seq, err);
@@ -276,53 +280,10 @@ int audit_append(struct audit *a, const struct audit_event *events, size_t count
 	return r;
 }
 
-/* For all that is written by now; the lock of who syncs is ours. */
-static int sync_for_all(struct audit *a, struct error *err)
-{
-	struct head_place place;
-	bool known, same_boot;
-	struct stat st;
-	int r = lock(a, err);
-
-	if (r < 0)
-		return r;
-	known = head_read(a->head, &place, &same_boot) && files_open(a, place.file, &st, NULL) == 0;
-	head_unlock(a->head);
-	if (!known)
-		return error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
-	/* What is in the files before was synced when this one was begun. */
-	if (fdatasync(a->log_fd) < 0)
-		return error_sys(err, errno, "audit log");
-	r = head_set_synced(a->head, place.link.seq);
-	return r < 0 ? error_sys(err, -r, "head of the audit log") : 0;
-}
-
-int audit_sync(struct audit *a, uint64_t seq, bool crowded, struct error *err)
-{
-	/* With eight callers on two processors a command takes seven times this, most of it in
-	 * queues; a sync of its own would cost it more than the wait. */
-	const struct timespec gather = {.tv_nsec = 1000000};
-	int r = 0;
-
-	while (r == 0 && head_synced(a->head) < seq) {
-		if (!head_try_sync(a->head)) {
-			head_wait_synced(a->head, seq);
-			continue;
-		}
-		if (head_synced(a->head) < seq) {
-			if (crowded)
-				(void)nanosleep(&gather, NULL);
-			r = sync_for_all(a, err);
-		}
-		head_end_sync(a->head);
-	}
-	return r;
-}
-
 int audit_checkpoint(struct audit *a, uint64_t *ret_seq, char ret_hash[65], struct error *err)
 {
 	struct head_place place;
-	int r = lock(a, err);
+	int r = log_lock(a, err);
 
 	if (r < 0)
 		return r;

@@ -86,7 +86,7 @@ static int recover_newest(struct audit *a, struct head_place *place, struct find
 {
 	scoped(freep) uint64_t *numbers = NULL;
 	uint64_t expected = place->link.seq;
-	struct stat st;
+	struct statx st;
 	size_t count = 0;
 	int r = files_list(a->dir_fd, &numbers, &count, err);
 
@@ -122,13 +122,13 @@ static int recover_tail(struct audit *a, struct head_place *place, bool same_boo
                         struct finding *f, struct error *err)
 {
 	struct head_place start = {.file = place->file, .opened_ms = place->opened_ms};
-	uint64_t promised = head_synced(a->head);
-	struct stat st;
-	int r;
+	uint64_t promised = sync_reached(a->head);
+	struct statx st;
+	int r = files_open(a, place->file, &st, err);
 
-	if (fstat(a->log_fd, &st) < 0)
-		return error_sys(err, errno, "audit log");
-	if (same_boot && (uint64_t)st.st_size > place->size)
+	if (r < 0)
+		return r;
+	if (same_boot && st.stx_size > place->size)
 		return keep_whole(a, place, f, err);
 	r = keep_whole(a, &start, f, err);
 	if (r < 0)
@@ -169,7 +169,7 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 	struct head_place place = {0};
 	struct finding f = {0};
 	bool same_boot = false;
-	struct stat st;
+	struct statx st;
 	int r = head_fill(a->head);
 
 	if (r < 0)
@@ -184,7 +184,7 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 	/* What is whole is on the disk from now on, or the promise for it would be void. */
 	if (a->log_fd >= 0 && fdatasync(a->log_fd) < 0)
 		return error_sys(err, errno, "audit log");
-	r = head_set_synced(a->head, place.size > 0 ? place.link.seq : 0);
+	r = sync_set(a->head, place.size > 0 ? place.link.seq : 0);
 	if (r < 0)
 		return error_sys(err, -r, "head of the audit log");
 	if (place.size == 0) {

@@ -1,0 +1,266 @@
+/*
+ * Whoever finds nobody syncing does it, for all records that are written by then, and publishes the
+ * number of the last one; everybody else sleeps until that number is reached. So many callers in
+ * many processes share one fdatasync(), and nobody needs a server or a thread for it.
+ *
+ * A turn is one sync. Who comes while one is under way belongs to the next: at the end those of
+ * this turn are woken, all, and of the next one caller, who leads it. Which turn a sleeper belongs
+ * to is told by one bit of the futex, even and odd turns taking turns.
+ *
+ * Callers who write one record after the other come back within a moment of their wake. So a leader
+ * does not begin at once, or half of them would always be late: it says which record would complete
+ * the number of the last turn, and sleeps until whoever writes that one wakes it, but no longer
+ * than a sync takes. So a wait in vain costs no more than one sync more would have cost. A caller
+ * by itself never waits.
+ *
+ * All this is words in the head's file (wait.h): hints, but for the number that is synced. A leader
+ * that is killed leaves that as it was, and the kernel gives its lock back; the sleepers find that
+ * out by themselves. One that was stopped keeps the lock: then each syncs for itself.
+ */
+#include "audit/inside.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "audit/wait.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#define LOOK_NS     10000000 /* whoever syncs may have been killed */
+#define PATIENCE_MS 1000     /* or stopped */
+#define CROWD_NS    1000000
+#define LEADER      (1U << 2) /* the bits of the two turns are below */
+
+/* Written with the lock of who syncs, but for the last. */
+struct progress {
+	uint64_t synced;  /* the last record that is known to be on the disk */
+	uint32_t turn;    /* the futex: odd while a sync is under way */
+	uint32_t check;   /* of the number that is synced; 0: an older nacre wrote it */
+	uint64_t covered; /* the last record of the sync under way, or of the last one */
+	uint64_t awaited; /* whoever writes this one wakes the leader; 0: nobody need */
+	uint32_t batch;   /* records to be expected behind the last one covered */
+	uint32_t took_ns;
+	uint32_t waiting[2]; /* somebody sleeps for an even, for an odd turn */
+};
+
+#define TURN_AT (HEAD_SYNC_AT + (int)offsetof(struct progress, turn))
+#define OURS    offsetof(struct progress, waiting)
+
+/* Somebody is at it or gathers, unless it was killed meanwhile. */
+static bool is_led(const struct progress *p)
+{
+	return p->turn & 1 || p->awaited > 0;
+}
+
+/* A read beside a write may see a part of it, and a part of a number is another number: this one
+ * is believed only with its check. */
+static struct progress read_progress(struct head *h)
+{
+	struct progress p;
+
+	if (pread(head_words(h)->fd, &p, sizeof(p), HEAD_SYNC_AT) != (ssize_t)sizeof(p))
+		return (struct progress){0};
+	if (p.check != 0 && p.check != (uint32_t)~p.synced)
+		p.synced = 0; /* who has a record to sync looks again */
+	return p;
+}
+
+static int write_progress(struct head *h, struct progress *p)
+{
+	p->check = (uint32_t)~p->synced;
+	errno = ENOSPC;
+	return pwrite(head_words(h)->fd, p, OURS, HEAD_SYNC_AT) == (ssize_t)OURS ? 0 : -errno;
+}
+
+uint64_t sync_reached(struct head *h)
+{
+	return read_progress(h).synced;
+}
+
+bool audit_is_synced(const struct audit *a, uint64_t seq)
+{
+	return a->head && sync_reached(a->head) >= seq;
+}
+
+int sync_set(struct head *h, uint64_t seq)
+{
+	struct progress p = read_progress(h);
+
+	p.synced = p.covered = seq;
+	return write_progress(h, &p);
+}
+
+static int waiting_at(uint32_t which)
+{
+	return HEAD_SYNC_AT + (int)(OURS + which * sizeof(uint32_t));
+}
+
+/* Which of the two a record belongs to. */
+static uint32_t turn_of(const struct progress *p, uint64_t seq)
+{
+	uint32_t now = p->turn / 2;
+
+	return ((p->turn & 1) && seq > p->covered ? now + 1 : now) & 1;
+}
+
+/* Sleeps until the turn of this record has ended, or it falls to us to lead it. False: it took too
+ * long. */
+static bool follow(struct head *h, const struct progress *p, uint64_t seq)
+{
+	struct wait_page *words = head_words(h);
+	uint32_t which = turn_of(p, seq);
+
+	if (!p->waiting[which]) {
+		/* A leader looks at this when its turn has ended: either it sees us, or we its end.
+		 */
+		wait_write(words, waiting_at(which), 1);
+		if (wait_read(words, TURN_AT) != p->turn)
+			return true;
+	}
+	if (!(p->turn & 1) && p->awaited > 0 && seq >= p->awaited)
+		(void)wait_wake(words, TURN_AT, LEADER, 1);
+	return wait_sleep(words, TURN_AT, p->turn, 1U << which, LOOK_NS);
+}
+
+/* Waits for those who are worth it. */
+static void gather(struct audit *a, struct progress *p, bool crowded)
+{
+	int64_t limit = crowded ? CROWD_NS : p->took_ns < LOOK_NS ? p->took_ns : LOOK_NS;
+	struct head_place place;
+	bool same_boot;
+
+	if (p->turn & 1 || (p->batch < 2 && !crowded))
+		return;
+	p->awaited = crowded ? UINT64_MAX : p->covered + p->batch;
+	if (write_progress(a->head, p) == 0 &&
+	    !(head_read(a->head, &place, &same_boot) && place.link.seq >= p->awaited))
+		(void)wait_sleep(head_words(a->head), TURN_AT, p->turn, LEADER, limit);
+}
+
+/* Has the file open that the last record is in; what is in the files before was synced when it was
+ * begun. */
+static int find_end(struct audit *a, struct head_place *ret_place, struct error *err)
+{
+	bool same_boot, known;
+	struct statx st;
+	int r;
+
+	if (head_read(a->head, ret_place, &same_boot) &&
+	    files_open(a, ret_place->file, &st, NULL) == 0)
+		return 0;
+	/* Somebody is writing it, or has just begun the next file. */
+	r = log_lock(a, err);
+	if (r < 0)
+		return r;
+	known = head_read(a->head, ret_place, &same_boot) &&
+	        files_open(a, ret_place->file, &st, NULL) == 0;
+	head_unlock(a->head);
+	return known ? 0 : error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
+}
+
+static void wake(struct head *h, uint32_t which, bool died)
+{
+	struct wait_page *words = head_words(h);
+	struct progress p = read_progress(h);
+
+	if (died || p.waiting[which]) {
+		wait_write(words, waiting_at(which), 0);
+		(void)wait_wake(words, TURN_AT, died ? WAIT_ANY : 1U << which, INT_MAX);
+	}
+	if (!died && p.waiting[!which])
+		(void)wait_wake(words, TURN_AT, 1U << !which, 1);
+}
+
+/* How many records are to be expected for the next turn: those of this one, if it was not for its
+ * leader alone, and those that were written while it was under way. */
+static uint32_t active(struct head *h, uint32_t which, uint64_t before, uint64_t covered)
+{
+	struct head_place place;
+	bool same_boot;
+
+	if (!wait_read(head_words(h), waiting_at(which)))
+		return 0;
+	if (head_read(h, &place, &same_boot) && place.link.seq > covered)
+		covered = place.link.seq;
+	return (uint32_t)(covered - before);
+}
+
+/* For all that is written by now; gives the lock of who syncs back. */
+static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
+{
+	struct head_place place;
+	bool died = p->turn & 1;
+	uint64_t before = p->covered;
+	uint32_t which = (p->turn + died) / 2 & 1;
+	int64_t begun;
+	int r = find_end(a, &place, err), told;
+
+	if (r < 0) {
+		head_end_sync(a->head);
+		return r;
+	}
+	p->turn += died ? 2 : 1;
+	p->covered = place.link.seq;
+	p->awaited = 0;
+	(void)write_progress(a->head, p);
+	begun = clock_read_ns(CLOCK_MONOTONIC);
+	if (fdatasync(a->log_fd) < 0)
+		r = error_sys(err, errno, "audit log");
+	else
+		p->synced = place.link.seq;
+	p->took_ns = (uint32_t)(clock_read_ns(CLOCK_MONOTONIC) - begun);
+	p->batch = active(a->head, which, before, place.link.seq);
+	p->turn++;
+	told = write_progress(a->head, p);
+	head_end_sync(a->head);
+	/* Behind the lock: the first who comes back leads the next turn while we are still waking
+	 * the others. */
+	wake(a->head, which, died);
+	return r == 0 && told < 0 ? error_sys(err, -told, "head of the audit log") : r;
+}
+
+static int lead(struct audit *a, uint64_t seq, bool crowded, struct error *err)
+{
+	struct progress p = read_progress(a->head);
+
+	if (p.synced >= seq) {
+		head_end_sync(a->head);
+		return 0;
+	}
+	gather(a, &p, crowded);
+	return sync_for_all(a, &p, err);
+}
+
+/* Whoever has the lock does not come back. */
+static int sync_alone(struct audit *a, struct error *err)
+{
+	struct head_place place;
+	int r = find_end(a, &place, err);
+
+	if (r == 0 && fdatasync(a->log_fd) < 0)
+		r = error_sys(err, errno, "audit log");
+	return r;
+}
+
+int audit_sync(struct audit *a, uint64_t seq, bool crowded, struct error *err)
+{
+	int64_t deadline = clock_now_ms() + PATIENCE_MS;
+	struct progress p;
+	bool late = false; /* whoever leads has not woken us */
+
+	if (!a->head)
+		return error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
+	for (;;) {
+		p = read_progress(a->head);
+		if (p.synced >= seq)
+			return 0;
+		/* While another leads, its lock need not be tried. */
+		if ((late || !is_led(&p)) && head_try_sync(a->head))
+			return lead(a, seq, crowded, err);
+		if (late && clock_now_ms() > deadline)
+			return sync_alone(a, err);
+		late = !follow(a->head, &p, seq);
+	}
+}
