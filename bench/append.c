@@ -10,7 +10,6 @@
  */
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include "harness.h"
 #include "audit/audit.h"
 #include "audit/event.h"
@@ -22,6 +21,12 @@ static const char *const words[] = {"/bin/bash", "--noprofile",
                                     "--norc",    "-p",
                                     "-c",        "'make' '-j4' '&&' './run-tests' '--fast'",
                                     NULL};
+
+struct log {
+	const char *way, *directory;
+	struct audit *audit; /* of the one way */
+	int fd;              /* of the other */
+};
 
 static int64_t append_group(struct audit *a)
 {
@@ -53,76 +58,36 @@ static int64_t append_each(int fd)
 	return now_ns() - begin;
 }
 
-static _Noreturn void call(const char *way, const char *directory, int gate, int64_t *samples,
-                           size_t count)
+static int64_t append(void *context)
 {
-	struct audit *a = NULL;
-	char path[4096], byte;
-	int fd = -1;
+	struct log *l = context;
 
-	snprintf(path, sizeof(path), "%s/plain", directory);
-	if (strcmp(way, "group") == 0 && audit_open(directory, NULL, &a, NULL) < 0)
-		give_up(directory, errno);
-	if (!a && (fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
-		give_up(path, errno);
-	while (read(gate, &byte, 1) < 0) /* end of file: all begin now */
-		if (errno != EINTR)
-			_exit(1);
-	for (size_t i = 0; i < count; i++)
-		samples[i] = a ? append_group(a) : append_each(fd);
-	_exit(0);
+	return l->audit ? append_group(l->audit) : append_each(l->fd);
 }
 
-/* The first record makes the files and the key, once in the life of a log. */
-static void begin_log(const char *way, const char *directory)
+static void open_log(void *context)
 {
-	struct audit *a = NULL;
+	struct log *l = context;
+	char path[4096];
 
-	if (strcmp(way, "group") != 0)
-		return;
-	if (audit_open(directory, NULL, &a, NULL) < 0)
-		give_up(directory, errno);
-	(void)append_group(a);
-	audit_free(a);
+	snprintf(path, sizeof(path), "%s/plain", l->directory);
+	if (strcmp(l->way, "group") == 0 && audit_open(l->directory, NULL, &l->audit, NULL) < 0)
+		give_up(l->directory, errno);
+	if (!l->audit && (l->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+		give_up(path, errno);
 }
 
 int main(int argc, char **argv)
 {
-	size_t callers, count;
-	int64_t *samples, begin, total;
-	pid_t *pids;
-	int gate[2];
-	FILE *out;
+	struct log log = {0};
+	const struct caller_work work = {open_log, append, &log};
 
 	if (argc != 6)
 		give_up("usage: append FILE group|each DIRECTORY CALLERS COUNT", 0);
-	callers = number_argument(argv[4]);
-	count = number_argument(argv[5]);
-	pids = allocate(callers, sizeof(*pids));
-	samples = mmap(NULL, callers * count * sizeof(*samples), PROT_READ | PROT_WRITE,
-	               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (samples == MAP_FAILED || pipe(gate) < 0)
-		give_up("memory or a pipe", errno);
-	begin_log(argv[2], argv[3]);
-	for (size_t i = 0; i < callers; i++) {
-		pids[i] = fork();
-		if (pids[i] < 0)
-			give_up("fork", errno);
-		if (pids[i] == 0) {
-			close(gate[1]);
-			call(argv[2], argv[3], gate[0], samples + i * count, count);
-		}
-	}
-	begin = now_ns();
-	close(gate[1]);
-	for (size_t i = 0; i < callers; i++)
-		wait_success(pids[i], "a caller");
-	total = now_ns() - begin;
-	out = fopen(argv[1], "we");
-	if (!out)
-		give_up(argv[1], errno);
-	fprintf(out, "total %lld\n", (long long)total);
-	for (size_t i = 0; i < callers * count; i++)
-		fprintf(out, "0 %lld\n", (long long)samples[i]);
-	return fclose(out) == 0 ? 0 : 1;
+	log = (struct log){.way = argv[2], .directory = argv[3]};
+	/* The first record makes the files and the key, once in the life of a log. */
+	open_log(&log);
+	(void)append(&log);
+	log.audit = audit_free(log.audit);
+	return run_callers(argv[1], number_argument(argv[4]), number_argument(argv[5]), &work);
 }

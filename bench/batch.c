@@ -72,7 +72,6 @@ int main(int argc, char **argv)
 	struct batch b = {0};
 	size_t callers, count, asked, answered = 0;
 	int64_t begin, total;
-	FILE *out;
 
 	if (argc < 6)
 		give_up("usage: batch FILE CALLERS COUNT PROGRAM ARGV...", 0);
@@ -94,11 +93,5 @@ int main(int argc, char **argv)
 	total = now_ns() - begin;
 	close(b.to);
 	wait_success(b.pid, "the batch");
-	out = fopen(argv[1], "we");
-	if (!out)
-		give_up(argv[1], errno);
-	fprintf(out, "total %lld\n", (long long)total);
-	for (size_t i = 0; i < count; i++)
-		fprintf(out, "0 %lld\n", (long long)b.begun[i]);
-	return fclose(out) == 0 ? 0 : 1;
+	return write_samples(argv[1], total, b.begun, count);
 }
