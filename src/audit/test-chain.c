@@ -2,6 +2,9 @@
  * A log of 1,000 records, and everything that can be done to one of them: each byte changed, each
  * record taken out, put in twice, moved, each end cut off. The walk along the chain goes on from
  * where it stood before the record, so that every position can be tried.
+ *
+ * What takes the whole verifier for each position is sampled, unless NACRE_EVERY is set (`make
+ * campaign`): then the log is cut off behind each of its bytes, and each bit of it is flipped.
  */
 #include "base/test-support.h"
 
@@ -125,6 +128,11 @@ static bool is_found(const struct world *w, size_t first, size_t next, const cha
 	return memcmp(&c.link, &w->before[next].link, sizeof(c.link)) != 0;
 }
 
+static bool wants_every(void)
+{
+	return getenv("NACRE_EVERY") != NULL;
+}
+
 static size_t behind(const struct world *w, size_t i)
 {
 	return i + 2 < w->count ? i + 2 : w->count;
@@ -140,11 +148,13 @@ static void any_changed_byte_is_found(void **state)
 		for (size_t k = begin; k < w->starts[i + 1]; k++) {
 			char kept = w->bytes[k];
 
-			w->bytes[k] = (char)(kept ^ (1 << (k % 8)));
-			if (!is_found(w, i, behind(w, i), w->bytes + begin, n))
-				fail_msg("byte %zu of record %zu", k - begin, i);
+			for (size_t bit = 0; bit < (wants_every() ? 8 : 1); bit++) {
+				w->bytes[k] = (char)(kept ^ (1 << ((k + bit) % 8)));
+				if (!is_found(w, i, behind(w, i), w->bytes + begin, n))
+					fail_msg("byte %zu of record %zu", k - begin, i);
+			}
 			w->bytes[k] = '\n';
-			if (kept != '\n' && k % 5 == 0 &&
+			if (kept != '\n' && (wants_every() || k % 5 == 0) &&
 			    !is_found(w, i, behind(w, i), w->bytes + begin, n))
 				fail_msg("a newline at %zu of record %zu", k - begin, i);
 			w->bytes[k] = kept;
@@ -220,6 +230,26 @@ static void any_record_put_in_is_found(void **state)
 	}
 }
 
+/* Byte by byte, from the end. */
+static void cut_everywhere(const struct world *w)
+{
+	scoped(fd_closep) int fd = -1;
+	struct audit_verdict v;
+	char path[128];
+
+	assert_true(is_good(w, w->bytes, w->size));
+	snprintf(path, sizeof(path), "%s/audit/log.000001", w->state);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/audit", w->state);
+	for (size_t n = w->size; n-- > 0;) {
+		assert_int_equal(ftruncate(fd, (off_t)n), 0);
+		assert_int_equal(audit_verify(path, NULL, &v, NULL), 0);
+		if (v.good)
+			fail_msg("behind %zu bytes", n);
+	}
+	print_message("%zu cuts\n", w->size);
+}
+
 /* The end is not in the chain: the head knows it. */
 static void any_end_cut_off_is_found(void **state)
 {
@@ -237,6 +267,8 @@ static void any_end_cut_off_is_found(void **state)
 	for (size_t i = 0; i < SAMPLES; i++)
 		assert_false(is_good(w, w->bytes, test_random(&seed) % w->size));
 	assert_false(is_good(w, w->bytes, w->size - 1));
+	if (wants_every())
+		cut_everywhere(w);
 	assert_true(is_good(w, w->bytes, w->size));
 }
 
