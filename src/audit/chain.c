@@ -22,19 +22,22 @@ void audit_hex(const unsigned char *bytes, size_t n, char *into)
 	(void)sodium_bin2hex(into, 2 * n + 1, bytes, n);
 }
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool audit_unhex(const char *text, unsigned char *into, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		int high = digit(text[2 * i]), low = high < 0 ? -1 : digit(text[2 * i + 1]);
+	/* One more than the digit: a verifier reads two hashes of each line. */
+	static const unsigned char digits[256] = {
+		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	};
 
-		if (low < 0)
+	for (size_t i = 0; i < n; i++) {
+		unsigned high = digits[(unsigned char)text[2 * i]];
+		unsigned low = high == 0 ? 0 : digits[(unsigned char)text[2 * i + 1]];
+
+		if (low == 0)
 			return false;
-		into[i] = (unsigned char)(high << 4 | low);
+		into[i] = (unsigned char)((high - 1) << 4 | (low - 1));
 	}
 	return true;
 }
