@@ -40,7 +40,7 @@ static int64_t append_group(struct audit *a)
 	int64_t begin = now_ns();
 	uint64_t seq;
 
-	if (audit_append(a, &e, 1, &seq, &err) < 0 || audit_sync(a, seq, false, &err) < 0)
+	if (audit_append(a, &e, 1, &seq, &err) < 0 || audit_sync(a, seq, &err) < 0)
 		give_up(err.text, 0);
 	return now_ns() - begin;
 }

@@ -44,9 +44,8 @@ int audit_append(struct audit *a, const struct audit_event *events, size_t count
                  struct error *err);
 
 /* Returns when everything up to this record is on the disk. Callers who wait at the same time, in
- * whatever process, share one sync. CROWDED: many others will come within a moment, and are waited
- * for. */
-int audit_sync(struct audit *a, uint64_t seq, bool crowded, struct error *err);
+ * whatever process, share one sync. */
+int audit_sync(struct audit *a, uint64_t seq, struct error *err);
 
 /* Whether it is there already: another's sync may have taken it along. Never waits. */
 bool audit_is_synced(const struct audit *a, uint64_t seq);

@@ -298,7 +298,7 @@ int audit_checkpoint(struct audit *a, uint64_t *ret_seq, char ret_hash[65], stru
 		return r;
 	*ret_seq = place.link.seq;
 	audit_hex(place.link.hash, AUDIT_HASH_BYTES, ret_hash);
-	return audit_sync(a, place.link.seq, false, err);
+	return audit_sync(a, place.link.seq, err);
 }
 
 int audit_event(const char *state, const struct audit_settings *settings,
@@ -311,5 +311,5 @@ int audit_event(const char *state, const struct audit_settings *settings,
 	if (r < 0 || !a)
 		return r;
 	r = audit_append(a, event, 1, &seq, err);
-	return r < 0 || !durable ? r : audit_sync(a, seq, false, err);
+	return r < 0 || !durable ? r : audit_sync(a, seq, err);
 }

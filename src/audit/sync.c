@@ -28,9 +28,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define LOOK_NS     10000000 /* whoever syncs may have been killed */
-#define PATIENCE_MS 1000     /* or stopped */
-#define CROWD_NS    1000000
+#define LOOK_NS     10000000  /* whoever syncs may have been killed */
+#define PATIENCE_MS 1000      /* or stopped */
 #define LEADER      (1U << 2) /* the bits of the two turns are below */
 
 /* Written with the lock of who syncs, but for the last. */
@@ -125,15 +124,15 @@ static bool follow(struct head *h, const struct progress *p, uint64_t seq)
 }
 
 /* Waits for those who are worth it. */
-static void gather(struct audit *a, struct progress *p, bool crowded)
+static void gather(struct audit *a, struct progress *p)
 {
-	int64_t limit = crowded ? CROWD_NS : p->took_ns < LOOK_NS ? p->took_ns : LOOK_NS;
+	int64_t limit = p->took_ns < LOOK_NS ? p->took_ns : LOOK_NS;
 	struct head_place place;
 	bool same_boot;
 
-	if (p->turn & 1 || (p->batch < 2 && !crowded))
+	if (p->turn & 1 || p->batch < 2)
 		return;
-	p->awaited = crowded ? UINT64_MAX : p->covered + p->batch;
+	p->awaited = p->covered + p->batch;
 	if (write_progress(a->head, p) == 0 &&
 	    !(head_read(a->head, &place, &same_boot) && place.link.seq >= p->awaited))
 		(void)wait_sleep(head_words(a->head), TURN_AT, p->turn, LEADER, limit);
@@ -221,7 +220,7 @@ static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
 	return r == 0 && told < 0 ? error_sys(err, -told, "head of the audit log") : r;
 }
 
-static int lead(struct audit *a, uint64_t seq, bool crowded, struct error *err)
+static int lead(struct audit *a, uint64_t seq, struct error *err)
 {
 	struct progress p = read_progress(a->head);
 
@@ -229,7 +228,7 @@ static int lead(struct audit *a, uint64_t seq, bool crowded, struct error *err)
 		head_end_sync(a->head);
 		return 0;
 	}
-	gather(a, &p, crowded);
+	gather(a, &p);
 	return sync_for_all(a, &p, err);
 }
 
@@ -244,7 +243,7 @@ static int sync_alone(struct audit *a, struct error *err)
 	return r;
 }
 
-int audit_sync(struct audit *a, uint64_t seq, bool crowded, struct error *err)
+int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 {
 	int64_t deadline = clock_now_ms() + PATIENCE_MS;
 	struct progress p;
@@ -258,7 +257,7 @@ int audit_sync(struct audit *a, uint64_t seq, bool crowded, struct error *err)
 			return 0;
 		/* While another leads, its lock need not be tried. */
 		if ((late || !is_led(&p)) && head_try_sync(a->head))
-			return lead(a, seq, crowded, err);
+			return lead(a, seq, err);
 		if (late && clock_now_ms() > deadline)
 			return sync_alone(a, err);
 		late = !follow(a->head, &p, seq);

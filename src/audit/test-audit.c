@@ -14,7 +14,7 @@ static void appends_records_that_follow_each_other(void **state)
 	open_log(w, NULL);
 	assert_int_equal(append(w, "ls"), 2); /* behind the first record of the file */
 	assert_int_equal(append(w, "cat x"), 3);
-	assert_int_equal(audit_sync(w->audit, 3, false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, 3, NULL), 0);
 	expect_good(w, 3);
 	assert_int_equal(stat(w->dir, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);

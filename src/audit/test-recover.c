@@ -223,7 +223,7 @@ static void the_machine_going_down_loses_what_was_not_synced(void **state)
 
 	open_log(w, NULL);
 	append(w, "one");
-	assert_int_equal(audit_sync(w->audit, 2, false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, 2, NULL), 0);
 	read_file(w, "log.000001", &log);
 	append(w, "two");
 	append(w, "three");
@@ -248,7 +248,7 @@ static void the_machine_going_down_must_not_lose_what_was_synced(void **state)
 	append(w, "one");
 	read_file(w, "log.000001", &log);
 	append(w, "two");
-	assert_int_equal(audit_sync(w->audit, 3, false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, 3, NULL), 0);
 	w->audit = audit_free(w->audit);
 	write_file(w, "log.000001", log.data, log.len);
 	age_head(w);

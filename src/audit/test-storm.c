@@ -54,7 +54,7 @@ static _Noreturn void write_on(const char *state, struct shared *s)
 
 		snprintf(command, sizeof(command), "%llu %0*d", (unsigned long long)token,
 		         token % 8 ? (int)(token % 500) + 1 : LONG, 0);
-		if (audit_append(a, &e, 1, &seq, &err) < 0 || audit_sync(a, seq, false, &err) < 0)
+		if (audit_append(a, &e, 1, &seq, &err) < 0 || audit_sync(a, seq, &err) < 0)
 			goto failed;
 		at = atomic_fetch_add(&s->count, 1);
 		if (at >= ACKS)

@@ -99,7 +99,7 @@ static void append_and_sync(struct world *w, int fd)
 	for (int k = 0; r == 0 && k < 50; k++) {
 		r = audit_append(a, &e, 1, &seq, NULL);
 		if (r == 0)
-			r = audit_sync(a, seq, false, NULL);
+			r = audit_sync(a, seq, NULL);
 		if (r == 0 && !audit_is_synced(a, seq))
 			r = -EIO;
 	}
@@ -130,12 +130,12 @@ static void what_is_synced_is_known_to_all(void **state)
 
 	open_log(w, NULL);
 	first = append(w, "one");
-	assert_int_equal(audit_sync(w->audit, first, false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, first, NULL), 0);
 	second = append(w, "two");
 	assert_int_equal(audit_open(w->state, NULL, &other, NULL), 0);
 	assert_true(audit_is_synced(other, first));
 	assert_false(audit_is_synced(other, second));
-	assert_int_equal(audit_sync(other, second, false, NULL), 0);
+	assert_int_equal(audit_sync(other, second, NULL), 0);
 	assert_true(audit_is_synced(w->audit, second));
 }
 
@@ -150,7 +150,7 @@ static void a_stopped_leader_stops_nobody(void **state)
 	seq = append(w, "one");
 	leader = start(w, lead_and_stay);
 	await(&leader);
-	assert_int_equal(audit_sync(w->audit, seq, false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, seq, NULL), 0);
 	end(&leader, SIGKILL);
 }
 
@@ -168,7 +168,7 @@ static void a_leader_that_was_killed_in_its_turn_is_replaced(void **state)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	/* As it leaves the words behind; the lock is the kernel's to give back. */
 	assert_int_equal(pwrite(fd, &odd, sizeof(odd), HEAD_SYNC_AT + 8), sizeof(odd));
-	assert_int_equal(audit_sync(w->audit, seq, false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, seq, NULL), 0);
 	assert_true(audit_is_synced(w->audit, seq));
 }
 
@@ -216,7 +216,7 @@ static void a_head_that_is_cut_short_kills_nobody(void **state)
 		close(callers[i].told);
 	}
 	append(w, "two");
-	assert_int_equal(audit_sync(w->audit, append(w, "three"), false, NULL), 0);
+	assert_int_equal(audit_sync(w->audit, append(w, "three"), NULL), 0);
 }
 
 int main(void)

@@ -359,7 +359,6 @@ static int record(struct engine *e, const struct request *rq, struct engine_run 
 				     .finding = run->decided ? &run->finding : NULL,
 				     .refusal = run->refusal.text,
 				     .task = run->task_id,
-				     .ret_recorded = &run->order.recorded,
 			     },
 	                     run->audit_notice, &run->refusal);
 }

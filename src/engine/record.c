@@ -91,10 +91,8 @@ int engine_record(struct engine *e, const struct engine_record *r,
 	code = open_log(e, &why);
 	if (code == 0)
 		code = audit_append(e->audit, events, array_size(events), &seq, &why);
-	if (code == 0) {
-		*r->ret_recorded = seq;
+	if (code == 0)
 		return 0;
-	}
 	if (e->profile && e->profile->audit.optional) {
 		snprintf(notice, ENGINE_RECORD_NOTICE_MAX,
 		         "the request is not in the audit log: %.200s", why.text);

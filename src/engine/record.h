@@ -19,7 +19,6 @@ struct engine_record {
 	const struct policy_finding *finding; /* NULL: it did not get as far as a decision, and */
 	const char *refusal;                  /* this is why */
 	const char *task;
-	uint64_t *ret_recorded; /* the number of the last record */
 };
 
 #define ENGINE_RECORD_NOTICE_MAX 300

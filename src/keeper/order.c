@@ -95,7 +95,6 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 		{"spool_cap", o->spool_cap},
 		{"max_processes", o->max_processes},
 		{"patience", o->patience},
-		{"recorded", o->recorded},
 		{"head_bytes", o->kept.head},
 		{"tail_bytes", o->kept.tail},
 		{"rows", o->terminal.rows}, /* from here on only with a terminal */
@@ -243,8 +242,8 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	const char *id, *command, *description = NULL, *principal = NULL, *door = NULL;
-	json_int_t timeout, recorded = 0, patience = 0, idle = 0, grace, cap, processes, head, tail,
-			    rows = 0, cols = 0;
+	json_int_t timeout, patience = 0, idle = 0, grace, cap, processes, head, tail, rows = 0,
+			    cols = 0;
 	struct keeper_order o = {0};
 	json_t *argv, *env, *cwd, *request;
 	json_error_t e;
@@ -256,19 +255,19 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	r = json_unpack_ex(
 		root, &e, JSON_STRICT,
 		"{s:s, s?s, s?s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, s:I, s:I, s:I, s:I, "
-		"s:I, s?I, s?I, s?I, s?I, s?b, s?b, "
+		"s:I, s?I, s?I, s?I, s?b, s?b, "
 		"s:o, s:o, s:o}",
 		"task_id", &id, "principal", &principal, "door", &door, "command", &command,
 		"description", &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
 		"background", &background, "timeout_lets_go", &lets_go, "timeout_ms", &timeout,
 		"idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap, "max_processes",
-		&processes, "head_bytes", &head, "tail_bytes", &tail, "patience", &patience,
-		"recorded", &recorded, "rows", &rows, "cols", &cols, "interactive", &interactive,
-		"findable", &findable, "argv", &argv, "env", &env, "request", &request);
+		&processes, "head_bytes", &head, "tail_bytes", &tail, "patience", &patience, "rows",
+		&rows, "cols", &cols, "interactive", &interactive, "findable", &findable, "argv",
+		&argv, "env", &env, "request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
-	if (timeout < 0 || recorded < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 ||
-	    head < 0 || tail < 0 || patience < 0 || patience > head ||
+	if (timeout < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
+	    tail < 0 || patience < 0 || patience > head ||
 	    (rows != 0 && !pty_size_is_valid(rows, cols)) || !json_is_array(argv) ||
 	    !json_is_array(env) || json_array_size(argv) == 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: a value is out of range");
@@ -291,7 +290,6 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	o.spool_cap = (uint64_t)cap;
 	o.max_processes = (uint64_t)processes;
 	o.patience = (size_t)patience;
-	o.recorded = (uint64_t)recorded;
 	o.kept = (struct capture_limits){.head = (size_t)head, .tail = (size_t)tail};
 	if (!o.task_id || !o.command || !o.cwd || (principal && !o.principal) ||
 	    read_strings(argv, arena, &o.argv) < 0 || read_strings(env, arena, &o.envp) < 0 ||

@@ -58,7 +58,6 @@ struct keeper_order {
 	uint64_t spool_cap;     /* bytes per stream on disk */
 	uint64_t max_processes; /* 0: not limited */
 	size_t patience;        /* so many bytes of plain text the starter takes from memory */
-	uint64_t recorded;      /* number of its last record in the audit log; 0: none */
 	struct capture_limits kept;
 };
 

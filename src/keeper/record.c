@@ -20,10 +20,6 @@
 #include "sandbox/layers.h"
 #include "sandbox/plan.h"
 
-/* Between what the engine wrote about this command and this, others have written so much: two
- * commands or more have come and gone. So many are under way that a sync may wait for them. */
-#define CROWD_RECORDS 10
-
 void keeper_record_prepare(struct keeper *k, const char *state, const struct profile *profile)
 {
 	/* What goes wrong here goes wrong again when it matters. */
@@ -106,12 +102,10 @@ int keeper_record_sync(struct keeper *k, struct error *err)
 {
 	uint64_t seq = k->started_seq;
 	struct error why = {0};
-	bool crowded;
 
 	if (seq == 0) /* there is none, and that was decided before */
 		return 0;
-	crowded = k->order.recorded > 0 && seq - k->order.recorded >= CROWD_RECORDS;
-	return judge_start(k, audit_sync(k->audit, seq, crowded, &why), &why, err);
+	return judge_start(k, audit_sync(k->audit, seq, &why), &why, err);
 }
 
 static void fill_end(const struct keeper *k, struct audit_event *e)
