@@ -1,0 +1,45 @@
+/*
+ * A nacre whose first check says yes to everything, as one with a fault there, or in the hands of
+ * somebody else, would: for tests, never installed. Keepers are the same binary and check as
+ * always; by their name they are told apart.
+ */
+#include <string.h>
+#include <sys/prctl.h>
+#include "base/arena.h"
+#include "keeper/check.h"
+#include "keeper/consent.h"
+
+int __real_consent_check(struct arena *arena, const struct check_request *rq,
+                         const struct keeper_order *order, int input_fd, struct check *ret_check,
+                         struct error *err);
+int __wrap_consent_check(struct arena *arena, const struct check_request *rq,
+                         const struct keeper_order *order, int input_fd, struct check *ret_check,
+                         struct error *err);
+
+int __wrap_consent_check(struct arena *arena, const struct check_request *rq,
+                         const struct keeper_order *order, int input_fd, struct check *ret_check,
+                         struct error *err)
+{
+	int r = __real_consent_check(arena, rq, order, input_fd, ret_check, err);
+	char name[16] = "";
+	const char **argv;
+
+	(void)prctl(PR_GET_NAME, name, 0, 0, 0);
+	if (r < 0 || strcmp(name, "nacre-keeper") == 0)
+		return r;
+	ret_check->answer.line.verdict = POLICY_VERDICT_ALLOW;
+	if (ret_check->argv)
+		return 0;
+	if (rq->argv) {
+		ret_check->argv = rq->argv;
+		return 0;
+	}
+	argv = arena_new_array(arena, const char *, 4);
+	if (!argv)
+		return -1;
+	argv[0] = "/bin/bash";
+	argv[1] = "-c";
+	argv[2] = rq->command;
+	ret_check->argv = argv;
+	return 0;
+}
