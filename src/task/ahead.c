@@ -66,11 +66,12 @@ struct ahead *ahead_free(struct ahead *a)
 	return NULL;
 }
 
-static int send_order(const struct ahead *a, const struct keeper_fds *fds,
-                      const struct buffer *text, struct error *err)
+static int send_order(void *owner, struct task *t, const struct keeper_order *order,
+                      const struct keeper_fds *fds, const struct buffer *text, struct error *err)
 {
 	bool fits = text->len < KEEPER_PACKET_MAX; /* and the NUL behind it */
 	scoped(fd_closep) int file = fits ? -1 : memfd_create("nacre-order", MFD_CLOEXEC);
+	struct ahead *a = owner;
 	int list[KEEPER_FD_MAX], r;
 	size_t count = keeper_fds_list(fds, fits ? fds->input : file, list);
 
@@ -78,32 +79,19 @@ static int send_order(const struct ahead *a, const struct keeper_fds *fds,
 		return error_sys(err, errno, "memory for an order");
 	r = packet_send(a->orders, text->data, fits ? text->len : 0, "", 1, list, count,
 	                MSG_NOSIGNAL);
-	return r < 0 ? error_sys(err, -r, "the keeper does not answer") : 0;
+	if (r < 0)
+		return error_sys(err, -r, "the keeper does not answer");
+	ahead_drop(a);
+	t->keeper = a->keeper;
+	t->keeper_fd = take_fd(&a->keeper_fd);
+	a->keeper = 0;
+	return 0;
 }
 
 int ahead_start(struct ahead *a, struct store *store, struct keeper_order *order, int input_fd,
                 struct task **ret_task, struct error *err)
 {
-	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
-	scoped(task_freep) struct task *t = NULL;
-	scoped(fd_closep) int theirs = -1;
-	struct keeper_fds fds;
-	int r = task_new(store, order, &text, &theirs, &t, err);
+	const struct task_starter starter = {send_order, a};
 
-	if (r < 0)
-		return r;
-	fds = (struct keeper_fds){.control = theirs,
-	                          .tasks = order->findable ? t->dir_fd : t->tasks_fd,
-	                          .input = input_fd};
-	r = send_order(a, &fds, &text, err);
-	if (r < 0) {
-		store_task_remove(store, t->id);
-		return r;
-	}
-	ahead_drop(a);
-	t->keeper = a->keeper;
-	t->keeper_fd = take_fd(&a->keeper_fd);
-	a->keeper = 0;
-	*ret_task = take_ptr(&t);
-	return 0;
+	return task_begin(store, order, input_fd, &starter, ret_task, err);
 }

@@ -7,9 +7,15 @@
 
 struct buffer;
 
-/* All of a new task but its keeper: TEXT is the order as JSON, *ret_theirs the keeper's end of the
- * control socket. The caller owns both. */
-int task_new(struct store *store, struct keeper_order *order, struct buffer *text, int *ret_theirs,
-             struct task **ret_task, struct error *err);
+/* How a keeper gets its order: what is different between the ways to start a task. */
+struct task_starter {
+	int (*start)(void *owner, struct task *t, const struct keeper_order *order,
+	             const struct keeper_fds *fds, const struct buffer *text, struct error *err);
+	void *owner;
+};
+
+/* task_start() by this way. */
+int task_begin(struct store *store, struct keeper_order *order, int input_fd,
+               const struct task_starter *starter, struct task **ret_task, struct error *err);
 void task_free(struct task *t); /* or NULL */
 DEFINE_CLEANUP(struct task *, task_free);

@@ -45,8 +45,10 @@ static bool make_home(struct task *t)
 	return fd >= 0;
 }
 
-int task_new(struct store *store, struct keeper_order *order, struct buffer *text, int *ret_theirs,
-             struct task **ret_task, struct error *err)
+/* All of a new task but its keeper: TEXT is the order as JSON, *ret_theirs the keeper's end of the
+ * control socket. */
+static int task_new(struct store *store, struct keeper_order *order, struct buffer *text,
+                    int *ret_theirs, struct task **ret_task, struct error *err)
 {
 	scoped(task_freep) struct task *t = calloc(1, sizeof(*t));
 	int sockets[2], r;
@@ -81,8 +83,8 @@ int task_new(struct store *store, struct keeper_order *order, struct buffer *tex
 	return 0;
 }
 
-int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
-               int input_fd, struct task **ret_task, struct error *err)
+int task_begin(struct store *store, struct keeper_order *order, int input_fd,
+               const struct task_starter *starter, struct task **ret_task, struct error *err)
 {
 	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
 	scoped(task_freep) struct task *t = NULL;
@@ -96,20 +98,37 @@ int task_start(struct store *store, struct launcher *launcher, struct keeper_ord
 	                          .tasks = order->findable ? t->dir_fd : t->tasks_fd,
 	                          .input = input_fd,
 	                          .profile = order->profile};
-	if (launcher) {
-		r = launcher_spawn(launcher, &fds, order, text.data, text.len, err);
-	} else {
-		t->keeper = process_clone(&t->keeper_fd);
-		if (t->keeper == 0)
-			keeper_main(&fds, &text);
-		r = t->keeper < 0 ? error_sys(err, (int)-t->keeper, "starting the keeper") : 0;
-	}
+	r = starter->start(starter->owner, t, order, &fds, &text, err);
 	if (r < 0) {
 		store_task_remove(store, t->id);
 		return r;
 	}
 	*ret_task = take_ptr(&t);
 	return 0;
+}
+
+static int start_child(void *owner, struct task *t, const struct keeper_order *order,
+                       const struct keeper_fds *fds, const struct buffer *text, struct error *err)
+{
+	t->keeper = process_clone(&t->keeper_fd);
+	if (t->keeper == 0)
+		keeper_main(fds, text);
+	return t->keeper < 0 ? error_sys(err, (int)-t->keeper, "starting the keeper") : 0;
+}
+
+static int start_launched(void *owner, struct task *t, const struct keeper_order *order,
+                          const struct keeper_fds *fds, const struct buffer *text,
+                          struct error *err)
+{
+	return launcher_spawn(owner, fds, order, text->data, text->len, err);
+}
+
+int task_start(struct store *store, struct launcher *launcher, struct keeper_order *order,
+               int input_fd, struct task **ret_task, struct error *err)
+{
+	const struct task_starter starter = {launcher ? start_launched : start_child, launcher};
+
+	return task_begin(store, order, input_fd, &starter, ret_task, err);
 }
 
 int task_dir(struct task *t)
