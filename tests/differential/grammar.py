@@ -30,6 +30,24 @@ FRAMES = [("c1 ", ""), ("c1 ", ""), ('c1 "', '"'), ("c1 $(", ")"), ('c1 "$(', ')
           ("arr=(", ")"), ("c1 >", "")]
 
 
+# Options of programs that run another one, right and wrong ones, and values that may go astray among them.
+OPTIONS = {
+    "env": "-i - -0 -v -u A -uA --unset=A --uns -C src -Csrc --chd=src A=1 B= =x --ignore-env -iu -- -x --block-signal=INT "
+           "--default -S -Sc9 -vS'c8 q' '-S\\c' '-Sc7 \\c'",
+    "nice": "-n 5 -n5 -5 --5 -+5 --adjustment=5 --adj 5 -19 -- - -x",
+    "timeout": "-k 1 -k1 --kill=1 --kill-after -s KILL -sKILL --sig --pres --fore -v 5 5s -vk1 -vs -- -x",
+    "stdbuf": "-i 0 -i0 -oL -o L -e0 --inp=0 --output --err=0 -- -x -ioL",
+    "setsid": "-f -w --wait --wa -fw -- -x -",
+    "nohup": "-- - -x x",
+    "xargs": "-0 -r -t -x -a in -ain --arg-f=in -d , -d, --delim=, -E u -Eu -e -eu --eof --eof=u -I {} -I{} -i -iQ --replace "
+             "--replace=Q -L 1 -L1 -l -l2 --max-lines --max-lines=1 -n 1 -n1 --max-args=1 -P 2 -s 1000 -- -rn1 -0n1 -rI{} -tI",
+    "find": "-name f * -exec -execdir c9 {} \\; + -o ! \\( \\) -prune -type d -maxdepth 0 -newer -fprintf -printf x -quit -true "
+            "-perm -644 -not -mindepth x{}y -L -O2 -D exec -newermt",
+    "bash": "-x -e -u -n +x -o errexit -O nullglob +O -c --norc -norc --posix -s -- - -ec -xc -cx -sc -eo -co -p +c --foo",
+    "sh": "-x -e -u -n +x -o errexit -c -s -- - -ec -xc -sc -eo -co +c",
+}
+
+
 def strings(name):
     """The lines of a file beside this one, each a JSON string."""
     text = (pathlib.Path(__file__).resolve().parent / name).read_text("utf-8")
@@ -343,7 +361,24 @@ class Generator:
             text += self.space() + part
         return text
 
+    def options(self):
+        """A program that runs another one, with options at random."""
+        name = self.random.choice(sorted(OPTIONS))
+        words = [self.random.choice(OPTIONS[name].split(" ")) for _ in range(self.random.randint(0, 4))]
+        inner = "c" + str(self.random.randint(1, 8)) + self.pick("", " a", " {}", " -x 'b c'", " -- {} u")
+        behind = {"xargs": " <in", "bash": " <<< 'c6 s'", "sh": " <<< 'c6 s'"}.get(name, "")
+        if name in ("bash", "sh"):
+            inner = self.pick(f"-c '{inner}'", f"-c '{inner}' n 'q r'", "-c 'c5 \"$0\" \"$@\"' n 'q r'", "-s", "-c", "")
+        elif name == "find":
+            inner = self.pick("-exec ", "-execdir ") + inner + self.pick(" \\;", " \\;", " {} +", " ';' -exec c2 \\;")
+            behind = " 2>/dev/null"
+        elif name == "timeout" and self.chance(0.7):
+            inner = "5 " + inner
+        return " ".join([name, *self.pick([], ["src"] if name == "find" else []), *words, inner]) + behind
+
     def wrapper(self):
+        if self.chance(0.3):
+            return self.options()
         inner = "c" + str(self.random.randint(1, 9))
         for _ in range(self.random.randint(0, 2)):
             inner += " " + self.nested(self.word)
