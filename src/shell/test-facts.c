@@ -88,6 +88,8 @@ static void wrappers_show_the_command_inside(void **state)
 	       "static: /lib64/ld-linux-x86-64.so.2 /bin/a b; /bin/a b");
 	expect("nice -n \"$N\" a", "dynamic: nice -n ? a; a");
 	expect("jobs -x a b", "static: jobs -x a b; a b");
+	expect("jobs -xx -l -- a b", "static: jobs -xx -l -- a b; a b");
+	expect("jobs -l %1", "static: jobs -l %1");
 	expect("busybox sh -c a", "static: busybox sh -c a; sh -c a; a");
 	expect("valgrind --leak-check=full a", "static: valgrind --leak-check=full a; a");
 	expect("runuser -u x -- a -b", "static: runuser -u x -- a -b; a -b");

@@ -342,14 +342,29 @@ static void gdb(struct shell_pass *p, const struct pass_call *call)
 	}
 }
 
+/* Its operands are jobs, but behind -x a command. */
 static void jobs(struct shell_pass *p, const struct pass_call *call)
 {
-	if (call->word_count < 2)
-		return;
-	if (!pass_word_known(&call->words[1])) {
-		unknown(p, call);
-	} else if (strcmp(call->words[1].text.bytes, "-x") == 0 && call->word_count > 2) {
-		pass_inner(p, call, "jobs", 2, PASS_LOOKUP_EXTERNAL);
+	struct shell_option_scan s;
+	bool runs = false;
+
+	shell_option_start(&s, &shell_wrapper_find("jobs")->grammar, call->words, call->word_count);
+	for (;;) {
+		switch (shell_option_next(&s)) {
+		case SHELL_OPTION_FOUND:
+			runs |= s.option->mark == SHELL_OPTION_MARK_FORM;
+			break;
+		case SHELL_OPTION_OPERAND:
+			if (runs)
+				pass_inner(p, call, "jobs", s.word, PASS_LOOKUP_EXTERNAL);
+			return;
+		case SHELL_OPTION_UNCERTAIN:
+			unknown(p, call);
+			return;
+		case SHELL_OPTION_UNKNOWN: /* bash refuses it */
+		case SHELL_OPTION_END:
+			return;
+		}
 	}
 }
 
