@@ -69,8 +69,13 @@ static bool read_meta(struct shell_reader *r, struct part_list *list, enum word_
 	char c = r->s[r->pos];
 	uint32_t start = r->pos;
 
-	if ((c == '<' || c == '>') && shell_peek2(r) == '(' && mode != WORD_ALTERNATIVE)
+	if ((c == '<' || c == '>') && shell_peek2(r) == '(' && mode != WORD_ALTERNATIVE) {
+		/* Behind another one bash does not see it when it looks for the closing brace. */
+		if (is_operand(mode) && start > 0 && strchr("<>", r->s[start - 1]))
+			return shell_fail(r, SHELL_UNSUPPORTED, start - 1, start + 2,
+			                  "<<( in an expansion");
 		return read_process(r, list);
+	}
 	if (mode == WORD_REGEX && (c == '(' || *parens || c == '|')) {
 		*parens += c == '(';
 		*parens -= c == ')';
