@@ -213,6 +213,7 @@ def fingerprint(root, skip=()):
         try:
             info = path.lstat()
             what = (stat.filemode(info.st_mode), info.st_uid, info.st_nlink)
+            found[str(path)] = what  # of what an attempt has closed to its owner this is all that can be told
             if stat.S_ISLNK(info.st_mode):
                 what += (os.readlink(path),)
             elif stat.S_ISREG(info.st_mode):
@@ -222,7 +223,7 @@ def fingerprint(root, skip=()):
             if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode):
                 what += (tuple(sorted(os.listxattr(path))),)
             found[str(path)] = what
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
             pass
     return found
 

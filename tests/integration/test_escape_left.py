@@ -19,7 +19,7 @@ class LeftToTheBox(PlaceTest):
         self.tools.mkdir()
         (self.tools / "sudo").write_text(f"#!/bin/sh\necho ran >>{self.mark}\n")
         (self.tools / "sudo").chmod(0o755)
-        self.env["PATH"] += f":{self.tools}"
+        self.env["PATH"] = f"{self.tools}:{self.env['PATH']}"  # there may be a real one
         (self.dir / ".gitconfig").write_text("[safe]\n\tdirectory = *\n[user]\n\tname = x\n\temail = x@y\n")
         self.template = self.dir / "template"
         self.template.mkdir()
