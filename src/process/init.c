@@ -220,7 +220,7 @@ static void start(struct init *in, const struct child_plan *plan)
 	if (pid < 0)
 		fail(in, CHILD_FORK, sys);
 	in->command = pid;
-	close(plan->stdio[0]); /* who feeds it must see that it does not read any more */
+	close(plan->stdio[0]);      /* who feeds it must see that it does not read any more */
 	if (!plan->terminal.rows) { /* which is one descriptor, and was just closed */
 		in->streams[0] = plan->stdio[1];
 		in->streams[1] = plan->stdio[2] != plan->stdio[1] ? plan->stdio[2] : -1;
