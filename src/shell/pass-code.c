@@ -250,6 +250,19 @@ static bool is_input(const struct shell_redirect *r)
 	return !r->fd_variable.bytes && shell_redirect_fd(r) == 0;
 }
 
+/* bash puts a newline behind a here-string: a backslash at its end has something to quote. */
+static struct shell_fact_word with_newline(struct shell_pass *p, struct shell_fact_word word)
+{
+	char *text = pass_word_known(&word) ? pass_alloc(p, 1, word.text.len + 1) : NULL;
+
+	if (text) {
+		memcpy(text, word.text.bytes, word.text.len);
+		text[word.text.len] = '\n';
+		word.text = (struct shell_text){text, word.text.len + 1};
+	}
+	return word;
+}
+
 static void script_from_input(struct shell_pass *p, const struct pass_call *call, const char *name,
                               bool posix)
 {
@@ -262,7 +275,7 @@ static void script_from_input(struct shell_pass *p, const struct pass_call *call
 	if (input && input->op == SHELL_REDIRECT_HEREDOC)
 		body = pass_word(p, input->body);
 	else if (input && input->op == SHELL_REDIRECT_STRING)
-		body = pass_word(p, input->target);
+		body = with_newline(p, pass_word(p, input->target));
 	if (pass_word_known(&body)) {
 		run_script(p, body.text, name, posix, input->range);
 		return;

@@ -49,6 +49,7 @@ static void places_are_told_from_the_outside_in(void **state)
 	expect_via("trap a EXIT", "a", "trap");
 	expect_via("for x in 1; do :; done > f", "", "compound");
 	expect_via("bash <<< a", "a", "stdin-script");
+	expect_via("bash <<< 'a'\\", "a", "stdin-script");
 	expect_via("sh -sc b <<< a", "a", "stdin-script");
 	expect_via("flock -u f a", "a", "wrapper:flock");
 }
