@@ -52,6 +52,16 @@ def connections(path):
         return sum(line.rstrip("\n").endswith(f" {path}") for line in file)
 
 
+def stop_all(pid):
+    """Podman's service is a child of what was started, or not yet. Whose parent is stopped has no new brothers."""
+    stopped = []
+    while more := [p for p in (pid, *(p.pid for p in descendants(pid))) if p not in stopped]:
+        for each in more:
+            os.kill(each, signal.SIGSTOP)
+        stopped += more
+    return stopped
+
+
 class EngineTest(NacreTest):
     BOXED = True
 
@@ -160,12 +170,13 @@ class Readiness(EngineTest):
         """Its socket is there, and it cannot answer yet: it is waited for."""
         pid = ENGINES.start(name)
         wait_until("the socket is made", lambda: socket.exists() and stat.S_ISSOCK(socket.stat().st_mode))
-        os.kill(pid, signal.SIGSTOP)
+        stopped = stop_all(pid)
         popen = self.start("--json", *policy, "--", "docker", "version", "--format", "{{.Server.Version}}")
         keeper = self.find("nacre-keeper", popen.pid)
         wait_until("nacre has asked twice", lambda: connections(socket) > 2)
         self.assertIsNone(popen.poll())
-        os.kill(pid, signal.SIGCONT)
+        for each in stopped:
+            os.kill(each, signal.SIGCONT)
         result = json.loads(self.finish(popen).out)
         self.assertEqual(result["exit_code"], 0, result)
         self.assertRegex(result["stdout"], r"^\d+\.")
