@@ -313,7 +313,7 @@ static void keep(struct keeper *k, const struct buffer *order)
 		r = keeper_launch(k, &err);
 	/* With an init that stood by there was nothing to wait for until here, and the starter need
 	 * not be woken before the command runs. */
-	if (k->fds.hello && k->process && k->process->init_pid == 0)
+	if (r == 0 && k->fds.hello && k->process->init_pid == 0)
 		say_hello(k);
 	if (r < 0) {
 		if (k->report.end != KEEPER_END_REFUSED && k->report.end != KEEPER_END_STOPPED)

@@ -167,7 +167,9 @@ static bool put_members(struct json_writer *w, const char *members, enum part pa
 
 	while (next_word(&members, &m)) {
 		if (!m.type && m.name[0] == '&') {
-			open |= put_members(w, find(m.name + 1, m.name_len - 1)->members, part);
+			const struct shape *other = find(m.name + 1, m.name_len - 1);
+
+			open |= other && put_members(w, other->members, part);
 		} else if (!m.type) {
 			open = true;
 		} else if (part == PROPERTIES) {

@@ -92,7 +92,7 @@ int task_begin(struct store *store, struct keeper_order *order, int input_fd,
 	struct keeper_fds fds;
 	int r = task_new(store, order, &text, &theirs, &t, err);
 
-	if (r < 0)
+	if (!t)
 		return r;
 	fds = (struct keeper_fds){.control = theirs,
 	                          .tasks = order->findable ? t->dir_fd : t->tasks_fd,
