@@ -67,7 +67,7 @@ class Namespaces(AgainTest):
     def test_commands_that_leave_nothing_share_theirs(self):
         nacre = self.open()
         places = {self.out(nacre, WHERE) for _ in range(40)}
-        self.assertLess(len(places), 20, "each command had namespaces of its own")
+        self.assertLess(len(places), 12, "each command had namespaces of its own")
         keepers = [p.pid for p in descendants(nacre.pid) if p.name == "nacre-keeper"]
         self.assertLess(len(keepers), 12)
         self.close(nacre)
@@ -80,7 +80,7 @@ class Namespaces(AgainTest):
         for what, command in LEFT.items():
             with self.subTest(what):
                 self.out(nacre, command)
-                for _ in range(6):  # more than stand by
+                for _ in range(8):  # more than stand by
                     self.assertEqual(self.out(nacre, LOOK + "; true"), clean)
         self.close(nacre)
 
