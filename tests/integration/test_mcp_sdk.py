@@ -13,6 +13,9 @@ PROFILES = ["bash", "workspace", "universal", "verify", "readonly"]
 LISTED = ["Bash", "shell", "run_command", "safe_shell", "run_shell", "TaskOutput", "TaskList", "TaskStop", "shell_output",
           "shell_input", "shell_kill", "shell_list", "shell_explain"]
 
+# A product of eight digits: a short one would be found in the random name of an approval now and then.
+ASKED, PRODUCT = ["expr", "4321", "*", "9877"], "42678517"
+
 
 def call(name, tool, arguments, **more):
     return {"id": name, "do": "call", "name": tool, "arguments": arguments, **more}
@@ -50,10 +53,10 @@ STEPS = [
     {"id": "together", "do": "together", "steps": [
         {"do": "call", "name": "Bash", "arguments": {"command": "sleep 0.4; echo slow"}},
         {"do": "call", "name": "Bash", "arguments": {"command": "echo quick"}}]},
-    call("yes", "shell", {"command": ["expr", "6", "*", "7"]}, answer="accept:once"),
-    call("no", "shell", {"command": ["expr", "6", "*", "7"]}, answer="accept:deny"),
-    call("declined", "shell", {"command": ["expr", "6", "*", "7"]}, answer="decline"),
-    call("closed", "shell", {"command": ["expr", "6", "*", "7"]}, answer="cancel"),
+    call("yes", "shell", {"command": ASKED}, answer="accept:once"),
+    call("no", "shell", {"command": ASKED}, answer="accept:deny"),
+    call("declined", "shell", {"command": ASKED}, answer="decline"),
+    call("closed", "shell", {"command": ASKED}, answer="cancel"),
     {"id": "resources", "do": "resources"},
     {"id": "templates", "do": "templates"},
     {"id": "policy", "do": "read", "uri": "nacre://policy"},
@@ -134,11 +137,11 @@ class Sdk(suites.SuiteTest):
         for name in ("yes", "no", "declined", "closed"):
             self.assertEqual(len(done[name]["questions"]), 1, (name, done[name]))
             self.assertIn("expr", done[name]["questions"][0]["message"])
-        self.assertIn("42", text(done["yes"]))
+        self.assertIn(PRODUCT, text(done["yes"]))
         self.assertFalse(done["yes"]["value"].get("isError"))
         for name in ("no", "declined", "closed"):
             self.assertTrue(done[name]["value"]["isError"], done[name])
-            self.assertNotIn("42", text(done[name]))
+            self.assertNotIn(PRODUCT, text(done[name]))
 
     def check_resources(self, done):
         uris = [entry["uri"] for entry in done["resources"]["value"]]
@@ -173,19 +176,19 @@ class Sdk(suites.SuiteTest):
         plan["http"]["lossy"] = True
         done = self.drive({"era": "legacy", **plan}, [
             call("progress", "Bash", {"command": "for i in 1 2 3 4; do echo line $i; sleep 0.3; done"}),
-            call("yes", "shell", {"command": ["expr", "6", "*", "7"]}, answer="accept:once"),
+            call("yes", "shell", {"command": ASKED}, answer="accept:once"),
             call("quick", "Bash", {"command": "echo quick"})])
         self.assertIn("line 4", text(done["progress"]))
         values = [message["progress"] for message in done["progress"]["value"]["progress"]]
         self.assertGreaterEqual(len(values), 2)
         self.assertEqual(values, sorted(set(values)))
-        self.assertIn("42", text(done["yes"]))
+        self.assertIn(PRODUCT, text(done["yes"]))
         self.assertIn("quick", text(done["quick"]))
 
     def test_a_client_that_cannot_be_asked_is_told_how_to_approve(self):
         for era in ("legacy", "modern"):
             done = self.drive({"era": era, "elicitation": False, **self.stdio()},
-                              [call("asked", "shell", {"command": ["expr", "6", "*", "7"]})])
+                              [call("asked", "shell", {"command": ASKED})])
             self.assertTrue(done["asked"]["value"]["isError"])
             self.assertIn("nacre approve", text(done["asked"]))
 
