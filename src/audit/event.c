@@ -23,16 +23,33 @@ const char *audit_kind_name(enum audit_kind kind)
 	return names[kind];
 }
 
+static void put_digits(char *into, int count, int64_t value, char behind)
+{
+	for (int i = count - 1; i >= 0; i--, value /= 10)
+		into[i] = (char)('0' + value % 10);
+	into[count] = behind;
+}
+
 void audit_time_print(int64_t wall_ms, char into[32])
 {
-	time_t seconds = (time_t)(wall_ms / 1000);
-	struct tm t = {0};
-	char date[24];
+	static const int64_t last_ms = 253402300799999; /* of the year 9999 */
+	int64_t ms = wall_ms < 0 || wall_ms > last_ms ? 0 : wall_ms, of_day = ms % 86400000;
+	/* Days from the first of March of the year 0 on, so that a leap day is the last of a year;
+	 * 146,097 in 400 years. */
+	int64_t days = ms / 86400000 + 719468, era = days / 146097, of_era = days % 146097;
+	int64_t years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int64_t of_year = of_era - (365 * years + years / 4 - years / 100);
+	int64_t march = (5 * of_year + 2) / 153, month = march < 10 ? march + 3 : march - 9;
 
-	if (wall_ms < 0 || !gmtime_r(&seconds, &t) || t.tm_year > 9999 - 1900)
-		t = (struct tm){.tm_year = 70, .tm_mday = 1};
-	(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &t);
-	snprintf(into, 32, "%s.%03dZ", date, (int)(wall_ms % 1000 + 1000) % 1000);
+	/* gmtime() reads the file of the time zone first, and takes as long as the hash. */
+	put_digits(into, 4, era * 400 + years + (month <= 2), '-');
+	put_digits(into + 5, 2, month, '-');
+	put_digits(into + 8, 2, of_year - (153 * march + 2) / 5 + 1, 'T');
+	put_digits(into + 11, 2, of_day / 3600000, ':');
+	put_digits(into + 14, 2, of_day / 60000 % 60, ':');
+	put_digits(into + 17, 2, of_day / 1000 % 60, '.');
+	put_digits(into + 20, 3, of_day % 1000, 'Z');
+	into[24] = '\0';
 }
 
 int audit_time_parse(const char *text, int64_t *ret_wall_ms)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "audit/recent.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -160,6 +161,7 @@ int files_next(struct audit *a, struct head_place *place, struct error *err)
 	if (a->log_fd >= 0 && a->log_file == place->file && place->size > 0 &&
 	    ftruncate(a->log_fd, (off_t)place->size) < 0)
 		return error_sys(err, errno, "audit log");
+	recent_make(a);
 	/* A file of this number is one that was begun and never used. */
 	r = open_number(a, next.file, O_CREAT | O_TRUNC);
 	if (r < 0 || fsync(a->dir_fd) < 0)
@@ -173,6 +175,11 @@ int files_next(struct audit *a, struct head_place *place, struct error *err)
 		r = log_write(a, &next, err);
 	if (r < 0)
 		return r;
+	/* Whatever becomes of the machine, there is a file to go on with, and a head that knows it.
+	 */
+	r = fdatasync(a->log_fd) < 0 ? -errno : head_sync(a->head);
+	if (r < 0)
+		return error_sys(err, -r, "next file of the audit log");
 	*place = next;
 	remove_old(a, oldest);
 	return 0;

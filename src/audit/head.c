@@ -35,6 +35,7 @@
 
 #define PAGE_BYTES   4096
 #define BOOT_BYTES   36
+#define UNKNOWN_BOOT '?'
 #define LOCK_WAIT_MS 10000
 #define LOCK_TRIES   20      /* about as long as a write takes */
 #define LOCK_LOOK_NS 2000000 /* the holder may have been killed */
@@ -72,8 +73,13 @@ static const char *boot_id(void)
 	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	/* Without it every start looks like the same one: a crash is then seen by its traces. */
 	if (fd < 0 || read(fd, boot, BOOT_BYTES) != BOOT_BYTES)
-		memset(boot, '0', BOOT_BYTES);
+		memset(boot, UNKNOWN_BOOT, BOOT_BYTES);
 	return boot;
+}
+
+bool head_knows_boot(void)
+{
+	return boot_id()[0] != UNKNOWN_BOOT;
 }
 
 void head_prepare(void)
@@ -229,6 +235,11 @@ int head_write(struct head *h, const struct head_place *place)
 	sum_of(&page, page.sum);
 	errno = ENOSPC;
 	return pwrite(h->fd, &page, sizeof(page), 0) == (ssize_t)sizeof(page) ? 0 : -errno;
+}
+
+int head_sync(struct head *h)
+{
+	return fdatasync(h->fd) < 0 ? -errno : 0;
 }
 
 int head_look(int dir_fd, struct head_place *ret_place)

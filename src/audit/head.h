@@ -42,19 +42,27 @@ bool head_is_removed(const struct head *h);
 /* Under the lock, before the first place is written: a whole page, so that it can be mapped. */
 int head_fill(struct head *h);
 
+/* Whether a start of the machine can be told from another. */
+bool head_knows_boot(void);
+
 /* False: there is none, or it was not written by us; or, without the lock, somebody is writing it.
  * *ret_same_boot: the machine still runs since then. */
 bool head_read(const struct head *h, struct head_place *ret_place, bool *ret_same_boot);
 /* A writer that is killed leaves the old one or the new one. */
 int head_write(struct head *h, const struct head_place *place);
 
+/* Brings it to the disk: a place of before is enough to go on from, none at all is not. */
+int head_sync(struct head *h);
+
 /* The lock of who syncs. True: it is ours. */
 bool head_try_sync(struct head *h);
 void head_end_sync(struct head *h);
 
-/* Words of the file beside the place: that of the lock, and those of who syncs (sync.c). */
-#define HEAD_SYNC_AT 512
-#define HEAD_LOCK_AT 1024
+/* Words of the file beside the place: that of the lock, and those of who syncs (sync.c,
+ * recent.c). */
+#define HEAD_SYNC_AT   512
+#define HEAD_LOCK_AT   1024
+#define HEAD_RECENT_AT 1536
 struct wait_page *head_words(struct head *h);
 
 /* For readers, who change nothing: the place as it is now. -ENOENT, or -EBADMSG where it is not

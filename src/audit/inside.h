@@ -5,6 +5,7 @@
  *	log.c       open, append
  *	sync.c      to the disk, together
  *	files.c     the numbered files: names, the first record of each, the next one
+ *	recent.c    the end of the log once more, which is quicker to sync
  *	recover.c   what is done when the log is not as the head says
  */
 #include <stdbool.h>
@@ -23,6 +24,7 @@ struct audit {
 	struct head *head;
 	int log_fd; /* -1: none is open */
 	uint64_t log_file;
+	int recent_fd; /* -1: not needed so far, or not to be had */
 	struct mask *mask;
 	struct buffer lines; /* that are about to be written */
 };

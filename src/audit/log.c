@@ -35,6 +35,7 @@ struct audit *audit_free(struct audit *a)
 		return NULL;
 	head_free(a->head);
 	mask_free(a->mask);
+	fd_close(a->recent_fd);
 	fd_close(a->log_fd);
 	fd_close(a->dir_fd);
 	buffer_done(&a->lines);
@@ -60,6 +61,7 @@ static int open_files(struct audit *a, struct error *err)
 {
 	scoped(fd_closep) int state = open_private(AT_FDCWD, a->state);
 
+	fd_close(take_fd(&a->recent_fd));
 	fd_close(take_fd(&a->log_fd));
 	fd_close(take_fd(&a->dir_fd));
 	a->head = head_free(a->head);
@@ -78,10 +80,7 @@ static int open_files(struct audit *a, struct error *err)
 
 void audit_prepare(void)
 {
-	char text[32];
-
-	(void)!sodium_init();      /* a tenth of what a record costs */
-	audit_time_print(0, text); /* the C library reads the file of the time zone */
+	(void)!sodium_init(); /* a tenth of what a record costs */
 	head_prepare();
 }
 
@@ -96,7 +95,7 @@ int audit_open(const char *state, const struct audit_settings *settings, struct 
 
 	if (!a)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-	a->dir_fd = a->log_fd = -1;
+	a->dir_fd = a->log_fd = a->recent_fd = -1;
 	a->settings = settings ? *settings : audit_settings_default;
 	if (!state)
 		return error_set(err, ERROR_SYSTEM, ENOENT, "there is no state directory");

@@ -144,37 +144,43 @@ static bool pass_short_option(struct pass *p, const char *end)
 	return false;
 }
 
-/* NAME=VALUE, "name": "value", Name: value, --name VALUE. */
-static bool pass_name(struct pass *p)
+/* Where the value of the name that ends here begins; NULL: it has none. */
+static const char *value_of(const struct pass *p, const char *end, bool option)
 {
-	const char *end = p->at, *after, *value;
-	char lower[NAME_MAX_LEN + 1];
-	bool option = *p->at == '-', header;
-	size_t n = 0;
+	const char *after = end, *value;
 
-	while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
-		end++;
-	for (const char *c = p->at; c < end && n < NAME_MAX_LEN; c++)
-		if (n > 0 || *c != '-')
-			lower[n++] = (char)tolower((unsigned char)*c);
-	lower[n] = '\0';
-	header = mask_is_header_name(lower);
-	if (option && pass_short_option(p, end))
-		return true;
-	if (!header && !mask_is_secret_name(lower)) {
-		keep(p, end > p->at ? end : p->at + 1);
-		return true;
-	}
-	after = end;
 	if (after < p->end && after + 1 < p->end && (*after == '"' || *after == '\'') &&
 	    strchr(":= ", after[1]))
 		after++;                      /* "name": */
 	value = after + strspn(after, " \t"); /* the text ends with a NUL */
 	if (value < p->end && (*value == '=' || *value == ':') && value[1] != '/') {
 		value++;
-		value += strspn(value, " \t");
-	} else if (!option || value == after) {
-		keep(p, end);
+		return value + strspn(value, " \t");
+	}
+	return option && value > after ? value : NULL;
+}
+
+/* NAME=VALUE, "name": "value", Name: value, --name VALUE. */
+static bool pass_name(struct pass *p)
+{
+	const char *end = p->at, *value;
+	char lower[NAME_MAX_LEN + 1];
+	bool option = *p->at == '-', header = false;
+	size_t n = 0;
+
+	while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
+		end++;
+	if (option && pass_short_option(p, end))
+		return true;
+	value = value_of(p, end, option); /* first: most words have none */
+	for (const char *c = p->at; value && c < end && n < NAME_MAX_LEN; c++)
+		if (n > 0 || *c != '-')
+			lower[n++] = (char)tolower((unsigned char)*c);
+	lower[n] = '\0';
+	if (value)
+		header = mask_is_header_name(lower);
+	if (!value || (!header && !mask_is_secret_name(lower))) {
+		keep(p, end > p->at ? end : p->at + 1);
 		return true;
 	}
 	keep(p, value < p->end ? value : p->end);
@@ -309,6 +315,8 @@ static bool assigns_secret(const char *word)
 	char lower[NAME_MAX_LEN + 1];
 	size_t n = 0;
 
+	if (!strchr(word, '='))
+		return false;
 	word += strspn(word, "-");
 	while ((is_name_char(word[n]) || word[n] == '-' || word[n] == '.') && n < NAME_MAX_LEN) {
 		lower[n] = (char)tolower((unsigned char)word[n]);

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "audit/recent.h"
 #include "audit/scan.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -105,6 +106,8 @@ static int recover_newest(struct audit *a, struct head_place *place, struct find
 	r = files_open(a, place->file, &st, err);
 	if (r == 0)
 		r = keep_whole(a, place, f, err);
+	if (r == 0)
+		r = recent_restore(a, place, err);
 	if (r < 0)
 		return r;
 	/* A first start that was cut off leaves one file with at most its first record. */
@@ -143,6 +146,9 @@ static int recover_tail(struct audit *a, struct head_place *place, bool same_boo
 		if (r < 0)
 			return recover_newest(a, place, f, err);
 	}
+	r = same_boot ? 0 : recent_restore(a, &start, err);
+	if (r < 0)
+		return r;
 	f->expected = place->link.seq;
 	if (start.link.seq < place->link.seq) {
 		f->marked = true;
@@ -174,6 +180,7 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 
 	if (r < 0)
 		return error_sys(err, -r, "head of the audit log");
+	recent_forget(a);
 	if (head_read(a->head, &place, &same_boot) && place.file > 0 &&
 	    files_open(a, place.file, &st, NULL) == 0)
 		r = recover_tail(a, &place, same_boot, &f, err);

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "audit/recent.h"
 #include "audit/wait.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -205,9 +206,8 @@ static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
 	p->awaited = 0;
 	(void)write_progress(a->head, p);
 	begun = clock_read_ns(CLOCK_MONOTONIC);
-	if (fdatasync(a->log_fd) < 0)
-		r = error_sys(err, errno, "audit log");
-	else
+	r = recent_sync(a, &place, err);
+	if (r == 0)
 		p->synced = place.link.seq;
 	p->took_ns = (uint32_t)(clock_read_ns(CLOCK_MONOTONIC) - begun);
 	p->batch = active(a->head, which, before, place.link.seq);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <sodium.h>
 #include "audit/audit.h"
 #include "audit/chain.h"
@@ -355,6 +356,27 @@ static void times_are_read_and_written(void **state)
 		assert_int_equal(audit_time_parse(bad[i], &ms), -EINVAL);
 }
 
+/* Against the C library: the first and last moments of many days, leap years among them. */
+static void times_are_those_of_the_calendar(void **state)
+{
+	int64_t seconds = 0;
+
+	for (int64_t day = 0; day < (int64_t)8029 * 365; day += day < 150000 ? 1 : 97)
+		for (int end = 0; end < 2; end++) {
+			char text[32], expected[48];
+			struct tm t;
+			size_t n;
+
+			seconds = day * 86400 + (end ? 86399 : 0);
+			assert_non_null(gmtime_r(&seconds, &t));
+			n = strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S", &t);
+			snprintf(expected + n, sizeof(expected) - n, ".%03dZ", end ? 999 : 0);
+			audit_time_print(seconds * 1000 + (end ? 999 : 0), text);
+			assert_string_equal(text, expected);
+		}
+	assert_true(seconds > 250000000000); /* up to the year 9990 or so */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_line_says_what_is_wrong_with_it),
 		cmocka_unit_test(hex_is_read_strictly),
 		cmocka_unit_test(times_are_read_and_written),
+		cmocka_unit_test(times_are_those_of_the_calendar),
 	};
 
 	return cmocka_run_group_tests(tests, make, unmake);

@@ -163,7 +163,7 @@ static void nothing_that_was_acknowledged_is_lost(void **unused)
 		if (s->acks[i].seq > 0 && (s->acks[i].seq >= table.size ||
 		                           table.tokens[s->acks[i].seq] != s->acks[i].token + 1))
 			missing++;
-	print_message("%zu kills, %zu acknowledged, %llu records in %llu files, %llu breaks\n",
+	print_message("# %zu kills, %zu acknowledged, %llu records in %llu files, %llu breaks\n",
 	              kills, count, (unsigned long long)v.records, (unsigned long long)v.files,
 	              (unsigned long long)v.breaks);
 	assert_int_equal(missing, 0);

@@ -75,18 +75,22 @@ void buffer_putc(struct buffer *b, char c)
 void buffer_printf(struct buffer *b, const char *format, ...)
 {
 	va_list args, again;
-	char *to;
+	char *to = buffer_reserve(b, 0);
+	size_t room = to ? b->capacity - b->len : 0;
 	int n;
 
 	va_start(args, format);
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, format, args);
+	/* Most of the time it fits. */
+	n = vsnprintf(to, room, format, args);
 	va_end(args);
 	to = n < 0 ? NULL : buffer_reserve(b, (size_t)n);
-	if (to) {
+	if (to && (size_t)n >= room)
 		vsnprintf(to, (size_t)n + 1, format, again);
+	if (to)
 		b->len += (size_t)n;
-	}
+	else if (room > 0)
+		b->data[b->len] = '\0';
 	va_end(again);
 }
 

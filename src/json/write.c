@@ -59,9 +59,9 @@ static void put_escaped(struct buffer *out, unsigned char c)
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
 
 	if (c == '"' || c == '\\')
-		buffer_printf(out, "\\%c", c);
+		buffer_append(out, (const char[]){'\\', (char)c}, 2);
 	else if (c < sizeof(letters) && letters[c])
-		buffer_printf(out, "\\%c", letters[c]);
+		buffer_append(out, (const char[]){'\\', letters[c]}, 2);
 	else
 		buffer_printf(out, "\\u%04x", c);
 }

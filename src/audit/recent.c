@@ -1,0 +1,166 @@
+#include "audit/recent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "audit/inside.h"
+#include "audit/scan.h"
+#include "audit/wait.h"
+#include "base/error.h"
+#include "base/fd.h"
+
+#define NAME     "recent"
+#define NEW_NAME "recent.new"
+
+/* What is where, in the head's file: written with the lock of who syncs. */
+struct copied {
+	uint64_t file;
+	uint64_t until;   /* of this file of the log, everything up to here is on the disk */
+	uint64_t log;     /* and up to here in the log itself, so that it need not be here */
+	uint32_t repairs; /* the word below, when that was true */
+	uint32_t unused;
+};
+
+/* Behind it a word that each recovery counts up, under the lock of the writers: what somebody
+ * else believes of the log's bytes from before is void then. */
+#define REPAIRS_AT (HEAD_RECENT_AT + (int)sizeof(struct copied))
+
+static int fill(int fd)
+{
+	static const char zeros[16 << 10];
+
+	for (uint64_t at = 0; at < RECENT_BYTES; at += sizeof(zeros)) {
+		errno = ENOSPC;
+		if (pwrite(fd, zeros, sizeof(zeros), (off_t)at) != (ssize_t)sizeof(zeros))
+			return -errno;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+static bool is_usable(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_SIZE | STATX_NLINK, &st) == 0 &&
+	       S_ISREG(st.stx_mode) && st.stx_nlink > 0 && st.stx_size == RECENT_BYTES;
+}
+
+static int open_named(const struct audit *a, const char *name, int flags)
+{
+	return openat(a->dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+}
+
+void recent_make(struct audit *a)
+{
+	scoped(fd_closep) int there = open_named(a, NAME, 0);
+	scoped(fd_closep) int fd = -1;
+
+	if (there >= 0 && is_usable(there))
+		return;
+	/* With its name only when it is whole: a part of it would be no place for a promise. */
+	fd = open_named(a, NEW_NAME, O_CREAT | O_TRUNC);
+	if (fd < 0 || fill(fd) < 0 || renameat(a->dir_fd, NEW_NAME, a->dir_fd, NAME) < 0)
+		(void)unlinkat(a->dir_fd, NEW_NAME, 0);
+}
+
+/* Each write to it is on the disk when it returns. Somebody may have removed it or cut it short
+ * since the last time. */
+static bool has_file(struct audit *a)
+{
+	if (a->recent_fd >= 0 && is_usable(a->recent_fd))
+		return true;
+	fd_close(take_fd(&a->recent_fd));
+	a->recent_fd = open_named(a, NAME, O_DSYNC);
+	return a->recent_fd >= 0 && is_usable(a->recent_fd);
+}
+
+static int copy(struct audit *a, uint64_t from, uint64_t until)
+{
+	char bytes[32 << 10];
+
+	while (from < until) {
+		uint64_t at = from % RECENT_BYTES, n = until - from;
+		ssize_t got;
+
+		if (n > sizeof(bytes))
+			n = sizeof(bytes);
+		if (n > RECENT_BYTES - at)
+			n = RECENT_BYTES - at;
+		got = pread(a->log_fd, bytes, n, (off_t)from);
+		if (got <= 0 || pwrite(a->recent_fd, bytes, (size_t)got, (off_t)at) != got)
+			return -EIO;
+		from += (uint64_t)got;
+	}
+	return 0;
+}
+
+int recent_sync(struct audit *a, const struct head_place *place, struct error *err)
+{
+	int fd = head_words(a->head)->fd;
+	struct copied c = {0};
+	/* Behind the place, which a recovery writes when it has counted. */
+	uint32_t repairs = wait_read(head_words(a->head), REPAIRS_AT);
+
+	if (!head_knows_boot() || pread(fd, &c, sizeof(c), HEAD_RECENT_AT) != (ssize_t)sizeof(c) ||
+	    c.file != place->file || c.repairs != repairs || c.until > place->size ||
+	    place->size - c.log > RECENT_BYTES || !has_file(a) ||
+	    copy(a, c.until, place->size) < 0) {
+		if (fdatasync(a->log_fd) < 0)
+			return error_sys(err, errno, "audit log");
+		c = (struct copied){.file = place->file, .log = place->size, .repairs = repairs};
+	}
+	c.until = place->size;
+	/* Whoever does not find this syncs the log itself. */
+	(void)!pwrite(fd, &c, sizeof(c), HEAD_RECENT_AT);
+	return 0;
+}
+
+void recent_forget(struct audit *a)
+{
+	struct wait_page *words = head_words(a->head);
+
+	wait_write(words, REPAIRS_AT, wait_read(words, REPAIRS_AT) + 1);
+}
+
+/* The bytes that would follow, to the end of the log: what they are the chain will tell. */
+static int put_back(struct audit *a, int fd, uint64_t size)
+{
+	scoped(freep) char *bytes = malloc(RECENT_BYTES);
+	uint64_t first = RECENT_BYTES - size % RECENT_BYTES;
+
+	if (!bytes)
+		return -ENOMEM;
+	errno = EIO;
+	if (pread(fd, bytes, first, (off_t)(size % RECENT_BYTES)) != (ssize_t)first ||
+	    pread(fd, bytes + first, RECENT_BYTES - first, 0) != (ssize_t)(RECENT_BYTES - first))
+		return -errno;
+	errno = ENOSPC;
+	return pwrite(a->log_fd, bytes, RECENT_BYTES, (off_t)size) == (ssize_t)RECENT_BYTES
+	               ? 0
+	               : -errno;
+}
+
+int recent_restore(struct audit *a, struct head_place *place, struct error *err)
+{
+	scoped(fd_closep) int fd = open_named(a, NAME, 0);
+	struct scan_end end;
+	int r;
+
+	/* The first record of a file is synced in the log itself, and follows nothing here. */
+	if (place->size == 0 || fd < 0 || !is_usable(fd))
+		return 0;
+	r = put_back(a, fd, place->size);
+	if (r == 0) {
+		r = scan_chain(a->log_fd, place->size, &place->link, false, &end, err);
+		if (r < 0)
+			return r;
+		place->size = end.size;
+		place->link = end.link;
+	}
+	if (ftruncate(a->log_fd, (off_t)place->size) < 0)
+		return error_sys(err, errno, "audit log");
+	return r < 0 ? error_sys(err, -r, "putting back the end of the audit log") : 0;
+}

@@ -1,0 +1,217 @@
+/*
+ * The machine goes down: of the log only what was synced there itself is left, and some of what was
+ * not; the rest has to come from the file beside it.
+ */
+#include "audit/test-log.h"
+
+#include "audit/recent.h"
+
+#define LOG "log.000001"
+
+/* How much of the log was synced itself, as the head has it: file, until, log. */
+static uint64_t synced_itself(struct world *w, uint64_t *ret_until)
+{
+	scoped(buffer_donep) struct buffer head = {0};
+	uint64_t words[3];
+
+	read_file(w, "head", &head);
+	assert_true(head.len >= HEAD_RECENT_AT + sizeof(words));
+	memcpy(words, head.data + HEAD_RECENT_AT, sizeof(words));
+	assert_int_equal(words[0], 1);
+	*ret_until = words[1];
+	return words[2];
+}
+
+/* Leaves SIZE bytes of the log, and GARBAGE behind them. */
+static void go_down(struct world *w, uint64_t size, const char *garbage)
+{
+	scoped(buffer_donep) struct buffer log = {0};
+
+	w->audit = audit_free(w->audit);
+	read_file(w, LOG, &log);
+	assert_true(size <= log.len);
+	log.len = size;
+	buffer_puts(&log, garbage);
+	write_file(w, LOG, log.data, log.len);
+	age_head(w);
+}
+
+static void sync_to(struct world *w, uint64_t seq)
+{
+	assert_int_equal(audit_sync(w->audit, seq, NULL), 0);
+}
+
+static void expect_log_synced(struct world *w)
+{
+	uint64_t until, log = synced_itself(w, &until);
+
+	assert_int_equal(log, until);
+}
+
+static void what_was_synced_is_put_back(void **state)
+{
+	struct world *w = *state;
+	struct audit_verdict v;
+	uint64_t until, log;
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "one"));
+	append(w, "two");
+	sync_to(w, append(w, "three"));
+	append(w, "four");
+	log = synced_itself(w, &until);
+	assert_true(log < until); /* else this would try nothing */
+	go_down(w, log, "");
+	open_log(w, NULL);
+	assert_int_equal(append(w, "five"), 8); /* four is lost; break, checkpoint */
+	v = verify(w);
+	if (!v.good)
+		fail_msg("%s", v.problem);
+	assert_int_equal(v.lost, 1);
+}
+
+static void nothing_is_put_back_that_is_there(void **state)
+{
+	struct world *w = *state;
+	uint64_t until;
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "one"));
+	sync_to(w, append(w, "two"));
+	(void)synced_itself(w, &until);
+	go_down(w, until, "");
+	open_log(w, NULL);
+	assert_int_equal(append(w, "three"), 4);
+	expect_good(w, 4);
+	assert_int_equal(verify(w).breaks, 0);
+}
+
+/* Many times one after the other, at any moment, with records of all lengths, so that they come to
+ * lie across the end of the file again and again. */
+static void it_may_go_down_at_any_moment(void **state)
+{
+	static char text[30000];
+	struct world *w = *state;
+	const struct audit_settings s = {.max_bytes = (uint64_t)1 << 30};
+	uint64_t seed = 20261116, total = 0, restored = 0;
+
+	memset(text, 'x', sizeof(text) - 1);
+	open_log(w, &s);
+	append(w, "first");
+	for (int round = 0; round < 120; round++) {
+		uint64_t synced = 0, until, log, left, count = 1 + test_random(&seed) % 40;
+		struct audit_verdict v;
+
+		if (round % 20 == 19)
+			count = 400; /* more than the file holds */
+		for (uint64_t i = 0; i < count; i++) {
+			size_t n = test_random(&seed) % 8 ? 500 : sizeof(text);
+			uint64_t seq = append(w, text + sizeof(text) - 1 - test_random(&seed) % n);
+
+			if (test_random(&seed) % 3)
+				sync_to(w, synced = seq);
+		}
+		if (synced == 0)
+			sync_to(w, synced = append(w, "last"));
+		log = synced_itself(w, &until);
+		left = log + test_random(&seed) % (until - log + 1);
+		restored += until - left;
+		go_down(w, left, round % 3 ? "" : "{\"seq\":\0 torn\n");
+		open_log(w, &s);
+		append(w, "up again");
+		v = verify(w);
+		if (!v.good)
+			fail_msg("round %d: %s line %" PRIu64 ": %s", round, v.file, v.line,
+			         v.problem);
+		assert_true(v.last_seq > synced);
+		total = until;
+	}
+	/* Lost records make gaps; that none of those was promised is the verifier's word for
+	 * "damaged", which it never said. */
+	assert_true(total > 3 * RECENT_BYTES);
+	assert_true(restored > RECENT_BYTES);
+}
+
+static void without_the_file_the_log_itself_is_synced(void **state)
+{
+	struct world *w = *state;
+	char path[192];
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "one"));
+	unlink_file(w, "recent");
+	sync_to(w, append(w, "two"));
+	expect_log_synced(w);
+	/* Whoever puts something else there. */
+	write_file(w, "recent", "short", 5);
+	sync_to(w, append(w, "three"));
+	expect_log_synced(w);
+	unlink_file(w, "recent");
+	path_of(w, "recent", path);
+	assert_int_equal(symlink("/dev/zero", path), 0);
+	sync_to(w, append(w, "four"));
+	expect_log_synced(w);
+	expect_good(w, 5);
+}
+
+static void what_does_not_follow_is_not_put_back(void **state)
+{
+	static char garbage[RECENT_BYTES];
+	struct world *w = *state;
+	scoped(buffer_donep) struct buffer old = {0};
+	uint64_t until;
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "one"));
+	for (int i = 0; i < 5; i++)
+		sync_to(w, append(w, "two"));
+	read_file(w, "recent", &old);
+	(void)synced_itself(w, &until);
+	memset(garbage, '\n', sizeof(garbage));
+	memcpy(garbage, old.data, sizeof(garbage) / 2); /* whole records of another place */
+	memmove(garbage + until % RECENT_BYTES, garbage, until);
+	write_file(w, "recent", garbage, sizeof(garbage));
+	go_down(w, until, "");
+	open_log(w, NULL);
+	assert_int_equal(append(w, "three"), 8);
+	expect_good(w, 8);
+	assert_int_equal(verify(w).breaks, 0);
+}
+
+/* The numbers say how much was copied of a log that is no longer the same. */
+static void what_was_copied_is_forgotten_by_a_recovery(void **state)
+{
+	struct world *w = *state;
+	scoped(buffer_donep) struct buffer log = {0};
+	uint64_t before;
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "one"));
+	read_file(w, LOG, &log);
+	sync_to(w, append(w, "two"));
+	(void)synced_itself(w, &before);
+	write_file(w, LOG, log.data, log.len); /* somebody's hand */
+	while (true) {
+		append(w, "three");
+		read_file(w, LOG, &log);
+		if (log.len > before)
+			break;
+	}
+	sync_to(w, append(w, "four"));
+	expect_log_synced(w);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, make, unmake)
+	const struct CMUnitTest tests[] = {
+		T(what_was_synced_is_put_back),
+		T(nothing_is_put_back_that_is_there),
+		T(it_may_go_down_at_any_moment),
+		T(without_the_file_the_log_itself_is_synced),
+		T(what_does_not_follow_is_not_put_back),
+		T(what_was_copied_is_forgotten_by_a_recovery),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
