@@ -132,6 +132,46 @@ static void it_may_go_down_at_any_moment(void **state)
 	assert_true(restored > RECENT_BYTES);
 }
 
+/* Syncs record after record until the file holds more than this. False: the log was synced itself
+ * before that. */
+static bool fill_to(struct world *w, uint64_t wanted)
+{
+	static char text[16384];
+	uint64_t until, log, held = 0;
+
+	memset(text, 'x', sizeof(text) - 1);
+	sync_to(w, append(w, "x"));
+	while (held <= wanted) {
+		uint64_t before = held;
+
+		sync_to(w, append(w, held + 2 * sizeof(text) < wanted ? text : "x"));
+		log = synced_itself(w, &until);
+		held = until - log;
+		if (held < before)
+			return false;
+	}
+	return true;
+}
+
+/* As full as it gets: nothing that is needed is written over. */
+static void it_may_go_down_when_the_file_is_full(void **state)
+{
+	struct world *w = *state;
+	const struct audit_settings s = {.max_bytes = (uint64_t)1 << 30};
+	uint64_t wanted = RECENT_BYTES - 8192;
+
+	open_log(w, &s);
+	for (; fill_to(w, wanted); wanted += 250) {
+		uint64_t until, log = synced_itself(w, &until), seq = verify(w).last_seq;
+
+		go_down(w, log, "");
+		open_log(w, &s);
+		append(w, "up again");
+		expect_good(w, seq + 1);
+	}
+	assert_true(wanted > RECENT_BYTES - 6000); /* or the last page was never tried */
+}
+
 static void without_the_file_the_log_itself_is_synced(void **state)
 {
 	struct world *w = *state;
@@ -208,6 +248,7 @@ int main(void)
 		T(what_was_synced_is_put_back),
 		T(nothing_is_put_back_that_is_there),
 		T(it_may_go_down_at_any_moment),
+		T(it_may_go_down_when_the_file_is_full),
 		T(without_the_file_the_log_itself_is_synced),
 		T(what_does_not_follow_is_not_put_back),
 		T(what_was_copied_is_forgotten_by_a_recovery),
