@@ -8,13 +8,15 @@ import os
 import subprocess
 import sys
 
-from measure import HERE, ROOT, Skip, median, milliseconds, progress, quantile, ratio, read_samples, spread, table
+from measure import HERE, ROOT, Skip, median, milliseconds, program, progress, quantile, ratio, read_samples, spread, table
+from startup import TRUE
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "npm"))
 
 BAR = 2.0
 OURS, BASH = "nacre mcp: shell, in its box", "nacre mcp: Bash, in its box and with bash"
 THEIRS = "mcp-server-commands: sh, no box"
+LEAST = "the least: posix_spawn and nothing else"
 
 
 def section(bench):
@@ -32,7 +34,8 @@ def section(bench):
         {"name": BASH, "command": bench.nacre, "args": ["mcp", "--profile", "bash"], "tool": "Bash",
          "arguments": {"command": "true"}},
         {"name": THEIRS, "command": node, "args": [str(commands)], "tool": "run_command",
-         "arguments": {"command": "true"}}]}
+         "arguments": {"command": "true"}},
+        {"name": LEAST, "command": program(bench.work, "least", static=True), "args": [TRUE], "tool": "least", "arguments": {}}]}
     path, samples_path = os.path.join(bench.work, "mcp.json"), os.path.join(bench.work, "mcp.txt")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(plan, file)
@@ -48,5 +51,8 @@ def section(bench):
     middle = median(samples[THEIRS]) / median(samples[OURS])
     best = quantile(samples[THEIRS], 0.1) / quantile(samples[OURS], 0.1)
     bench.result("MCP stdio round trip of `true`", THEIRS, ratio(middle), ratio(best))
+    floor = median(samples[THEIRS]) / median(samples[LEAST])
+    bench.result("MCP, a server that only starts it", THEIRS, ratio(floor),
+                 ratio(quantile(samples[THEIRS], 0.1) / quantile(samples[LEAST], 0.1)))
     bench.note(f"MCP round trip: {middle:.1f} times as fast as without a box through {THEIRS.split(':')[0]}, at least {BAR:.0f}: "
                f"{'kept' if max(middle, best) >= BAR else 'MISSED'} ({packages.versions(directory)})")
