@@ -25,7 +25,7 @@ def build(bench):
 def appends(bench):
     append = build(bench)
     out = os.path.join(bench.work, "samples")
-    turns, count = bench.turns(7), bench.rounds(1600)
+    turns, count = bench.turns(7), bench.rounds(16000)
     rates, latencies = {}, {}
     progress(f"audit: records, {turns} turns of {count}")
     for turn in range(turns):

@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include "base/buffer.h"
 
 #define TEST_PATIENCE_MS 20000
 
@@ -80,4 +82,16 @@ static inline int test_count_entries(const char *path)
 static inline int test_open_fds(void)
 {
 	return test_count_entries("/proc/self/fd");
+}
+
+/* TEXT with the first OLD, which must be there, replaced by NEW. */
+static inline void test_replace(const char *text, const char *old, const char *new,
+                                struct buffer *into)
+{
+	const char *at = strstr(text, old);
+
+	assert_non_null(at);
+	buffer_append(into, text, (size_t)(at - text));
+	buffer_puts(into, new);
+	buffer_puts(into, at + strlen(old));
 }

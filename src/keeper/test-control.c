@@ -1,4 +1,4 @@
-#include "base/test-support.h"
+#include "base/test-packet.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,28 +103,6 @@ static void sending_never_waits(void **state)
 	assert_int_equal(control_send(p.a, CONTROL_OUTPUT, NULL, 0, -1), -EPIPE);
 }
 
-/* Sends bytes as they are, with COUNT copies of a descriptor. */
-static void send_raw(int socket, const void *bytes, size_t n, int fd, size_t count)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(8 * sizeof(int))];
-	} a = {0};
-	struct iovec part = {(void *)(uintptr_t)bytes, n};
-	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (count > 0) {
-		m.msg_control = a.bytes;
-		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		a.header.cmsg_level = SOL_SOCKET;
-		a.header.cmsg_type = SCM_RIGHTS;
-		a.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-		for (size_t i = 0; i < count; i++)
-			memcpy(CMSG_DATA(&a.header) + i * sizeof(int), &fd, sizeof(int));
-	}
-	assert_int_equal(sendmsg(socket, &m, 0), n);
-}
-
 static void damaged_packets_are_told_apart_and_leave_nothing_open(void **state)
 {
 	static char large[REPORT_BYTES_MAX + CONTROL_CAPTURE_MAX + 5];
@@ -145,7 +123,7 @@ static void damaged_packets_are_told_apart_and_leave_nothing_open(void **state)
 	int before = test_open_fds(), fd = -1;
 
 	for (size_t i = 0; i < array_size(packets); i++) {
-		send_raw(p.a, packets[i].bytes, packets[i].n, null, packets[i].descriptors);
+		test_packet_send(p.a, packets[i].bytes, packets[i].n, null, packets[i].descriptors);
 		if (control_receive(p.b, &kind, &text, &fd) != -EBADMSG)
 			fail_msg("packet %zu was accepted", i);
 		assert_int_equal(fd, -1);

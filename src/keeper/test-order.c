@@ -258,14 +258,9 @@ static void expect_change_refused(const char *old, const char *new)
 	scoped(buffer_donep) struct buffer text = {0};
 	scoped(buffer_donep) struct buffer changed = {0};
 	struct keeper_order o = some_order();
-	const char *at;
 
 	assert_int_equal(keeper_order_write(&o, &text), 0);
-	at = strstr(text.data, old);
-	assert_non_null(at);
-	buffer_append(&changed, text.data, (size_t)(at - text.data));
-	buffer_puts(&changed, new);
-	buffer_puts(&changed, at + strlen(old));
+	test_replace(text.data, old, new, &changed);
 	expect_refused(changed.data, changed.len);
 }
 

@@ -1,4 +1,4 @@
-#include "base/test-support.h"
+#include "base/test-packet.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -293,28 +293,6 @@ static void a_killed_launcher_is_replaced(void **state)
 	assert_int_not_equal(p->launcher.pid, first);
 }
 
-/* Sends bytes with COUNT copies of a descriptor to the launcher. */
-static void send_raw(int socket, const void *bytes, size_t n, int fd, size_t count)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(8 * sizeof(int))];
-	} a = {0};
-	struct iovec part = {(void *)(uintptr_t)bytes, n};
-	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (count > 0) {
-		m.msg_control = a.bytes;
-		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		a.header.cmsg_level = SOL_SOCKET;
-		a.header.cmsg_type = SCM_RIGHTS;
-		a.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-		for (size_t i = 0; i < count; i++)
-			memcpy(CMSG_DATA(&a.header) + i * sizeof(int), &fd, sizeof(int));
-	}
-	assert_int_equal(sendmsg(socket, &m, 0), n);
-}
-
 static void damaged_packets_do_not_disturb_the_launcher(void **state)
 {
 	static const uint32_t three = 3, many = UINT32_MAX;
@@ -328,10 +306,10 @@ static void damaged_packets_do_not_disturb_the_launcher(void **state)
 	expect_echo(p, true); /* it has started by now */
 	before = test_count_entries(fds);
 	for (size_t count = 0; count <= 8; count++) {
-		send_raw(p->launcher.socket, &many, sizeof(many), null, count);
-		send_raw(p->launcher.socket, "x", 1, null, count);
+		test_packet_send(p->launcher.socket, &many, sizeof(many), null, count);
+		test_packet_send(p->launcher.socket, "x", 1, null, count);
 		if (count != 3)
-			send_raw(p->launcher.socket, &three, sizeof(three), null, count);
+			test_packet_send(p->launcher.socket, &three, sizeof(three), null, count);
 	}
 	expect_echo(p, true);
 	assert_int_equal(p->launcher.pid, launcher);
