@@ -135,6 +135,7 @@ def commands(bench, server):
 def at_rest(server):
     """Memory, descriptors and processes when connections are closed and boxes that were in use cleared away."""
     last = None
+    time.sleep(6)  # then the keepers of a crowd have been given up
     for _ in range(30):
         now = server.rss_kb(), server.descriptors(), server.processes()
         if now == last:

@@ -166,13 +166,21 @@ static bool fill(struct launching *l, bool calm)
 	return false;
 }
 
-static void drop_idle(struct launching *l)
+/* When it is to be called again, in milliseconds; -1: after the next request. */
+static int drop_idle(struct launching *l)
 {
 	int64_t now = clock_now_ms();
+	int next = -1;
 
-	for (int i = l->shelf_count; i-- > 0;)
+	for (int i = l->shelf_count; i-- > 0;) {
 		if (now - shelf_used_at(l->shelves[i]) > IDLE_MS)
 			drop_shelf(l, i);
+		else if (!shelf_shrink(l->shelves[i], now))
+			next = SHELF_CROWD_MS;
+		else if (next < 0)
+			next = IDLE_MS / 4;
+	}
+	return next;
 }
 
 /* The keepers that run go on without us. */
@@ -187,8 +195,7 @@ static _Noreturn void launcher_main(int socket)
 {
 	struct launching l = {.socket = socket};
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
-	bool lacking = false;
-	int n;
+	int n, next = -1;
 	sigset_t child;
 
 	(void)prctl(PR_SET_NAME, "nacre-launcher", 0, 0, 0);
@@ -211,7 +218,7 @@ static _Noreturn void launcher_main(int socket)
 		                        {.fd = l.signals, .events = POLLIN},
 		                        {.fd = l.again[0], .events = POLLIN}};
 
-		n = poll(fds, 3, lacking ? CALM_MS : l.shelf_count > 0 ? IDLE_MS / 4 : -1);
+		n = poll(fds, 3, next);
 		if (n < 0)
 			continue;
 		if (fds[2].revents)
@@ -221,8 +228,9 @@ static _Noreturn void launcher_main(int socket)
 			leave(&l);
 		if (fds[1].revents)
 			reap(&l);
-		lacking = fill(&l, n == 0) || fds[0].revents || fds[1].revents;
-		drop_idle(&l);
+		next = drop_idle(&l);
+		if (fill(&l, n == 0) || fds[0].revents || fds[1].revents)
+			next = CALM_MS;
 	}
 }
 

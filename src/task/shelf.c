@@ -17,7 +17,7 @@
 #include "sandbox/plan.h"
 #include "sandbox/enter.h"
 
-#define READY_MAX   32
+#define READY_MAX   128
 #define RUNNING_MAX 256
 #define HOLDERS     1     /* what keeps the box is in it, too */
 #define SPARE       3     /* ready beside as many as ran at the same time */
@@ -345,7 +345,8 @@ bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t
 
 bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms)
 {
-	int wanted = s->peak + SPARE;
+	/* Those that run come back, as a rule. */
+	int wanted = s->peak + SPARE - s->inside_count;
 
 	if (now_ms - s->failed_at < FAILED_MS)
 		return false;
@@ -360,4 +361,17 @@ bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms)
 	s->failed_at = now_ms;
 	take_down(s);
 	return false;
+}
+
+bool shelf_shrink(struct shelf *s, int64_t now_ms)
+{
+	if (s->ready_count <= SPARE)
+		return true;
+	if (now_ms - s->used_at < SHELF_CROWD_MS)
+		return false;
+	while (s->ready_count > SPARE)
+		fd_close(s->ready[--s->ready_count].socket);
+	s->peak = s->running_count;
+	make_room(s, 0, 0);
+	return true;
 }

@@ -3,9 +3,9 @@
  * Shelf: what a launcher keeps ready for one kind of request: the profile, a box, and keepers that
  * wait for a command.
  *
- * As many are ready as ran at the same time lately, and a few more. They are made when no request
- * came for a moment, so that a command has the processors for itself; under steady requests one is
- * made for each that is handed out, as soon as fewer wait than run.
+ * There are as many as ran at the same time lately, and a few more; those that run come back, as a
+ * rule, and count. What is missing is made when no request came for a moment, so that a command has
+ * the processors for itself; under steady requests as soon as fewer wait than run.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +45,10 @@ bool shelf_ended(struct shelf *s, pid_t pid);
 /* Makes one keeper more ready, if that is missing: CALM: up to what is wanted, else only what the
  * next requests need. False: it was not. */
 bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms);
+
+/* So long after the last request the keepers of a crowd that has gone are given up. False: it is to
+ * be tried again. */
+#define SHELF_CROWD_MS 5000
+bool shelf_shrink(struct shelf *s, int64_t now_ms);
 
 int64_t shelf_used_at(const struct shelf *s);

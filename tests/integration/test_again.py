@@ -73,6 +73,19 @@ class Namespaces(AgainTest):
         self.close(nacre)
         self.expect_gone(*keepers)
 
+    def test_a_crowd_shares_them_too(self):
+        """Who comes back is expected back: nobody is made in his place, or there is soon no room for him. Later the crowd is given up."""
+        callers, rounds = 24, 12
+        nacre = self.start("--batch", "--jobs", str(callers), stdin=subprocess.PIPE)
+        for n in range(callers * rounds):
+            nacre.stdin.write(json.dumps({"id": n, "command": WHERE}).encode() + b"\n")
+        nacre.stdin.flush()
+        places = {json.loads(nacre.stdout.readline())["result"]["stdout"] for _ in range(callers * rounds)}
+        # The first of all have boxes of their own, and at the end some are still on their way back.
+        self.assertLess(len(places), callers * 3, "commands had namespaces of their own")
+        wait_until("a few stand by", lambda: len([p for p in descendants(nacre.pid) if p.name == "nacre-keeper"]) <= 4)
+        self.close(nacre)
+
     def expect_clean(self, **who):
         nacre = self.open(**who)
         clean = self.out(nacre, LOOK + "; true")
