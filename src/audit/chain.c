@@ -66,7 +66,11 @@ void audit_link_write(struct audit_link *link, uint64_t seq, const char *body, s
 	size_t begin = into->len;
 
 	audit_hex(link->hash, AUDIT_HASH_BYTES, hex);
-	buffer_printf(into, SEQ_KEY "%" PRIu64 PREV_KEY "%s\",", seq, hex);
+	buffer_puts(into, SEQ_KEY);
+	buffer_put_uint(into, seq);
+	buffer_puts(into, PREV_KEY);
+	buffer_append(into, hex, HEX);
+	buffer_puts(into, "\",");
 	buffer_append(into, body, n);
 	if (buffer_error(into) < 0)
 		return;
@@ -75,7 +79,9 @@ void audit_link_write(struct audit_link *link, uint64_t seq, const char *body, s
 	                         0);
 	link->seq = seq;
 	audit_hex(link->hash, AUDIT_HASH_BYTES, hex);
-	buffer_printf(into, HASH_KEY "%s\"}\n", hex);
+	buffer_puts(into, HASH_KEY);
+	buffer_append(into, hex, HEX);
+	buffer_puts(into, "\"}\n");
 }
 
 /* Steps over TEXT. */

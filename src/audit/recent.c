@@ -113,16 +113,21 @@ static int copy(struct audit *a, uint64_t from, uint64_t until)
 int recent_sync(struct audit *a, const struct head_place *place, struct error *err)
 {
 	int fd = head_words(a->head)->fd;
-	struct copied c = {0};
-	/* Behind the place, which a recovery writes when it has counted. */
-	uint32_t repairs = wait_read(head_words(a->head), REPAIRS_AT);
+	/* Both behind the place, which a recovery writes when it has counted. */
+	struct {
+		struct copied copied;
+		uint32_t repairs;
+	} words = {0};
+	bool known = pread(fd, &words, sizeof(words), HEAD_RECENT_AT) == (ssize_t)sizeof(words);
+	struct copied c = words.copied;
 
-	if (!head_knows_boot() || pread(fd, &c, sizeof(c), HEAD_RECENT_AT) != (ssize_t)sizeof(c) ||
-	    c.file != place->file || c.repairs != repairs || c.until > place->size ||
-	    place->size - c.log > HELD_BYTES || !has_file(a) || copy(a, c.until, place->size) < 0) {
+	if (!known || !head_knows_boot() || c.file != place->file || c.repairs != words.repairs ||
+	    c.until > place->size || place->size - c.log > HELD_BYTES || !has_file(a) ||
+	    copy(a, c.until, place->size) < 0) {
 		if (fdatasync(a->log_fd) < 0)
 			return error_sys(err, errno, "audit log");
-		c = (struct copied){.file = place->file, .log = place->size, .repairs = repairs};
+		c = (struct copied){
+			.file = place->file, .log = place->size, .repairs = words.repairs};
 	}
 	c.until = place->size;
 	/* Whoever does not find this syncs the log itself. */

@@ -72,6 +72,16 @@ void buffer_putc(struct buffer *b, char c)
 	buffer_append(b, &c, 1);
 }
 
+void buffer_put_uint(struct buffer *b, uint64_t value)
+{
+	char digits[20], *first = digits + sizeof(digits);
+
+	do
+		*--first = (char)('0' + value % 10);
+	while (value /= 10);
+	buffer_append(b, first, (size_t)(digits + sizeof(digits) - first));
+}
+
 void buffer_printf(struct buffer *b, const char *format, ...)
 {
 	va_list args, again;

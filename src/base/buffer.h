@@ -7,6 +7,7 @@
  * always followed by a NUL that does not count.
  */
 #include <stddef.h>
+#include <stdint.h>
 #include "base/cleanup.h"
 
 struct buffer {
@@ -28,6 +29,7 @@ static inline void buffer_donep(struct buffer *b)
 void buffer_append(struct buffer *b, const void *bytes, size_t n);
 void buffer_puts(struct buffer *b, const char *text);
 void buffer_putc(struct buffer *b, char c);
+void buffer_put_uint(struct buffer *b, uint64_t value); /* decimal */
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_clear(struct buffer *b); /* forgets content and failure, keeps the memory */
 

@@ -71,10 +71,36 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* As most are: nothing in it needs a second look. */
+static void put_plain(struct json_writer *w, const char *bytes, size_t n)
+{
+	size_t all = n + 2 + w->need_comma;
+	char *to = buffer_reserve(w->out, all);
+
+	if (!to)
+		return;
+	if (w->need_comma)
+		*to++ = ',';
+	*to++ = '"';
+	if (n > 0)
+		memcpy(to, bytes, n);
+	to[n] = '"';
+	to[n + 1] = '\0';
+	w->out->len += all;
+	w->need_comma = true;
+}
+
 void json_put_bytes(struct json_writer *w, const char *bytes, size_t n)
 {
 	size_t i = 0, start, len;
 
+	while (i < n && is_plain((unsigned char)bytes[i]))
+		i++;
+	if (i == n) {
+		put_plain(w, bytes, n);
+		return;
+	}
+	i = 0;
 	before_value(w);
 	buffer_putc(w->out, '"');
 	while (i < n) {
@@ -112,13 +138,15 @@ void json_put_string(struct json_writer *w, const char *text)
 void json_put_int(struct json_writer *w, int64_t value)
 {
 	before_value(w);
-	buffer_printf(w->out, "%" PRId64, value);
+	if (value < 0)
+		buffer_putc(w->out, '-');
+	buffer_put_uint(w->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_put_uint(struct json_writer *w, uint64_t value)
 {
 	before_value(w);
-	buffer_printf(w->out, "%" PRIu64, value);
+	buffer_put_uint(w->out, value);
 }
 
 void json_put_raw(struct json_writer *w, const char *json)
