@@ -7,11 +7,11 @@
  * this turn are woken, all, and of the next one caller, who leads it. Which turn a sleeper belongs
  * to is told by one bit of the futex, even and odd turns taking turns.
  *
- * Callers who write one record after the other come back within a moment of their wake. So a leader
- * does not begin at once, or half of them would always be late: it says which record would complete
- * the number of the last turn, and sleeps until whoever writes that one wakes it, but no longer
- * than a sync takes. So a wait in vain costs no more than one sync more would have cost. A caller
- * by itself never waits.
+ * Callers who write one record after the other come back within a moment of their wake. So the
+ * first of them does not begin at once, or half of them would always be late: it says which record
+ * would complete the number of the last turn, and sleeps; whoever writes that one leads. If nobody
+ * has when a sync's time is over, the first one does. So a wait in vain costs no more than one sync
+ * more would have cost. A caller by itself never waits.
  *
  * All this is words in the head's file (wait.h): hints, but for the number that is synced. A leader
  * that is killed leaves that as it was, and the kernel gives its lock back; the sleepers find that
@@ -29,9 +29,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define LOOK_NS     10000000  /* whoever syncs may have been killed */
-#define PATIENCE_MS 1000      /* or stopped */
-#define LEADER      (1U << 2) /* the bits of the two turns are below */
+#define LOOK_NS     10000000 /* whoever syncs may have been killed */
+#define PATIENCE_MS 1000     /* or stopped */
 
 /* Written with the lock of who syncs, but for the last. */
 struct progress {
@@ -39,7 +38,7 @@ struct progress {
 	uint32_t turn;    /* the futex: odd while a sync is under way */
 	uint32_t check;   /* of the number that is synced; 0: an older nacre wrote it */
 	uint64_t covered; /* the last record of the sync under way, or of the last one */
-	uint64_t awaited; /* whoever writes this one wakes the leader; 0: nobody need */
+	uint64_t awaited; /* who has written this one or a later one leads; 0: anybody may */
 	uint32_t batch;   /* records to be expected behind the last one covered */
 	uint32_t took_ns;
 	uint32_t waiting[2]; /* somebody sleeps for an even, for an odd turn */
@@ -48,10 +47,10 @@ struct progress {
 #define TURN_AT (HEAD_SYNC_AT + (int)offsetof(struct progress, turn))
 #define OURS    offsetof(struct progress, waiting)
 
-/* Somebody is at it or gathers, unless it was killed meanwhile. */
-static bool is_led(const struct progress *p)
+/* Somebody is at it, or will be, unless it was killed meanwhile. */
+static bool is_led(const struct progress *p, uint64_t seq)
 {
-	return p->turn & 1 || p->awaited > 0;
+	return p->turn & 1 || seq < p->awaited;
 }
 
 /* A read beside a write may see a part of it, and a part of a number is another number: this one
@@ -119,24 +118,31 @@ static bool follow(struct head *h, const struct progress *p, uint64_t seq)
 		if (wait_read(words, TURN_AT) != p->turn)
 			return true;
 	}
-	if (!(p->turn & 1) && p->awaited > 0 && seq >= p->awaited)
-		(void)wait_wake(words, TURN_AT, LEADER, 1);
 	return wait_sleep(words, TURN_AT, p->turn, 1U << which, LOOK_NS);
 }
 
-/* Waits for those who are worth it. */
-static void gather(struct audit *a, struct progress *p)
+/* Whether those who are worth it are waited for. Then the lock of who syncs is given back. */
+static bool begin_gathering(struct audit *a, struct progress *p)
 {
-	int64_t limit = p->took_ns < LOOK_NS ? p->took_ns : LOOK_NS;
 	struct head_place place;
 	bool same_boot;
 
-	if (p->turn & 1 || p->batch < 2)
-		return;
+	if (p->turn & 1 || p->batch < 2 || p->awaited > 0 ||
+	    (head_read(a->head, &place, &same_boot) && place.link.seq >= p->covered + p->batch))
+		return false;
 	p->awaited = p->covered + p->batch;
-	if (write_progress(a->head, p) == 0 &&
-	    !(head_read(a->head, &place, &same_boot) && place.link.seq >= p->awaited))
-		(void)wait_sleep(head_words(a->head), TURN_AT, p->turn, LEADER, limit);
+	if (write_progress(a->head, p) < 0)
+		return false;
+	head_end_sync(a->head);
+	return true;
+}
+
+/* Sleeps until another has led the turn. False: nobody has come in time. It leaves no mark: who
+ * leads knows of us, and who is alone must not be taken for company. */
+static bool await_others(struct head *h, const struct progress *p, uint64_t seq)
+{
+	return wait_sleep(head_words(h), TURN_AT, p->turn, 1U << turn_of(p, seq),
+	                  p->took_ns < LOOK_NS ? p->took_ns : LOOK_NS);
 }
 
 /* Has the file open that the last record is in; what is in the files before was synced when it was
@@ -160,12 +166,12 @@ static int find_end(struct audit *a, struct head_place *ret_place, struct error 
 	return known ? 0 : error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
 }
 
-static void wake(struct head *h, uint32_t which, bool died)
+static void wake(struct head *h, uint32_t which, bool gathered, bool died)
 {
 	struct wait_page *words = head_words(h);
 	struct progress p = read_progress(h);
 
-	if (died || p.waiting[which]) {
+	if (died || gathered || p.waiting[which]) {
 		wait_write(words, waiting_at(which), 0);
 		(void)wait_wake(words, TURN_AT, died ? WAIT_ANY : 1U << which, INT_MAX);
 	}
@@ -175,20 +181,22 @@ static void wake(struct head *h, uint32_t which, bool died)
 
 /* How many records are to be expected for the next turn: those of this one, if it was not for its
  * leader alone, and those that were written while it was under way. */
-static uint32_t active(struct head *h, uint32_t which, uint64_t before, uint64_t covered)
+static uint32_t active(struct head *h, uint32_t which, bool gathered, uint64_t before,
+                       uint64_t covered)
 {
 	struct head_place place;
 	bool same_boot;
 
-	if (!wait_read(head_words(h), waiting_at(which)))
+	if (!gathered && !wait_read(head_words(h), waiting_at(which)))
 		return 0;
 	if (head_read(h, &place, &same_boot) && place.link.seq > covered)
 		covered = place.link.seq;
 	return (uint32_t)(covered - before);
 }
 
-/* For all that is written by now; gives the lock of who syncs back. */
-static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
+/* For all that is written by now; gives the lock of who syncs back. GATHERED: another waits for
+ * this turn without a mark. */
+static int sync_for_all(struct audit *a, struct progress *p, bool gathered, struct error *err)
 {
 	struct head_place place;
 	bool died = p->turn & 1;
@@ -210,26 +218,14 @@ static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
 	if (r == 0)
 		p->synced = place.link.seq;
 	p->took_ns = (uint32_t)(clock_read_ns(CLOCK_MONOTONIC) - begun);
-	p->batch = active(a->head, which, before, place.link.seq);
+	p->batch = active(a->head, which, gathered, before, place.link.seq);
 	p->turn++;
 	told = write_progress(a->head, p);
 	head_end_sync(a->head);
 	/* Behind the lock: the first who comes back leads the next turn while we are still waking
 	 * the others. */
-	wake(a->head, which, died);
+	wake(a->head, which, gathered, died);
 	return r == 0 && told < 0 ? error_sys(err, -told, "head of the audit log") : r;
-}
-
-static int lead(struct audit *a, uint64_t seq, struct error *err)
-{
-	struct progress p = read_progress(a->head);
-
-	if (p.synced >= seq) {
-		head_end_sync(a->head);
-		return 0;
-	}
-	gather(a, &p);
-	return sync_for_all(a, &p, err);
 }
 
 /* Whoever has the lock does not come back. */
@@ -247,7 +243,7 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 {
 	int64_t deadline = clock_now_ms() + PATIENCE_MS;
 	struct progress p;
-	bool late = false; /* whoever leads has not woken us */
+	bool late = false; /* whoever leads has not woken us, or nobody came to lead */
 
 	if (!a->head)
 		return error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
@@ -256,8 +252,17 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 		if (p.synced >= seq)
 			return 0;
 		/* While another leads, its lock need not be tried. */
-		if ((late || !is_led(&p)) && head_try_sync(a->head))
-			return lead(a, seq, err);
+		if ((late || !is_led(&p, seq)) && head_try_sync(a->head)) {
+			p = read_progress(a->head);
+			if (p.synced >= seq) {
+				head_end_sync(a->head);
+				return 0;
+			}
+			if (late || !begin_gathering(a, &p))
+				return sync_for_all(a, &p, p.awaited > 0 && !late, err);
+			late = !await_others(a->head, &p, seq);
+			continue;
+		}
 		if (late && clock_now_ms() > deadline)
 			return sync_alone(a, err);
 		late = !follow(a->head, &p, seq);
