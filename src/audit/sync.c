@@ -11,7 +11,9 @@
  * first of them does not begin at once, or half of them would always be late: it says which record
  * would complete the number of the last turn, and sleeps; whoever writes that one leads. If nobody
  * has when a sync's time is over, the first one does. So a wait in vain costs no more than one sync
- * more would have cost. A caller by itself never waits.
+ * more would have cost; and after one that brought less than half of those, the next turns begin at
+ * once, twice as many each time: callers who have something to do between their records come when
+ * they come. A caller by itself never waits.
  *
  * All this is words in the head's file (wait.h): hints, but for the number that is synced. A leader
  * that is killed leaves that as it was, and the kernel gives its lock back; the sleepers find that
@@ -31,6 +33,7 @@
 
 #define LOOK_NS     10000000 /* whoever syncs may have been killed */
 #define PATIENCE_MS 1000     /* or stopped */
+#define VAIN_MAX    7        /* then 127 turns begin at once */
 
 /* Written with the lock of who syncs, but for the last. */
 struct progress {
@@ -39,7 +42,9 @@ struct progress {
 	uint32_t check;   /* of the number that is synced; 0: an older nacre wrote it */
 	uint64_t covered; /* the last record of the sync under way, or of the last one */
 	uint64_t awaited; /* who has written this one or a later one leads; 0: anybody may */
-	uint32_t batch;   /* records to be expected behind the last one covered */
+	uint16_t batch;   /* records to be expected behind the last one covered */
+	uint8_t rest;     /* turns that begin at once */
+	uint8_t vain;     /* how often in a row it was waited in vain */
 	uint32_t took_ns;
 	uint32_t waiting[2]; /* somebody sleeps for an even, for an odd turn */
 };
@@ -121,20 +126,40 @@ static bool follow(struct head *h, const struct progress *p, uint64_t seq)
 	return wait_sleep(words, TURN_AT, p->turn, 1U << which, LOOK_NS);
 }
 
+/* How a turn came to be led. */
+struct gathering {
+	bool by_another; /* who waits for this turn without a mark */
+	uint64_t had;    /* the last record when we began to wait; 0: we did not */
+};
+
 /* Whether those who are worth it are waited for. Then the lock of who syncs is given back. */
-static bool begin_gathering(struct audit *a, struct progress *p)
+static bool begin_gathering(struct audit *a, struct progress *p, struct gathering *g)
 {
 	struct head_place place;
 	bool same_boot;
 
-	if (p->turn & 1 || p->batch < 2 || p->awaited > 0 ||
-	    (head_read(a->head, &place, &same_boot) && place.link.seq >= p->covered + p->batch))
+	if (p->turn & 1 || p->batch < 2 || p->rest > 0 || p->awaited > 0 ||
+	    !head_read(a->head, &place, &same_boot) || place.link.seq >= p->covered + p->batch)
 		return false;
 	p->awaited = p->covered + p->batch;
 	if (write_progress(a->head, p) < 0)
 		return false;
+	g->had = place.link.seq;
 	head_end_sync(a->head);
 	return true;
+}
+
+/* Whether it was worth the time; LAST is the last record now. */
+static void learn(struct progress *p, const struct gathering *g, uint64_t last)
+{
+	if (g->had == 0 && !g->by_another) {
+		p->rest -= p->rest > 0;
+	} else if (g->by_another || 2 * (last - g->had) >= p->awaited - g->had) {
+		p->vain = p->rest = 0;
+	} else {
+		p->vain += p->vain < VAIN_MAX;
+		p->rest = (uint8_t)((1U << p->vain) - 1);
+	}
 }
 
 /* Sleeps until another has led the turn. False: nobody has come in time. It leaves no mark: who
@@ -181,7 +206,7 @@ static void wake(struct head *h, uint32_t which, bool gathered, bool died)
 
 /* How many records are to be expected for the next turn: those of this one, if it was not for its
  * leader alone, and those that were written while it was under way. */
-static uint32_t active(struct head *h, uint32_t which, bool gathered, uint64_t before,
+static uint16_t active(struct head *h, uint32_t which, bool gathered, uint64_t before,
                        uint64_t covered)
 {
 	struct head_place place;
@@ -191,12 +216,12 @@ static uint32_t active(struct head *h, uint32_t which, bool gathered, uint64_t b
 		return 0;
 	if (head_read(h, &place, &same_boot) && place.link.seq > covered)
 		covered = place.link.seq;
-	return (uint32_t)(covered - before);
+	return covered - before < UINT16_MAX ? (uint16_t)(covered - before) : 0;
 }
 
-/* For all that is written by now; gives the lock of who syncs back. GATHERED: another waits for
- * this turn without a mark. */
-static int sync_for_all(struct audit *a, struct progress *p, bool gathered, struct error *err)
+/* For all that is written by now; gives the lock of who syncs back. */
+static int sync_for_all(struct audit *a, struct progress *p, const struct gathering *g,
+                        struct error *err)
 {
 	struct head_place place;
 	bool died = p->turn & 1;
@@ -210,6 +235,7 @@ static int sync_for_all(struct audit *a, struct progress *p, bool gathered, stru
 		return r;
 	}
 	p->turn += died ? 2 : 1;
+	learn(p, g, place.link.seq);
 	p->covered = place.link.seq;
 	p->awaited = 0;
 	(void)write_progress(a->head, p);
@@ -218,13 +244,13 @@ static int sync_for_all(struct audit *a, struct progress *p, bool gathered, stru
 	if (r == 0)
 		p->synced = place.link.seq;
 	p->took_ns = (uint32_t)(clock_read_ns(CLOCK_MONOTONIC) - begun);
-	p->batch = active(a->head, which, gathered, before, place.link.seq);
+	p->batch = active(a->head, which, g->by_another, before, place.link.seq);
 	p->turn++;
 	told = write_progress(a->head, p);
 	head_end_sync(a->head);
 	/* Behind the lock: the first who comes back leads the next turn while we are still waking
 	 * the others. */
-	wake(a->head, which, gathered, died);
+	wake(a->head, which, g->by_another, died);
 	return r == 0 && told < 0 ? error_sys(err, -told, "head of the audit log") : r;
 }
 
@@ -242,6 +268,7 @@ static int sync_alone(struct audit *a, struct error *err)
 int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 {
 	int64_t deadline = clock_now_ms() + PATIENCE_MS;
+	struct gathering g = {0};
 	struct progress p;
 	bool late = false; /* whoever leads has not woken us, or nobody came to lead */
 
@@ -258,8 +285,10 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 				head_end_sync(a->head);
 				return 0;
 			}
-			if (late || !begin_gathering(a, &p))
-				return sync_for_all(a, &p, p.awaited > 0 && !late, err);
+			if (late || !begin_gathering(a, &p, &g)) {
+				g.by_another = p.awaited > 0 && !late;
+				return sync_for_all(a, &p, &g, err);
+			}
 			late = !await_others(a->head, &p, seq);
 			continue;
 		}
