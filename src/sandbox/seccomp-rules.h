@@ -18,6 +18,7 @@ enum verdict {
 	CHECK_INET,        /* ... */
 	CHECK_NETLINK,     /* ... */
 	CHECK_SOCKETPAIR,  /* unix only */
+	CHECK_PAIR_TYPE,   /* ... a part of it */
 	CHECK_PERSONALITY, /* questions, and no address randomisation */
 	CHECK_SECCOMP,     /* no listener */
 	CHECK_EXECVEAT,    /* not by descriptor alone */

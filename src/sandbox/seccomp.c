@@ -203,7 +203,19 @@ static void check_inet(struct assembler *a)
 static void check_socketpair(struct assembler *a)
 {
 	put_load_argument(a, 0);
-	put_test(a, BPF_JEQ, AF_UNIX, ALLOW, NO_FAMILY);
+	put_test(a, BPF_JEQ, AF_UNIX,
+	         a->options->sockets == SECCOMP_SOCKETS_PAIRS ? CHECK_PAIR_TYPE : ALLOW, NO_FAMILY);
+}
+
+/* One of a pair of datagram sockets (a raw one is the same) can send to any other that has a path.
+ * The others stay with each other. */
+static void check_pair_type(struct assembler *a)
+{
+	static const uint32_t types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+
+	put_load_argument(a, 1);
+	put_mask(a, TYPE_MASK);
+	put_tests(a, types, array_size(types), ALLOW, NO_PROTOCOL);
 }
 
 /* Looking (no new limit) is free; setting only for the caller itself. The pointer is 64 bits. */
@@ -284,6 +296,8 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return check_zero(a, 2, ALLOW, NO_PROTOCOL);
 	case CHECK_SOCKETPAIR:
 		return check_socketpair(a);
+	case CHECK_PAIR_TYPE:
+		return check_pair_type(a);
 	case CHECK_PERSONALITY:
 		return check_personality(a);
 	case CHECK_SECCOMP:

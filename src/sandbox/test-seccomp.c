@@ -315,6 +315,14 @@ static void sockets_are_of_the_granted_families_only(void **state)
 			assert_int_equal(ask(&inet, SYS_socket, family, raw | SOCK_CLOEXEC, 0, 0),
 			                 DENIED);
 	}
+	/* A datagram socket of a pair can send to others than its fellow. */
+	for (uint64_t type = 0; type < 16; type++) {
+		bool keeps_to_itself = type == SOCK_STREAM || type == SOCK_SEQPACKET;
+
+		assert_int_equal(ask(&pairs, SYS_socketpair, AF_UNIX, type | SOCK_CLOEXEC, 0, 0),
+		                 keeps_to_itself ? ALLOWED : SECCOMP_RET_ERRNO | EPROTONOSUPPORT);
+		assert_int_equal(ask(&inet, SYS_socketpair, AF_UNIX, type, 0, 0), ALLOWED);
+	}
 	for (uint64_t protocol = 1; protocol < 64; protocol++)
 		assert_int_equal(ask(&inet, SYS_socket, AF_NETLINK, SOCK_RAW, protocol, 0),
 		                 SECCOMP_RET_ERRNO | EPROTONOSUPPORT);

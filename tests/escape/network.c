@@ -165,10 +165,34 @@ static void unix_try(const char *name, bool abstract, int type)
 		close(fd);
 }
 
+/* One of two sockets that were made for each other can be sent, and led, elsewhere. */
+static void unix_pair(const char *name, bool abstract, int type)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	socklen_t n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name) + 1);
+	int pair[2];
+
+	snprintf(a.sun_path + (abstract ? 1 : 0), sizeof(a.sun_path) - 1, "%s", name);
+	if (socketpair(AF_UNIX, type, 0, pair) < 0) {
+		no("pair");
+		return;
+	}
+	if (sendto(pair[0], HELLO, sizeof(HELLO) - 1, 0, (void *)&a, n) < 0)
+		no("sendto");
+	if (connect(pair[0], (void *)&a, n) < 0 || write(pair[0], HELLO, sizeof(HELLO) - 1) < 0)
+		no(name);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void unix_path(void)
 {
 	char buf[512];
 
+	for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type++) {
+		unix_pair(world("unix_path"), false, type);
+		unix_pair(world("unix_dgram"), false, type);
+	}
 	unix_try(world("unix_path"), false, SOCK_STREAM);
 	unix_try(world("unix_dgram"), false, SOCK_DGRAM);
 	snprintf(buf, sizeof(buf), "/proc/self/root%s", world("unix_path"));
@@ -186,6 +210,10 @@ static void unix_path(void)
  */
 static void unix_abstract(void)
 {
+	for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type++) {
+		unix_pair(world("unix_abstract"), true, type);
+		unix_pair(world("unix_abstract_dgram"), true, type);
+	}
 	unix_try(world("unix_abstract"), true, SOCK_STREAM);
 	unix_try(world("unix_abstract_dgram"), true, SOCK_DGRAM);
 }
