@@ -24,8 +24,8 @@ UNSAFE = "not tried outside: it would change the machine"
 LACKS = "not tried outside: this kernel may lack the thing itself"
 PATHS = "Landlock governs opening and changing names, not looking at metadata"
 MODES = "Landlock does not govern mode, owner, times and extended attributes of files that the user owns"
-PROC = ("/proc is the host's: process ids, command lines and names of keys can be seen; environment, memory and "
-        "descriptors cannot")
+PROC = ("/proc is the host's: process ids, command lines, names of keys, interfaces and connections can be seen; "
+        "environment, memory and descriptors cannot")
 TREES = "Landlock grants whole trees: what exists in the writable workspace cannot be left out"
 NODEV = "there is no mount of its own: a device node that root has put into the workspace opens"
 WATCHED = "without a control group processes are counted by a watch, which strikes a moment late"
@@ -137,7 +137,7 @@ ATTEMPTS = [
     _("network", "packet", "packet and XDP sockets", ROOT),
     _("network", "netlink", "netlink other than routes"),
     _("network", "other_families", "all other address families", LACKS),
-    _("network", "interfaces", "see the host's interfaces and connections"),
+    _("network", "interfaces", "see the host's interfaces and connections", landlock=PROC),
     _("network", "administer", "configure interfaces", ROOT),
     # Shared memory, messages, keys
     _("sharing", "sysv_memory", "System V shared memory"),

@@ -292,11 +292,18 @@ static void other_families(void)
 
 static void interfaces(void)
 {
-	char name[IF_NAMESIZE];
+	char name[IF_NAMESIZE], line[512];
+	FILE *list = fopen("/proc/net/dev", "re");
 
 	for (unsigned i = 1; i < 64; i++)
 		if (if_indextoname(i, name) && strcmp(name, "lo") != 0)
 			got("sight of interface %s", name);
+	/* One line for each, below two of titles. */
+	for (int i = 0; list && fgets(line, sizeof(line), list); i++)
+		if (i >= 2 && sscanf(line, " %15[^:]", name) == 1 && strcmp(name, "lo") != 0)
+			got("sight of interface %s in /proc", name);
+	if (list)
+		fclose(list);
 	show("/proc/net/tcp");
 	show("/proc/net/unix");
 }
