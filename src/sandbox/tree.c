@@ -158,8 +158,8 @@ static int plan_proc(struct sandbox_plan *p)
 	s->each = true;
 	/* Keys belong to a user, not to a namespace: their names are the host's. */
 	if (r == 0 && access("/proc/keys", F_OK) == 0) {
-		r = box_bind(p, BOX_PRIVATE, "/dev/null", "proc/keys");
-		mark_each(p, 1);
+		r = plan_device(p, "/dev/null", "proc/keys");
+		mark_each(p, 2);
 	}
 	return r;
 }

@@ -545,6 +545,22 @@ class Names(PlaceTest):
         self.assertIsNone(result["sandbox"]["limit_hit"])
 
 
+class Devices(PlaceTest):
+    """What the box has of the machine's devices stays as it is, whatever it is called there."""
+
+    def test_times_and_modes_stay(self):
+        names = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /proc/keys"
+        before = [(os.stat(name).st_mode, os.stat(name).st_mtime_ns) for name in names.split()[:-1]]
+        for user, options in self.users():
+            with self.subTest(who=user):
+                result = self.run_result("-c", f"for d in {names}; do touch -c $d && echo GOT $d; "
+                                         "chmod 600 $d && echo GOT $d; done; echo TRIED", **options)
+                self.assertIn("TRIED", self.text(result))
+                self.assertNotIn("GOT", self.text(result))
+                self.assertEqual([(os.stat(name).st_mode, os.stat(name).st_mtime_ns)
+                                  for name in names.split()[:-1]], before)
+
+
 class Refused(PlaceTest):
     """Workspaces that would be the machine itself are not taken."""
 
