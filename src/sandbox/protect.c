@@ -25,14 +25,21 @@
 
 #define CONFIG_MAX  ((size_t)64 << 10)
 #define SECTION_MAX 31
+#define TRIES_MAX   1000
 
-/* Links are followed as far as they stay in the workspace: what git or an editor would read. */
+/* Links are followed as far as they stay in the workspace: what git or an editor would read. Where
+ * one has a ".." in it the kernel gives up as soon as anybody renames anything meanwhile, which
+ * another command can do without end; so often in a row it does not happen. */
 static int open_inside(int workspace_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {.flags = flags | O_CLOEXEC,
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	long fd = syscall(SYS_openat2, workspace_fd, path, &how, sizeof(how));
+	int tries = 0;
+	long fd;
 
+	do
+		fd = syscall(SYS_openat2, workspace_fd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
 	return fd < 0 ? -errno : (int)fd;
 }
 
@@ -469,7 +476,7 @@ static bool is_planted(int workspace_fd, const struct box_absent *a, int fd,
 	if (fd >= 0)
 		return !is_harmless(workspace_fd, a) &&
 		       move_away(workspace_fd, a->path, to, number);
-	if (fd != -EXDEV && fd != -ELOOP && fd != -ENOTDIR)
+	if (fd != -EXDEV && fd != -ELOOP && fd != -ENOTDIR && fd != -EAGAIN)
 		return false;
 	/* It leads out of the workspace, by a link that was made just now; or something is in its
 	 * way that is no directory. A file ".git" leads git to another one. */

@@ -11,6 +11,7 @@ import pty
 import select
 import shutil
 import subprocess
+import sys
 import termios
 import threading
 import time
@@ -446,6 +447,22 @@ class Races(PlaceTest):
         finally:
             swapper.close()
         self.assertEqual((self.outside / "attributes").read_text(), "stays\n")
+
+    def test_what_appeared_is_found_while_others_rename(self):
+        """The kernel gives a lookup that must stay in the workspace and goes up in it back as not done, as soon
+        as anything anywhere gets another name."""
+        rename = "import os\nwhile True:\n os.rename('one', 'two')\n os.rename('two', 'one')"
+        (self.dir / "one").touch()
+        with subprocess.Popen([sys.executable, "-c", rename], cwd=self.dir) as renamer:
+            try:
+                for _ in range(self.ROUNDS):
+                    self.run_nacre("-c", "mkdir -p up real; printf '[core]\\n\\tfsmonitor = x\\n' >real/config; "
+                                   "ln -s up/../real .git")
+                    self.assertFalse((self.work / ".git" / "config").exists())
+                    (self.work / ".git").unlink(missing_ok=True)
+                    shutil.rmtree(self.work / "real")
+            finally:
+                renamer.kill()
 
     def test_the_workspace_itself_is_replaced(self):
         real, link = self.dir / "place", self.dir / "place-link"
