@@ -167,8 +167,8 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 #define BOX_OTHER_HOMES     2
 #define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
-#define BOX_ABSENT_MAX      256
-#define BOX_WITNESS_MAX     256
+#define BOX_ABSENT_MAX      512
+#define BOX_WITNESS_MAX     512
 #define BOX_AROUND_MAX      48
 #define BOX_DIRECTORIES_MAX 32
 /* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to

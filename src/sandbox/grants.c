@@ -201,12 +201,15 @@ int box_own_places(struct sandbox_plan *p, const char *into[BOX_OWN_PLACES])
 	return n;
 }
 
+/* Where keys are looked for, keys that were put there open something: what is missing must not
+ * appear either. */
 static int hide_secret(void *context, const char *path)
 {
 	struct sandbox_plan *p = context;
+	struct stat st;
 
 	box_witness_add(p, path, false);
-	return hide(p, path);
+	return box_real(p, path, &st) ? hide(p, path) : box_protect_path(p, path);
 }
 
 /* A file can be looked at where it lies in the workspace: it is the policy, and may be the

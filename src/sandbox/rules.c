@@ -201,6 +201,14 @@ static int grant_system(struct rules *g, enum landlock_right right)
 	return r;
 }
 
+/* One that is there is in no rule. */
+static int protect_missing(void *context, const char *path)
+{
+	struct stat st;
+
+	return box_real(context, path, &st) ? 0 : box_protect_path(context, path);
+}
+
 static int protect_own(struct sandbox_plan *p)
 {
 	const char *own[BOX_OWN_PLACES];
@@ -208,7 +216,7 @@ static int protect_own(struct sandbox_plan *p)
 
 	for (int i = 0; r == 0 && i < n; i++)
 		r = box_protect_path(p, own[i]);
-	return r;
+	return r == 0 ? box_secrets_visit(p, protect_missing, p) : r;
 }
 
 int box_rules_plan(struct sandbox_plan *p, struct error *err)

@@ -284,6 +284,22 @@ class HomeAsWorkspace(PlaceTest):
         self.attempt("mv .config c; mv .ssh s; mv .aws a; cat c/gcloud/token s/* a/* .config/gcloud/token; "
                      "cp -r .config copy; ln .netrc n; cat n copy/gcloud/token; echo TRIED")
 
+    def test_keys_cannot_be_put_where_there_were_none(self):
+        """A key that a command leaves in an empty home opens it to whoever has the other half."""
+        plant = ("mkdir -p .ssh .config/gh x/.aws; echo x >.ssh/authorized_keys; echo x >.config/gh/hosts.yml; "
+                 "ln -s x/.aws .aws; echo x >.netrc; echo TRIED")
+        for user, options in self.users():
+            for tier, mode in TIERS.items():
+                shutil.rmtree(self.work)
+                self.work.mkdir()
+                self.give(options)
+                self.env.update(HOME=str(self.work))
+                policy = self.policy(f"home-{tier}", f"profile: home-{tier}\ninherits: bash\nsandbox: {{mode: {mode}}}\n")
+                with self.subTest(who=user, tier=tier):
+                    self.assertIn("TRIED", self.text(self.run_result("--policy", policy, "-c", plant, **options)))
+                    left = [str(path.relative_to(self.work)) for path in self.work.rglob("*")]
+                    self.assertEqual(sorted(left), [".config", "x", "x/.aws"])
+
     def test_the_state_directory_stays_hidden(self):
         self.attempt("bash attack/reading.sh state_in_workspace")
 
