@@ -29,6 +29,9 @@
 
 /* As many bytes as argv and the environment can have (a quarter of an 8 MiB stack), with room. */
 #define WORDS_MAX ((size_t)8 << 20)
+/* Many kernels have 128 for all of a user's programs. */
+#define WATCHERS_MAX "32"
+#define WATCHES_MAX  "65536"
 
 static int write_file(const char *path, int flags, mode_t mode, const char *text)
 {
@@ -87,6 +90,15 @@ static int loopback_up(void)
 		r = -errno;
 	close(fd);
 	return r;
+}
+
+/* What the box watches counts for whoever made it, too, and that is root or the operator: without a
+ * limit of its own it could leave none for the machine's services. A kernel or a container that
+ * does not let us set one has none. */
+static void watches_bound(void)
+{
+	(void)write_file("/proc/sys/user/max_inotify_instances", 0, 0, WATCHERS_MAX);
+	(void)write_file("/proc/sys/user/max_inotify_watches", 0, 0, WATCHES_MAX);
 }
 
 static int root_make(void)
@@ -315,6 +327,7 @@ static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 	if (r < 0)
 		return r;
 	choice_open(p);
+	watches_bound();
 	*ret_step = BOX_AT_LOOPBACK;
 	if (p->loopback && (r = loopback_up()) < 0)
 		return r;

@@ -15,6 +15,8 @@
 #define CPU_GRACE_SECONDS 2 /* between SIGXCPU, which a program may handle, and SIGKILL */
 #define FULL_BLOCKS       4
 #define GROUP_FIRST       16
+/* They count for all of a user's processes, and for whoever made the box. */
+#define PENDING_SIGNALS 4096
 
 struct filling {
 	struct limit_value *into;
@@ -69,6 +71,7 @@ int limits_fill(const struct sandbox_limits *limits, const struct limits_place *
 	/* Where the operator may have real-time priority, a loop of the command must not. */
 	add_none(&f, RLIMIT_RTPRIO);
 	add_none(&f, RLIMIT_NICE);
+	add(&f, RLIMIT_SIGPENDING, PENDING_SIGNALS, PENDING_SIGNALS);
 	if (nproc != RLIM_INFINITY)
 		add(&f, RLIMIT_NPROC, nproc, nproc);
 	if (limits->file_bytes)

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include "sandbox/spec.h"
 
-#define LIMITS_MAX 8
+#define LIMITS_MAX 10
 
 struct limit_value {
 	int resource; /* RLIMIT_... */

@@ -17,15 +17,17 @@ static const struct limit_value *find(const struct limit_value *list, int count,
 	return NULL;
 }
 
-static void without_limits_only_core_files_are_off(void **state)
+static void without_limits_core_files_are_off_and_signals_few(void **state)
 {
 	struct sandbox_limits none = {0};
 	struct limits_place place = {0};
 	struct limit_value list[LIMITS_MAX];
 
-	assert_int_equal(limits_fill(&none, &place, list), 1);
+	assert_int_equal(limits_fill(&none, &place, list), 2);
 	assert_int_equal(list[0].resource, RLIMIT_CORE);
 	assert_int_equal(list[0].value.rlim_max, 0);
+	assert_int_equal(list[1].resource, RLIMIT_SIGPENDING);
+	assert_true(list[1].value.rlim_max <= 4096);
 }
 
 static void processes_are_exact_only_in_a_namespace_and_never_for_root(void **state)
@@ -198,7 +200,7 @@ static void a_file_system_with_room_is_not_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_limits_only_core_files_are_off),
+		cmocka_unit_test(without_limits_core_files_are_off_and_signals_few),
 		cmocka_unit_test(processes_are_exact_only_in_a_namespace_and_never_for_root),
 		cmocka_unit_test(memory_is_left_to_the_group_where_there_is_one),
 		cmocka_unit_test(limits_are_never_raised),

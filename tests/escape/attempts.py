@@ -30,6 +30,8 @@ TREES = "Landlock grants whole trees: what exists in the writable workspace cann
 NODEV = "there is no mount of its own: a device node that root has put into the workspace opens"
 WATCHED = "without a control group processes are counted by a watch, which strikes a moment late"
 DISK = "the private temporary directory lies on the host's disk: only the size of one file is bounded"
+COUNTED = "without a user namespace they are counted together with all others of the user"
+TAKEN = "not tried outside: it takes them from the machine's services"
 LARGE = "not tried outside: without a limit it only takes long"
 
 ATTEMPTS = [
@@ -121,6 +123,10 @@ ATTEMPTS = [
     _("resources", "fill_home", "256 MiB in the home directory", LARGE, profile="limits"),
     _("resources", "fill_inodes", "80,000 empty files in /tmp", LARGE, profile="limits", landlock=DISK),
     _("resources", "open_files", "200,000 descriptors", "not tried outside: another limit may stop it",
+      profile="limits"),
+    _("resources", "watchers", "100 inotify instances of the 128 that the operator's programs have", TAKEN,
+      profile="limits", landlock=COUNTED),
+    _("resources", "signals_waiting", "10,000 waiting signals of those that the operator's programs have", TAKEN,
       profile="limits"),
     _("resources", "core_dump", "a core file", "not tried outside: depends on the machine's core_pattern",
       profile="limits"),

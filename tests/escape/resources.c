@@ -6,6 +6,7 @@
 #include "attack.h"
 #include <poll.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -431,6 +432,34 @@ static void open_files(void)
 		got("%ld descriptors", n);
 }
 
+/* What is counted for a user is counted for whoever made the box, and nobody else has it then. */
+static void watchers(void)
+{
+	long n = 0;
+
+	while (n < 100 && inotify_init() >= 0)
+		n++;
+	printf("watchers %ld\n", n);
+	if (n >= 100)
+		got("%ld watchers", n);
+}
+
+static void signals_waiting(void)
+{
+	union sigval value = {0};
+	sigset_t blocked;
+	long n = 0;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	while (n < 10000 && sigqueue(getpid(), SIGRTMIN, value) == 0)
+		n++;
+	printf("waiting %ld\n", n);
+	if (n >= 10000)
+		got("%ld waiting signals", n);
+}
+
 static void core_dump(void)
 {
 	in_child(abort);
@@ -456,6 +485,8 @@ static const struct attempt all[] = {
 	{"fill_home", fill_home},
 	{"fill_inodes", fill_inodes},
 	{"open_files", open_files},
+	{"watchers", watchers},
+	{"signals_waiting", signals_waiting},
 	{"core_dump", core_dump},
 };
 
