@@ -252,6 +252,22 @@ static void hide_in_sockets(void)
 	}
 }
 
+/* These go with the process, as messages of System V would not. */
+static void hide_in_locks(void)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+	for (int i = 0; i < 900; i++) {
+		int fd = memfd_create("locks", MFD_CLOEXEC);
+
+		for (int at = 600; fd >= 0 && at > 0;
+		     at--) { /* each before all others, and apart */
+			lock.l_start = (off_t)at * 2;
+			(void)fcntl(fd, F_OFD_SETLK, &lock);
+		}
+	}
+}
+
 static void keep_shared(void)
 {
 	keep_one_that(hide_shared);
@@ -265,6 +281,11 @@ static void keep_tables(void)
 static void keep_sockets(void)
 {
 	keep_one_that(hide_in_sockets);
+}
+
+static void keep_locks(void)
+{
+	keep_one_that(hide_in_locks);
 }
 
 /* Whether a tree that hides memory is relieved of it. */
@@ -288,7 +309,7 @@ static bool is_seen(void (*act)(void))
  * give back as much in the same moment: once in a few times it shows. */
 static void memory_in_no_process_is_seen(void **state)
 {
-	static void (*const acts[])(void) = {keep_shared, keep_tables, keep_sockets};
+	static void (*const acts[])(void) = {keep_shared, keep_tables, keep_sockets, keep_locks};
 
 	for (size_t i = 0; i < array_size(acts); i++) {
 		bool seen = false;

@@ -13,6 +13,10 @@
 /* What one socket can have waiting: twice the largest buffer that is to be had without a privilege,
  * as the kernel counts. */
 #define SOCKET_MAX ((uint64_t)2 * 212992)
+/* What the kernel can have made for one in a second of its time, at the very most. */
+#define KERNEL_RATE ((uint64_t)8 << 30)
+#define FIELD_STATE 3 /* of /proc/PID/stat, the first behind the name */
+#define FIELD_STIME 15
 
 typedef uint64_t (*holder)(pid_t pid);
 
@@ -44,6 +48,7 @@ void unseen_read(struct unseen *ret_now)
 		return;
 	ret_now->shared = value_of(text, "\nShmem:");
 	ret_now->tables = value_of(text, "\nPageTables:");
+	ret_now->kernel = value_of(text, "\nSUnreclaim:") + value_of(text, "\nVmallocUsed:");
 	ret_now->available = value_of(text, "\nMemAvailable:");
 }
 
@@ -90,6 +95,25 @@ static uint64_t holds_sockets(pid_t pid)
 	return found * SOCKET_MAX;
 }
 
+/* Nothing tells for whom the kernel keeps something; but it was made in somebody's time. Those who
+ * have ended count, too, with whoever has waited for them. */
+static uint64_t holds_kernel(pid_t pid)
+{
+	char path[64], text[TEXT_MAX], *at;
+	uint64_t ticks;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	at = read_text(path, text) == 0 ? strrchr(text, ')') : NULL;
+	for (int field = FIELD_STATE - 1; at && field < FIELD_STIME; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	ticks = strtoull(at, &at, 10);
+	(void)strtoull(at, &at, 10); /* of the ended, outside of the kernel */
+	ticks += strtoull(at, NULL, 10);
+	return ticks * (KERNEL_RATE / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 static uint64_t add_up(const pid_t *pids, size_t count, holder holds, pid_t *ret_most)
 {
 	uint64_t sum = 0, most = 0;
@@ -118,15 +142,28 @@ static void remember_best(struct unseen *before, const struct unseen *now)
 		before->shared = now->shared;
 	if (now->tables < before->tables)
 		before->tables = now->tables;
+	if (now->kernel < before->kernel)
+		before->kernel = now->kernel;
 	if (now->available > before->available)
 		before->available = now->available;
+}
+
+/* What the tree may have of GONE, which the machine has lost. */
+static uint64_t part_of(uint64_t gone, uint64_t enough, const pid_t *pids, size_t count,
+                        holder holds, pid_t *ret_most)
+{
+	uint64_t sum = gone > enough ? add_up(pids, count, holds, ret_most) : 0;
+
+	if (sum <= enough)
+		return 0;
+	return gone < sum ? gone : sum;
 }
 
 uint64_t unseen_of(const pid_t *pids, size_t count, struct unseen *before, uint64_t enough,
                    pid_t *ret_most)
 {
 	struct unseen now;
-	uint64_t shared, gone, sum;
+	uint64_t shared, sum;
 
 	if (before->available == 0)
 		return 0;
@@ -140,11 +177,10 @@ uint64_t unseen_of(const pid_t *pids, size_t count, struct unseen *before, uint6
 		if (sum > enough)
 			return sum;
 	}
-	gone = growth(now.available, before->available);
-	if (gone > enough) {
-		sum = add_up(pids, count, holds_sockets, ret_most);
-		if (sum > enough)
-			return gone < sum ? gone : sum;
-	}
-	return 0;
+	sum = part_of(growth(before->kernel, now.kernel), enough, pids, count, holds_kernel,
+	              ret_most);
+	if (sum > 0)
+		return sum;
+	return part_of(growth(now.available, before->available), enough, pids, count, holds_sockets,
+	               ret_most);
 }

@@ -1,8 +1,9 @@
 #pragma once
 /*
  * Unseen: memory that belongs to a tree of processes and is in none of them. Pages of a shared
- * mapping that nobody has touched lately, page tables, and what waits in sockets are in no
- * process's size; without a control group only the machine as a whole shows that they are gone.
+ * mapping that nobody has touched lately, page tables, what waits in sockets, and what the kernel
+ * itself keeps for somebody (messages, semaphores, locks, maps) are in no process's size; without a
+ * control group only the machine as a whole shows that they are gone.
  *
  * So a growth of the machine's own numbers is the reason to look, and never a proof: it counts only
  * as far as the tree has what such memory is held by.
@@ -12,7 +13,7 @@
 #include <sys/types.h>
 
 struct unseen { /* bytes of the whole machine */
-	uint64_t shared, tables, available;
+	uint64_t shared, tables, kernel, available;
 };
 
 /* How it is now; all 0: it cannot be known, and nothing is unseen later. */

@@ -116,6 +116,8 @@ ATTEMPTS = [
     _("resources", "memory_detached", "1 GiB of System V memory that nobody has attached", LARGE, profile="limits"),
     _("resources", "memory_sockets", "1 GiB that waits in sockets", LARGE, profile="limits"),
     _("resources", "memory_tables", "1 GiB of page tables", LARGE, profile="limits"),
+    _("resources", "memory_semaphores", "1 GiB of System V semaphores", LARGE, profile="limits"),
+    _("resources", "memory_messages", "512 MiB of empty System V messages", LARGE, profile="limits"),
     _("resources", "big_file", "a file of 256 MiB in the workspace", LARGE, profile="limits"),
     _("resources", "file_behind", "256 MiB behind the end of a file", LARGE, profile="limits"),
     _("resources", "fill_tmp", "256 MiB in /tmp", LARGE, profile="limits", landlock=DISK),

@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -247,6 +249,35 @@ static void memory_sockets(void)
 		got("%ld MiB in sockets", sum / MIB);
 }
 
+/* What the kernel keeps for the box as a whole: 64 bytes for each semaphore, and for each message
+ * that says nothing. */
+static void memory_semaphores(void)
+{
+	long sum = 0;
+
+	while (sum < MEMORY && semget(IPC_PRIVATE, 32000, 0600 | IPC_CREAT) >= 0)
+		sum += 32000L * 64;
+	wait_here(500);
+	printf("%ld MiB of semaphores\n", sum / MIB);
+	if (sum >= MEMORY)
+		got("%ld MiB of semaphores", sum / MIB);
+}
+
+static void memory_messages(void)
+{
+	const long type = 1;
+	long sum = 0;
+	int queue;
+
+	while (sum < MEMORY / 2 && (queue = msgget(IPC_PRIVATE, 0600 | IPC_CREAT)) >= 0)
+		while (msgsnd(queue, &type, 0, IPC_NOWAIT) == 0)
+			sum += 64;
+	wait_here(500);
+	printf("%ld MiB of messages\n", sum / MIB);
+	if (sum >= MEMORY / 2)
+		got("%ld MiB of messages", sum / MIB);
+}
+
 /* Reading where nothing was written costs a page table for 2 MiB, and no page. */
 static void memory_tables(void)
 {
@@ -478,6 +509,8 @@ static const struct attempt all[] = {
 	{"memory_detached", memory_detached},
 	{"memory_sockets", memory_sockets},
 	{"memory_tables", memory_tables},
+	{"memory_semaphores", memory_semaphores},
+	{"memory_messages", memory_messages},
 	{"file_behind", file_behind},
 	{"big_file", big_file},
 	{"fill_tmp", fill_tmp},
