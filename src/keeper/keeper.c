@@ -547,7 +547,9 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	k.plan = ready->plan;
 	for (int served = 1;; served++) {
 		sandbox_plan_judge_from_now(k.plan);
+		sandbox_company_join(k.plan);
 		keep(&k, &order);
+		sandbox_company_leave(k.plan);
 		if (served == COMMANDS_MAX || !begin_anew(&k) ||
 		    send(ready->again, &self, sizeof(self), MSG_NOSIGNAL) < 0)
 			leave(&k);

@@ -134,6 +134,10 @@ struct box_absent {       /* a protected path that the tree does not protect */
 	const char *path; /* relative to the workspace */
 	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
 	uint64_t content; /* what was there instead; 0: nothing */
+	bool same;        /* what was there is protected, and has to be the same at the end: */
+	dev_t device;
+	ino_t inode;
+	int64_t born_ns; /* the number of a file that is gone is soon another's */
 };
 
 struct box_identity {
@@ -217,7 +221,9 @@ struct sandbox_plan {
 	size_t ground_count;
 	struct box_directory directories[BOX_DIRECTORIES_MAX]; /* looked up lately */
 	size_t directory_count;
-	bool keeps; /* the plan will be asked whether it is current */
+	bool keeps;       /* the plan will be asked whether it is current */
+	int company_fd;   /* the workspace, while a command of ours runs there; -1 */
+	bool has_company; /* other commands were there when the plan was made */
 	struct box_absent absent[BOX_ABSENT_MAX];
 	size_t absent_count;
 	struct box_witness *witnesses;
@@ -246,6 +252,8 @@ int box_rule_add(struct sandbox_plan *p, const char *path, enum landlock_right r
 int box_fd_keep(struct sandbox_plan *p, int fd);
 
 /* witness.c. Notes what PATH is now. Past the limit the plan is never current again. */
+/* Who a file is: its device, its number, and when it was made. */
+int box_identify(int fd, struct box_absent *ret_who);
 void box_witness_add(struct sandbox_plan *p, const char *path, bool content);
 
 /* maps.c: who the box runs as. */
@@ -299,10 +307,15 @@ const char *box_expand(struct sandbox_plan *p, const char *path);
 int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
                       void *context);
 
+/* company.c: whether other commands are at work in the workspace. */
+void box_company_look(struct sandbox_plan *p);
+
 /* protect.c: parts of the workspace that must stay as they are. */
 int box_protect_plan(struct sandbox_plan *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */
 int box_protect_path(struct sandbox_plan *p, const char *path);
+/* What is there, absolute, and is hidden, has to be the same at the end. */
+int box_protect_same(struct sandbox_plan *p, const char *path);
 /* The same for one that is relative to the workspace. */
 int box_protect_inside(struct sandbox_plan *p, const char *inside);
 /* Follows links as far as they stay in the workspace; a descriptor or a negative errno. */

@@ -165,6 +165,8 @@ static int hide(struct sandbox_plan *p, const char *path)
 	if (!real || path_is_in(p->workspace, real) || box_ground_of(p, real) != BOX_GROUND_HOST)
 		return 0;
 	r = box_pin_parents(p, real);
+	if (r == 0)
+		r = box_protect_same(p, real);
 	return r == 0 ? box_mask(p, real, S_ISDIR(st.st_mode)) : r;
 }
 

@@ -145,6 +145,7 @@ static int find_workspace(struct sandbox_plan *p, const char *path, struct error
 	p->workspace_changed = held.st_ctim;
 	p->workspace_shared = (held.st_mode & S_ISGID) != 0;
 	p->workspace_settled = held.st_ctim.tv_sec + 1 < clock_wall_ms() / 1000;
+	box_company_look(p);
 	return check_workspace(p->workspace, err);
 }
 
@@ -272,7 +273,7 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	if (!p || !p->arena)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
-	p->queues_fd = -1;
+	p->queues_fd = p->company_fd = -1;
 	p->keeps = place->kept;
 	p->spec = spec;
 	p->umask = umask(0);
@@ -315,6 +316,7 @@ struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)
 	if (p->owns_tmp)
 		box_remove(p->tmp);
 	fd_close(p->workspace_fd);
+	fd_close(p->company_fd);
 	arena_free(p->arena);
 	free(p);
 	return NULL;

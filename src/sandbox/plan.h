@@ -88,6 +88,10 @@ void sandbox_plan_share(const struct sandbox_plan *p, size_t commands, size_t in
 #define SANDBOX_JUDGE_FDS 2
 void sandbox_plan_judge_fds(const struct sandbox_plan *p, int into[SANDBOX_JUDGE_FDS]);
 void sandbox_plan_judge_from_now(struct sandbox_plan *p);
+/* For the same keeper: other commands see that one is in the workspace, from before it begins until
+ * what it left was looked for. A plan for one command does it by itself. */
+void sandbox_company_join(struct sandbox_plan *p);
+void sandbox_company_leave(struct sandbox_plan *p);
 /* What ended the command, if that was a limit of the spec. */
 enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence);
 /* What the box was doing when sandbox_enter() failed there, in words. */

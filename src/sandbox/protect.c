@@ -148,6 +148,20 @@ static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64
 	return 0;
 }
 
+/* What is bound can come free while others are at work (company.c): then it is looked at, too. As
+ * if all but the first part were missing: what git itself would write is harmless. */
+static int note_same(struct sandbox_plan *p, const char *inside, int fd)
+{
+	size_t count = p->absent_count;
+	int r = p->has_company ? note(p, inside, strcspn(inside, "/"), 0) : 0;
+
+	if (r == 0 && p->absent_count > count) {
+		p->absent[count].same = true;
+		r = box_identify(fd, &p->absent[count]);
+	}
+	return r;
+}
+
 static int protect(struct sandbox_plan *p, const char *inside)
 {
 	const char *end = inside;
@@ -181,6 +195,8 @@ static int protect(struct sandbox_plan *p, const char *inside)
 			continue;
 		}
 		r = hold(p, inside, (size_t)(end - inside), last ? MOUNT_ATTR_RDONLY : 0, &st);
+		if (r == 0 && last)
+			r = note_same(p, inside, fd);
 		if (r == 0 && last)
 			return hold_real(p, inside);
 		end++;
@@ -221,6 +237,18 @@ int box_protect_path(struct sandbox_plan *p, const char *path)
 	    p->spec->workspace_readonly || !is_usable(inside))
 		return 0;
 	return protect(p, inside);
+}
+
+int box_protect_same(struct sandbox_plan *p, const char *path)
+{
+	const char *inside = path + strlen(p->workspace) + 1;
+	scoped(fd_closep) int fd = -1;
+
+	if (!p->has_company || p->spec->workspace_readonly || !path_is_in(path, p->workspace) ||
+	    strcmp(path, p->workspace) == 0 || !is_usable(inside))
+		return 0;
+	fd = open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+	return fd < 0 ? -ESTALE : note_same(p, inside, fd); /* it was there a moment ago */
 }
 
 int box_protect_inside(struct sandbox_plan *p, const char *inside)
@@ -462,6 +490,14 @@ static int open_workspace(const struct sandbox_plan *p)
 	                                                                           : -ESTALE;
 }
 
+static bool is_same(const struct box_absent *a, int fd)
+{
+	struct box_absent now;
+
+	return a->same && fd >= 0 && box_identify(fd, &now) == 0 && now.inode == a->inode &&
+	       now.device == a->device && now.born_ns == a->born_ns;
+}
+
 static bool is_changed(const struct box_absent *a, int fd)
 {
 	return fd < 0 || content_of(fd) != a->content;
@@ -501,6 +537,8 @@ int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *as
 		if (untouched && !a->content && !memchr(a->path, '/', a->missing))
 			continue;
 		fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
+		if (is_same(a, fd))
+			continue;
 		if (a->content ? !is_changed(a, fd)
 		               : !is_planted(workspace_fd, a, fd, aside, count))
 			continue;

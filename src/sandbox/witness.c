@@ -6,6 +6,7 @@
  * last change tells that, unless it is so young that another change in the same instant would not
  * show.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,20 +44,38 @@ static bool stamp_holds(const struct box_stamp *then, const struct box_stamp *no
 
 /* A removed file's number is given to the next one that is made, and times can be set: only the
  * time of birth tells them apart. Where the file system has none, any change counts. */
+static int64_t born_ns(const struct statx *st)
+{
+	const struct statx_timestamp *t =
+		st->stx_mask & STATX_BTIME ? &st->stx_btime : &st->stx_ctime;
+
+	return t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
 static void look(const char *path, bool content, struct box_witness *ret_witness)
 {
 	struct statx st;
-	struct statx_timestamp *t;
 
 	*ret_witness = (struct box_witness){.path = path};
 	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
 		return;
-	t = st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime;
 	ret_witness->device = makedev(st.stx_dev_major, st.stx_dev_minor);
 	ret_witness->inode = st.stx_ino;
-	ret_witness->born_ns = t->tv_sec * 1000000000 + t->tv_nsec;
+	ret_witness->born_ns = born_ns(&st);
 	if (content)
 		ret_witness->changed_ns = st.stx_mtime.tv_sec * 1000000000 + st.stx_mtime.tv_nsec;
+}
+
+int box_identify(int fd, struct box_absent *ret_who)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
+		return -errno;
+	ret_who->device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	ret_who->inode = st.stx_ino;
+	ret_who->born_ns = born_ns(&st);
+	return 0;
 }
 
 /* The directory that PATH is an entry of, looked at before its entries are; NULL: no more fit. */

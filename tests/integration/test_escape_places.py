@@ -538,6 +538,71 @@ class Between(NacreTest):
         self.assertEqual(self.batch("cat /tmp/left /dev/shm/left ~/left"), [""])
 
 
+class Together(PlaceTest):
+    """One command makes what is protected and takes it away again, while another has it bound: the name is the
+    other's then."""
+
+    NAMES = ".envrc .claude .ssh .git/config"
+    FIRST = (f"mkdir .git; for n in {NAMES}; do echo x >$n; done; echo x >made; while [ ! -e seen ]; do sleep 0.02; done; "
+             f"rm -rf .git {NAMES}")
+    SECOND = ("touch seen; while [ ! -e go ]; do sleep 0.02; done; mkdir -p .git; printf '[core]\\n\\tfsmonitor = x\\n' "
+              f">.git/config; for n in .envrc .claude .ssh; do echo x >$n; done; ls -d {NAMES}")
+
+    def left(self):
+        return [name for name in self.NAMES.split() if os.path.lexists(self.work / name)]
+
+    def clean(self, options):
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        self.give(options)
+        self.env["HOME"] = str(self.work)  # which has keys
+
+    def test_from_two_boxes(self):
+        for user, options in self.users():
+            with self.subTest(who=user):
+                self.clean(options)
+                first = self.start("-c", self.FIRST, **options)
+                self.wait_for_file(self.work / "made")
+                second = self.start("-c", self.SECOND, **options)
+                self.finish(first)
+                (self.work / "go").touch()
+                done = self.finish(second)
+                self.assertEqual(done.out.decode().split(), sorted(self.NAMES.split()), "they were not there at all")
+                self.assertEqual(self.left(), [])
+
+    def test_from_kept_boxes(self):
+        for user, options in self.users():
+            with self.subTest(who=user):
+                self.clean(options)
+                popen = self.start("--batch", "--jobs", "2", stdin=subprocess.PIPE, **options)
+                ask = lambda line: popen.stdin.write(json.dumps({"command": line}).encode() + b"\n")  # noqa: E731
+                for _ in range(3):  # until boxes are kept
+                    ask("true")
+                    popen.stdin.flush()
+                    popen.stdout.readline()
+                ask(self.FIRST)
+                popen.stdin.flush()
+                self.wait_for_file(self.work / "made")
+                ask(self.SECOND)
+                popen.stdin.flush()
+                popen.stdout.readline()
+                (self.work / "go").touch()
+                done = self.finish(popen)
+                self.assertIn(b".envrc", done.out, "it was not there at all")
+                self.assertEqual(self.left(), [])
+
+    def test_what_others_did_not_touch_stays(self):
+        """Company alone is no reason to take anything away."""
+        (self.work / ".envrc").write_text("x\n")
+        (self.work / ".git").mkdir()
+        (self.work / ".git" / "config").write_text("[alias]\n\tx = !x\n")
+        first = self.start("-c", "echo x >made; while [ ! -e seen ]; do sleep 0.02; done")
+        self.wait_for_file(self.work / "made")
+        self.run_nacre("-c", "touch seen .git/index; mkdir new")
+        self.finish(first)
+        self.assertEqual(self.left(), [".envrc", ".git/config"])
+
+
 class Names(PlaceTest):
     """A limit that struck is named in the result."""
 
