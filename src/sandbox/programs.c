@@ -144,9 +144,8 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether the file behind a link is another program that only takes the name for an order, such as
- * reboot -> systemctl: then the link is hidden, not the file. The system's alternatives, and names
- * with a version, are the program itself. */
+/* Whether the file behind a link is another program that takes the name for an order, such as
+ * pkill -> pgrep. The system's alternatives, and names with a version, are the program itself. */
 static bool is_other_program(const char *link, const char *real)
 {
 	const char *name = base_of(link), *final = base_of(real);
@@ -231,6 +230,21 @@ static int hide_stray(void *context, const char *path)
 	return hide(g, path);
 }
 
+/* What the box cannot do without, whatever else it is: the shell, or all of coreutils. */
+static bool is_needed(struct programs *g, const char *real)
+{
+	static const char *const shells[] = {"/bin/sh", "/bin/bash"};
+	struct stat st;
+
+	for (size_t i = 0; i < array_size(shells); i++) {
+		const char *shell = box_real(g->plan, shells[i], &st);
+
+		if (shell && strcmp(shell, real) == 0)
+			return true;
+	}
+	return strcmp(base_of(real), "coreutils") == 0;
+}
+
 static int deny_path(struct programs *g, const char *path)
 {
 	struct stat st;
@@ -239,8 +253,12 @@ static int deny_path(struct programs *g, const char *path)
 
 	if (!real || !S_ISREG(st.st_mode))
 		return 0;
-	if (strcmp(base_of(real), base_of(path)) != 0 && is_other_program(path, real))
+	/* Whoever makes a link of that name has the program again: it is hidden as a whole. */
+	if (strcmp(base_of(real), base_of(path)) != 0 && is_other_program(path, real) &&
+	    is_needed(g, real)) {
+		g->plan->programs_leak = true;
 		return hide_link(g, path);
+	}
 	r = hide(g, real);
 	if (r == 0 && st.st_nlink > 1)
 		r = hide_hard_links(g, &st);
