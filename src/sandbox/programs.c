@@ -28,7 +28,7 @@
 #include "sandbox/box.h"
 #include "sandbox/elf.h"
 
-#define DIRECTORIES_MAX 16
+#define DIRECTORIES_MAX 64
 #define PATTERNS_MAX    64
 #define SMALL_BYTES     4096 /* of a directory: a block of most file systems */
 
@@ -49,16 +49,30 @@ static const char *const candidates[] = {
 	"/usr/local/sbin", "/usr/local/bin",   "/usr/sbin", "/usr/bin", "/sbin", "/bin",
 	"/usr/games",      "/usr/local/games", "/opt/bin"};
 
+/* Where systems have programs of their own beside those of PATH: small ones for the start of the
+ * machine, and coreutils by another maker. */
+static const char *const others[] = {"/usr/lib/klibc/bin", "/usr/lib/initramfs-tools/bin",
+                                     "/usr/lib/cargo/bin", "/usr/lib/cargo/bin/coreutils"};
+
+/* Some packages have their program a second time, where only its own parts look for it. */
+static const struct {
+	const char *name, *path;
+} doubles[] = {{"git", "/usr/lib/git-core/git"}, {"git", "/usr/libexec/git-core/git"}};
+
 static void add_directory(struct programs *g, const char *path)
 {
 	struct stat st;
 	const char *real = box_real(g->plan, path, &st);
 
-	if (!real || !S_ISDIR(st.st_mode) || g->count == DIRECTORIES_MAX)
+	if (!real || !S_ISDIR(st.st_mode))
 		return;
 	for (size_t i = 0; i < g->count; i++)
 		if (strcmp(g->directories[i], real) == 0)
 			return;
+	if (g->count == DIRECTORIES_MAX) {
+		g->plan->programs_leak = true; /* more than can be looked into */
+		return;
+	}
 	g->small[g->count] = st.st_size <= SMALL_BYTES;
 	g->directories[g->count++] = real;
 }
@@ -76,6 +90,8 @@ static void find_own_directories(struct programs *g)
 	const char *path = getenv("PATH");
 	char directory[PATH_MAX];
 
+	for (size_t i = 0; i < array_size(others); i++)
+		add_directory(g, others[i]);
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
 
@@ -341,6 +357,9 @@ static int deny(struct programs *g, const char *name)
 		            sizeof(path))
 			r = deny_path(g, path);
 	}
+	for (size_t i = 0; r == 0 && i < array_size(doubles); i++)
+		if (strcmp(name, doubles[i].name) == 0)
+			r = deny_path(g, doubles[i].path);
 	if (r == 0 && is_versioned(name)) /* perl -> perl5.36-x86_64-linux-gnu */
 		r = note_pattern(g, arena_printf(g->plan->arena, "%s[-0-9.]*", name));
 	return r;

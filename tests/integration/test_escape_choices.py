@@ -229,6 +229,31 @@ class OtherNames(ChoiceTest):
                 self.assertFalse(self.ran(policy, f"{self.tools}/link", options))
                 self.assertFalse(self.ran(policy, "sub/link", options))
 
+    def test_by_the_copy_that_a_package_has_of_its_own(self):
+        """git lies in a directory of its parts a second time, on some systems as another file."""
+        code = ("import os, subprocess\n"
+                "for p in ('/usr/bin/git', '/usr/lib/git-core/git', '/usr/libexec/git-core/git'):\n"
+                "    if os.path.exists(p):\n"
+                "        try: print(subprocess.run([p, '--version'], capture_output=True).stdout)\n"
+                "        except OSError as e: print(e)\n"
+                "print('TRIED')\n")
+        (self.work / "run.py").write_text(code)
+        for tier, user, options, policy in self.places("verify"):
+            with self.subTest(tier=tier, who=user):
+                text = self.text(self.run_result(*policy, "--", "python3", "run.py", **options))
+                self.assertIn("TRIED", text)
+                self.assertNotIn("git version", text)
+
+    def test_in_the_last_of_many_directories(self):
+        many = [self.dir / f"tools-{n}" for n in range(40)]
+        for path in many:
+            path.mkdir()
+        shutil.copy(self.dd, many[-1] / "dd")
+        self.env["PATH"] += ":" + ":".join(map(str, many))
+        for tier, user, options, policy in self.places("universal", f", readable: ['{many[-1]}']"):
+            with self.subTest(tier=tier, who=user):
+                self.assertFalse(self.ran(policy, f"{many[-1]}/dd", options))
+
 
 class PrivateFiles(ChoiceTest):
     """What not everybody may read in /etc is not the command's, in either tier, though nacre be root."""
