@@ -116,13 +116,19 @@ static int check_workspace(const char *path, struct error *err)
 	static const char *const reserved[] = {"/usr",   "/etc",   "/bin",    "/sbin", "/lib",
 	                                       "/lib32", "/lib64", "/libx32", "/dev",  "/proc",
 	                                       "/sys",   "/run",   "/boot"};
+	/* One place in these may be a service's or a user's own, but not all of them. */
+	static const char *const shared[] = {"/var/lib", "/var/spool", "/var/cache", "/home"};
+	bool is_system = false;
 
 	for (size_t i = 0; i < array_size(reserved); i++)
-		if (path_is_in(path, reserved[i]) || path_is_in(reserved[i], path))
-			return error_set(err, ERROR_INPUT, EINVAL,
-			                 "'%.150s' cannot be a workspace: it is part of the system",
-			                 path);
-	return 0;
+		is_system =
+			is_system || path_is_in(path, reserved[i]) || path_is_in(reserved[i], path);
+	for (size_t i = 0; i < array_size(shared); i++)
+		is_system = is_system || path_is_in(shared[i], path);
+	return is_system
+	               ? error_set(err, ERROR_INPUT, EINVAL,
+	                           "'%.150s' cannot be a workspace: it is part of the system", path)
+	               : 0;
 }
 
 static int find_workspace(struct sandbox_plan *p, const char *path, struct error *err)

@@ -664,7 +664,8 @@ class Refused(PlaceTest):
 
     def test_system_directories_are_no_workspace(self):
         for place in ("/", "/etc", "/usr", "/usr/bin", "/proc", "/sys", "/dev", "/boot", "/run", "/bin",
-                      "/lib", "/proc/self", "/etc/ssl", "/dev/shm/../../etc"):
+                      "/lib", "/proc/self", "/etc/ssl", "/dev/shm/../../etc", "/var", "/var/lib", "/var/spool",
+                      "/home"):
             if not os.path.isdir(place):
                 continue
             with self.subTest(place=place):
