@@ -60,8 +60,11 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 	began = clock_now_ms();
 	root = watch_pid(root_fd);
 	r = root > 0 ? memory_relieve(root, limit, &w->before, &use) : -ESRCH;
-	/* Many processes take long to look at; their output has to be read, too. */
-	w->next_look = now_ms + WATCH_LOOK_MS + LOOK_SHARE * (clock_now_ms() - began);
+	/* Many processes take long to look at; their output has to be read, too. Those that were
+	 * just too many may be so again at once. */
+	w->next_look = now_ms + WATCH_LOOK_MS;
+	if (r <= 0)
+		w->next_look += LOOK_SHARE * (clock_now_ms() - began);
 	if (r < 0)
 		return;
 	w->memory_kills += (uint64_t)r;

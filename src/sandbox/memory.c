@@ -18,8 +18,9 @@
 #include "base/fd.h"
 #include "sandbox/unseen.h"
 
-#define TREE_MAX 4096 /* more processes than that are more than their memory */
-#define TEXT_MAX 16384
+#define TREE_MAX  4096 /* more processes than that are more than their memory */
+#define TEXT_MAX  16384
+#define KILLS_MAX 64 /* at a time */
 
 struct tree {
 	pid_t pids[TREE_MAX];
@@ -132,73 +133,108 @@ static int tree_read(pid_t root, struct tree *t)
 	return 0;
 }
 
-/* The sum, and the one of the descendants that has most. */
-static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), pid_t *ret_largest)
+/* The sum, and what each has. */
+static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), uint64_t bytes[TREE_MAX])
 {
-	uint64_t sum = 0, most = 0;
+	uint64_t sum = 0;
 
-	*ret_largest = 0;
-	for (size_t i = 0; i < t->count; i++) {
-		uint64_t bytes = of(t->pids[i]);
-
-		sum += bytes;
-		if (i > 0 && bytes > most) {
-			most = bytes;
-			*ret_largest = t->pids[i];
-		}
-	}
+	for (size_t i = 0; i < t->count; i++)
+		sum += bytes[i] = of(t->pids[i]);
 	return sum;
 }
 
-/* BEFORE may be NULL: then only what is in processes counts. */
-static int measure(pid_t root, uint64_t enough, struct unseen *before, struct memory_use *use,
-                   pid_t *largest)
+static int measure(pid_t root, uint64_t enough, struct tree *t, uint64_t bytes[TREE_MAX],
+                   struct memory_use *use)
 {
-	struct tree t;
-	uint64_t unseen;
-	int r = tree_read(root, &t);
+	int r = tree_read(root, t);
 
 	if (r < 0)
 		return r;
-	use->tasks = t.tasks;
-	use->bytes = add_up(&t, resident, largest);
+	use->tasks = t->tasks;
+	use->bytes = add_up(t, resident, bytes);
 	if (use->bytes > enough)
-		use->bytes = add_up(&t, share, largest);
-	if (use->bytes <= enough && before) {
-		unseen = unseen_of(t.pids, t.count, before, enough, largest);
-		use->bytes = unseen > use->bytes ? unseen : use->bytes;
-	}
+		use->bytes = add_up(t, share, bytes);
 	return 0;
 }
 
 int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use)
 {
-	pid_t largest;
-
-	return measure(root, enough, NULL, ret_use, &largest);
-}
-
-/* The number may have gone to a stranger since it was read. It is held first and looked for again:
- * if it is in the tree then, what is held is that process or one that is dead. */
-static int kill_inside(pid_t root, pid_t pid)
-{
-	scoped(fd_closep) int held = pidfd_open(pid, 0);
+	uint64_t bytes[TREE_MAX];
 	struct tree t;
 
-	if (held < 0 || tree_read(root, &t) < 0)
-		return 0;
-	for (size_t i = 1; i < t.count; i++)
-		if (t.pids[i] == pid)
-			return pidfd_send_signal(held, SIGKILL, NULL, 0) == 0;
-	return 0;
+	return measure(root, enough, &t, bytes, ret_use);
+}
+
+/* The one of the descendants that has most; 0: none has anything. */
+static size_t largest(const struct tree *t, const uint64_t bytes[TREE_MAX])
+{
+	size_t found = 0;
+
+	for (size_t i = 1; i < t->count; i++)
+		if (bytes[i] > (found ? bytes[found] : 0))
+			found = i;
+	return found;
+}
+
+static bool has(const struct tree *t, pid_t pid)
+{
+	for (size_t i = 1; i < t->count; i++)
+		if (t->pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* A number may have gone to a stranger since it was read. It is held first and looked for again: if
+ * it is in the tree then, what is held is that process or one that is dead. */
+static int kill_inside(pid_t root, const pid_t *pids, size_t count)
+{
+	int held[KILLS_MAX], killed = 0;
+	struct tree t = {0};
+
+	for (size_t i = 0; i < count; i++)
+		held[i] = pidfd_open(pids[i], 0);
+	if (tree_read(root, &t) < 0)
+		t.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (held[i] >= 0 && has(&t, pids[i]) &&
+		    pidfd_send_signal(held[i], SIGKILL, NULL, 0) == 0)
+			killed++;
+		fd_close(held[i]);
+	}
+	return killed;
+}
+
+/* As many as it takes, the largest first: many small ones grow faster than one at a time goes. */
+static int kill_excess(pid_t root, const struct tree *t, uint64_t bytes[TREE_MAX], uint64_t excess)
+{
+	pid_t chosen[KILLS_MAX];
+	size_t count = 0, next;
+	uint64_t gone = 0;
+
+	while (gone < excess && count < KILLS_MAX && (next = largest(t, bytes)) > 0) {
+		chosen[count++] = t->pids[next];
+		gone += bytes[next];
+		bytes[next] = 0;
+	}
+	return kill_inside(root, chosen, count);
 }
 
 int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use)
 {
-	pid_t largest;
-	int r = measure(root, limit, before, ret_use, &largest);
+	uint64_t bytes[TREE_MAX], unseen;
+	struct tree t;
+	pid_t most;
+	int r = measure(root, limit, &t, bytes, ret_use);
 
-	if (r < 0 || ret_use->bytes <= limit || largest == 0)
+	if (r < 0)
 		return r;
-	return kill_inside(root, largest);
+	if (ret_use->bytes > limit)
+		return kill_excess(root, &t, bytes, ret_use->bytes - limit);
+	/* Who has how much of that nobody can tell, so one goes, and it is looked again. */
+	most = t.pids[largest(&t, bytes)];
+	unseen = before ? unseen_of(t.pids, t.count, before, limit, &most) : 0;
+	if (unseen <= limit || most == root)
+		return 0;
+	ret_use->bytes = unseen;
+	return kill_inside(root, &most, 1);
 }

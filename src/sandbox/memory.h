@@ -20,7 +20,7 @@ int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use);
 
 struct unseen;
 
-/* As the kernel does when a group has too much: kills the descendant of ROOT that uses most if all
- * of them, with ROOT, use more than LIMIT. BEFORE is how the machine was when they began; NULL: not
- * known. Returns 1 if it did, 0 if there was no need. */
+/* Kills the descendants of ROOT that use most, as many as it takes, if all of them, with ROOT, use
+ * more than LIMIT. BEFORE is how the machine was when they began; NULL: not known. Returns how many
+ * it were. */
 int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use);

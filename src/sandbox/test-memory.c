@@ -260,8 +260,8 @@ static void hide_in_locks(void)
 	for (int i = 0; i < 900; i++) {
 		int fd = memfd_create("locks", MFD_CLOEXEC);
 
-		for (int at = 600; fd >= 0 && at > 0;
-		     at--) { /* each before all others, and apart */
+		/* Each before all others, and apart. */
+		for (int at = 1500; fd >= 0 && at > 0; at--) {
 			lock.l_start = (off_t)at * 2;
 			(void)fcntl(fd, F_OFD_SETLK, &lock);
 		}

@@ -110,6 +110,7 @@ ATTEMPTS = [
     _("resources", "threads", "300 threads", USER, profile="limits", landlock=WATCHED),
     _("resources", "memory", "1 GiB of memory", USER, profile="limits"),
     _("resources", "memory_of_many", "1 GiB of memory in eight processes", LARGE, profile="limits"),
+    _("resources", "memory_of_a_crowd", "1 GiB of memory in 56 processes", LARGE, profile="limits"),
     _("resources", "memory_file", "1 GiB in memfds", LARGE, profile="limits"),
     _("resources", "memory_shared", "1 GiB of System V memory", LARGE, profile="limits"),
     _("resources", "memory_unmapped", "1 GiB of shared memory that nobody has mapped", LARGE, profile="limits"),
