@@ -135,6 +135,12 @@ settings_new() {
 	echo x > .nacre.yaml
 	echo x > nacre.yaml
 	echo x > .ripgreprc
+	mkdir -p .config/git .config/autostart .config/systemd/user .hg
+	echo x > .config/git/config
+	echo x > .config/autostart/x.desktop
+	echo x > .config/systemd/user/x.service
+	echo x > .bash_aliases
+	echo x > .hg/hgrc
 }
 
 settings_links() {

@@ -35,7 +35,7 @@ OTHERS = (".git/modules/group/inner/hooks", ".git/modules/group/inner/config", "
 # What must not exist in the workspace after a command, because somebody would run it later.
 PLANTS = (".vscode", ".mcp.json", ".claude", ".cursor", ".idea", ".envrc", ".bashrc", ".profile",
           ".zshrc", ".gitconfig", ".nacre.yaml", ".git/commondir", ".git/config.worktree",
-          ".git/info/attributes")
+          ".git/info/attributes", ".config/git", ".config/autostart", ".config/systemd", ".bash_aliases", ".hg/hgrc")
 
 
 class Shared:
