@@ -30,18 +30,31 @@ def own_namespaces():
     return {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
 
 
+def owner_of(group):
+    return int(os.path.basename(group).split("-")[2])
+
+
 def control_groups(pids):
     """The groups of these processes, and of processes that are gone, wherever they are mounted. Their names
-    begin with "nacre-<pid namespace>-<pid of the owner>-"; others may run nacre at the same time."""
+    begin with "nacre-<pid namespace>-<pid of the owner>-"; others may run nacre at the same time, also in
+    pid namespaces of their own."""
+    space = os.stat("/proc/self/ns/pid").st_ino
     found = set()
     for where, names, _ in os.walk("/sys/fs/cgroup"):
         for name in names:
-            words = name.split("-")
-            if words[0] == "nacre" and len(words) == 5:
-                owner = int(words[2])
+            if name.startswith(f"nacre-{space}-"):
+                owner = owner_of(name)
                 if owner in pids or not os.path.exists(f"/proc/{owner}"):
                     found.add(os.path.join(where, name))
     return found
+
+
+def groups_of_others():
+    """Those of living processes that are not below this one. When such a process is killed, as other tests do it, its groups
+    stay for a moment; they are not what was left here."""
+    ours = {os.getpid(), *(process.pid for process in descendants())}
+    return {group for group in control_groups(range(1, 1 << 22)) if owner_of(group) not in ours
+            and os.path.exists(f"/proc/{owner_of(group)}")}
 
 
 def count(pid, before):
@@ -98,6 +111,7 @@ def soak(command, commands, jobs=4, options=None):
             answered += len(lines)
             if answered >= commands // 10 and not counts:
                 counts.append(count(popen.pid, before))
+        before |= groups_of_others()
         counts.append(settled(popen.pid, before))
     finally:
         popen.stdin.close()
@@ -107,7 +121,7 @@ def soak(command, commands, jobs=4, options=None):
             popen.kill()
             popen.wait(DEADLINE)
         popen.stdout.close()
-    wait_until("nacre's processes are gone", lambda: not descendants(), 10)
+    wait_until("nacre's processes are gone", lambda: before.update(groups_of_others()) or not descendants(), 10)
     counts.append(Count(0, 0, len(control_groups([]) - before), 0, 0))
     return counts
 
@@ -117,6 +131,7 @@ def settled(pid, before):
     last = count(pid, before)
     for _ in range(50):
         select.select([], [], [], 0.05)
+        before |= groups_of_others()
         now = count(pid, before)
         if now == last:
             return now
