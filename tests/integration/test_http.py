@@ -169,13 +169,19 @@ class Doors(ServeTest):
 
     def test_a_rate_is_kept_and_told(self):
         server = self.serve("--rate", "5", unix=self.dir / "rate.sock")
-        answers = [self.get("/v1/tasks", server=server) for _ in range(40)]
-        refused = [a for a in answers if a.status == 429]
-        self.assertGreater(len(refused), 5)
+        answers, refused, began = [], [], time.monotonic()
+        while len(refused) < 6:  # a slow machine stays within the rate for a while
+            answers.append(self.get("/v1/tasks", server=server))
+            refused += [a for a in answers[-1:] if a.status == 429]
+            taken = len(answers) - len(refused)
+            self.assertLessEqual(taken, 10 + 5 * (time.monotonic() - began) + 1)
         self.assertEqual({a.status for a in answers}, {200, 429})
         self.assertEqual(refused[0].headers["Retry-After"], "1")
         self.assertEqual(refused[0].json["error"]["kind"], "limit")
-        strangers = [self.get("/v1/tasks", server=server, token="x").status for _ in range(40)]
+        strangers, began = [], time.monotonic()
+        while 429 not in strangers:
+            strangers.append(self.get("/v1/tasks", server=server, token="x").status)
+            self.assertLessEqual(strangers.count(401), 10 + 5 * (time.monotonic() - began) + 1)
         self.assertEqual(set(strangers), {401, 429})
         other = self.make_token("other")  # somebody else is not held up by it
         self.assertEqual(self.get("/v1/tasks", server=server, token=other).status, 200)
@@ -651,7 +657,7 @@ class Faults(ServeTest):
         self.server.kill()
         self.server.wait(DEADLINE)
         again = self.serve(unix=self.dir / "again.sock")
-        self.assertEqual(self.get(f"/v1/tasks/{task}/output", server=again).json["output"], "x\n")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?wait=50000", server=again).json["output"], "x\n")
         self.assertEqual(self.post(f"/v1/tasks/{task}/stop", {"now": True}, server=again).status, 200)
 
     def test_idle_followers_cost_little_and_no_time(self):
