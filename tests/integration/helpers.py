@@ -275,7 +275,22 @@ class NacreTest(unittest.TestCase):
             os.chmod(path, 0o755)
         return {"user": user, "group": user, "extra_groups": [], "program": str(binary)}
 
-    def best_seconds(self, bound, attempt, tries=3):
+    def only_task(self):
+        """The directory of the one task: it is made when the command has run for a moment."""
+        [task] = wait_until("the task has a directory",
+                            lambda: [path for path in self.task_dirs() if not path.name.startswith(".")])
+        return task
+
+    def in_time(self, is_ready, run, limits=("500ms", "4s", "30s")):
+        """What RUN returns for the first limit of time within which the command came as far as it has to
+        before the limit strikes. How long that takes is a matter of the machine, not of nacre."""
+        for limit in limits:
+            result = run(limit)
+            if is_ready():
+                return result
+        self.fail(f"not ready within {limits[-1]}: {result}")
+
+    def best_seconds(self, bound, attempt, tries=10):
         """The bound must hold in one of a few tries: the machine may be busy with something else."""
         took = []
         for _ in range(tries):

@@ -28,24 +28,25 @@ def unread(fd):
 
 
 class Survival(NacreTest):
-    def test_a_process_whose_first_thread_has_ended_is_killed(self):
-        result = self.run_json("--timeout", "1s", "--grace", "100ms", "--", PYTHON, "-c", HEADLESS)
+    def run_to_the_limit(self, *command):
+        """The result of a command that writes the file "pid" when it has prepared itself."""
+        pid = self.work / "pid"
+        result = self.in_time(lambda: pid.exists() and pid.read_text().endswith("\n"), lambda limit: self.run_json(
+            "--timeout", limit, "--grace", "100ms", *command))
         self.assertTrue(result["timed_out"])
+        self.assertFalse(is_alive(int(pid.read_text())))
+        return result
+
+    def test_a_process_whose_first_thread_has_ended_is_killed(self):
+        result = self.run_to_the_limit("--", PYTHON, "-c", HEADLESS)
         self.assertEqual(result["killed"], 1)
-        self.assertFalse(is_alive(int((self.work / "pid").read_text())))
 
     def test_an_init_without_descriptors_still_ends_the_command(self):
-        result = self.run_json("--timeout", "1s", "--grace", "100ms", "-c",
-                               "echo $$ >pid; prlimit --pid $PPID --nofile=2:2; exec sleep 1000")
-        self.assertTrue(result["timed_out"])
-        self.assertFalse(is_alive(int((self.work / "pid").read_text())))
+        self.run_to_the_limit("-c", "prlimit --pid $PPID --nofile=2:2; echo $$ >pid; exec sleep 1000")
 
     def test_a_stopped_init_is_replaced_by_its_keeper(self):
-        nacre = self.start("--json", "--timeout", "300ms", "--grace", "100ms", "-c",
-                           "echo $$ >pid; kill -STOP $PPID; exec sleep 1000")
-        done = self.finish(nacre)
-        self.assertEqual(done.code, 124)
-        self.assertFalse(is_alive(int((self.work / "pid").read_text())))
+        result = self.run_to_the_limit("-c", "kill -STOP $PPID; echo $$ >pid; exec sleep 1000")
+        self.assertEqual(result["exit_code"], 124)
 
 
 class Planted(NacreTest):

@@ -139,8 +139,9 @@ class Lines(BatchTest):
         self.close(nacre)
 
     def test_options_hold_for_every_request(self):
-        answers = self.ask({"id": 1, "command": "echo $X; sleep 1000"}, {"id": 2, "command": "seq 100"},
-                           options=("--timeout", "300ms", "--env", "X=y", "--truncate", "tail:4"))
+        answers = self.in_time(lambda: (self.work / "one").exists() and (self.work / "two").exists(), lambda limit: self.ask(
+            {"id": 1, "command": "echo $X; echo >one; sleep 1000"}, {"id": 2, "command": "seq 100; echo >two"},
+            options=("--timeout", limit, "--env", "X=y", "--truncate", "tail:4")))
         first, second = sorted(answers, key=lambda a: a["id"])
         self.assertEqual((first["result"]["exit_code"], first["result"]["stdout"]), (124, "y\n"))
         self.assertEqual((second["result"]["stdout"], second["result"]["truncated"]), ("100\n", True))
@@ -166,11 +167,13 @@ class Together(BatchTest):
         self.close(nacre)
 
     def test_sleeps_end_together(self):
-        began = time.monotonic()
-        answers = self.ask(*({"id": i, "argv": ["sleep", "1"]} for i in range(16)),
-                           options=("--jobs", "16"))
-        self.assertEqual(len(answers), 16)
-        self.assertLess(time.monotonic() - began, 12 if SANITIZED else 4)
+        def attempt():
+            began = time.monotonic()
+            answers = self.ask(*({"id": i, "argv": ["sleep", "1"]} for i in range(16)),
+                               options=("--jobs", "16"))
+            self.assertEqual(len(answers), 16)
+            return time.monotonic() - began
+        self.best_seconds(12 if SANITIZED else 4, attempt)
 
     def test_answers_come_in_the_order_of_the_ends(self):
         os.mkfifo(self.work / "go")

@@ -362,7 +362,7 @@ class Commands(ProfileTest):
             began = time.monotonic()
             self.assertEqual(self.nacre("profiles").returncode, 0)
             return time.monotonic() - began
-        self.best_seconds(0.1, listing, tries=10)  # all nine, and the start of a process
+        self.best_seconds(0.1, listing)  # all nine, and the start of a process
 
 
 class Reference(ProfileTest):

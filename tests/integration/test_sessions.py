@@ -47,7 +47,8 @@ class Keeping(SessionTest):
         self.expect("cd deep; echo ${nothing:?}", 127, "/sub/deep")
 
     def test_a_time_limit_keeps_what_was_reached(self):
-        result = self.call("cd sub; export X=1; sleep 1000", "--timeout", "700ms")
+        result = self.in_time((self.work / "ready").exists, lambda limit: self.call(
+            f"cd {self.work}/sub; export X=1; echo >../ready; sleep 1000", "--timeout", limit))
         self.assertEqual((result["exit_code"], result["timed_out"]), (124, True))
         self.assertEqual(self.where(), "/sub")
         self.assertEqual(self.call("echo $X")["stdout"], "1\n")

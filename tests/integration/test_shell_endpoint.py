@@ -96,7 +96,10 @@ class ShellEndpoint(ServeTest):
         self.assertNotIn("passwd", answer.json["stdout"])
 
     def test_the_time_limit_holds_and_is_capped(self):
-        result = self.shell("tail -f a.txt", timeout=1)
+        for limit in (1, 5, 25):  # what was printed by then is shown; when that is the machine decides
+            result = self.shell("tail -f a.txt", timeout=limit)
+            if result["stdout"]:
+                break
         self.assertFalse(result["success"])
         self.assertEqual(result["returncode"], 124)
         self.assertEqual(result["stdout"], "one\nTODO two\nthree\n")
