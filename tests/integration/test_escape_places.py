@@ -17,7 +17,7 @@ import threading
 import time
 import unittest
 
-from helpers import DEADLINE, NacreTest, ROOT
+from helpers import DEADLINE, NACRE, NacreTest, ROOT
 
 HERE = ROOT / "tests" / "escape"
 SECRET = "SECRET-5a1f0c"
@@ -339,8 +339,7 @@ class Terminal(PlaceTest):
         attributes = termios.tcgetattr(slave)
         attributes[3] &= ~(termios.ECHO | termios.ICANON)
         termios.tcsetattr(slave, termios.TCSANOW, attributes)
-        popen = subprocess.Popen([os.environ.get("NACRE") or ROOT / "build" / "nacre", "run", "--quiet",
-                                  *argv], env=self.env, cwd=self.work, stdin=slave, stdout=slave,
+        popen = subprocess.Popen([NACRE, "run", "--quiet", *argv], env=self.env, cwd=self.work, stdin=slave, stdout=slave,
                                  stderr=slave, start_new_session=True,
                                  preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         self.started.append(popen)

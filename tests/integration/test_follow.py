@@ -81,8 +81,12 @@ class Bytes(FollowTest):
         self.assertEqual(self.read(task), "ared\ufffd\n")
 
     def test_streams_apart_and_in_the_order_of_their_coming(self):
-        line = "echo o1; sleep 0.05; echo e1 >&2; sleep 0.05; echo o2; sleep 0.05; echo e2 >&2"
-        task = self.ended("--output-mode", "separate", "-c", line)
+        line = "echo o1; read -r _ <go; echo e1 >&2; read -r _ <go; echo o2; read -r _ <go; echo e2 >&2"
+        task = self.background("--output-mode", "separate", "-c", line)["task_id"]
+        for stream, text in (("out", "o1\n"), ("err", "e1\n"), ("out", "o1\no2\n")):
+            wait_until("it has come", lambda: self.read(task, "--stream", stream) == text)
+            self.go()
+        self.wait_for_end(task)
         self.assertEqual(self.read(task, "--stream", "out"), "o1\no2\n")
         self.assertEqual(self.read(task, "--stream", "err"), "e1\ne2\n")
         done = self.nacre("output", task)
@@ -122,7 +126,7 @@ class Live(FollowTest):
 
     def test_waiting_has_an_end(self):
         task = self.background("-c", self.LINE)["task_id"]
-        self.wait_for_file(self.work / "ready")
+        self.wait_for_output(task)
         answer = self.output(task, "--wait", "200ms", code=124)
         self.assertEqual((answer["state"], answer["output"]), ("running", "early\n"))
         self.nacre("stop", "--now", task)

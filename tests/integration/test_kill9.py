@@ -46,7 +46,7 @@ class Killing(NacreTest):
             file.write("go\n")
 
     def wait_for_spool(self, want=b"early\n"):
-        [task] = self.task_dirs()
+        task = self.only_task()
         wait_until("the output is in the file",
                    lambda: (task / "out").exists() and (task / "out").read_bytes() == want)
         return task
@@ -67,7 +67,7 @@ class Kill(Killing):
         self.kill(nacre.pid)
         nacre.wait(60)
         self.assertTrue(is_alive(keeper) and is_alive(init) and is_alive(command))
-        [task] = self.task_dirs()
+        task = self.only_task()
         self.go()
         state = self.expect_state(task)
         self.assertEqual((state["end"], state["status"]), ("exited", 3 << 8))
@@ -79,10 +79,10 @@ class Kill(Killing):
         self.expect_no_daemon()
 
     def test_after_the_death_of_nacre_the_time_limit_still_holds(self):
-        nacre, keeper, init, command = self.begin("--timeout", "2s", "--grace", "100ms")
+        nacre, keeper, init, command = self.begin("--timeout", "4s", "--grace", "100ms")
         self.kill(nacre.pid)
         nacre.wait(60)
-        state = self.expect_state(self.task_dirs()[0])
+        state = self.expect_state(self.only_task())
         self.assertEqual(state["end"], "timeout")
         self.expect_gone(keeper, init, command)
         self.expect_no_daemon()
@@ -103,7 +103,7 @@ class Kill(Killing):
         wait_until("the pipe ends with nacre", ended, 10)
         os.close(reader)
         self.go()
-        self.expect_state(self.task_dirs()[0])
+        self.expect_state(self.only_task())
 
     def test_after_the_death_of_the_keeper_init_ends_the_tree_and_nacre_tells(self):
         nacre, keeper, init, command = self.begin()
@@ -206,7 +206,7 @@ class Batch(Killing):
         self.batch.wait(60)
         self.expect_gone(launcher)
         self.assertTrue(is_alive(keeper))
-        [task] = self.task_dirs()
+        task = self.only_task()
         self.go()
         self.assertEqual(self.expect_state(task)["status"], 3 << 8)
         self.assertEqual((task / "out").read_bytes(), LATE_OUT)

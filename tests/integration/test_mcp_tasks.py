@@ -12,6 +12,11 @@ from mcp_client import FORM, META, TASKS, Client, meta
 LONG = {"command": "echo first; sleep 60"}
 
 
+def until(name):
+    """Waits, in a command, until the test has made a file of this name."""
+    return f"until [ -e {name} ]; do sleep 0.02; done"
+
+
 class McpTest(NacreTest):
     def client(self, *args, revision="2025-11-25", capabilities=None, **options):
         c = Client(self, *args, **options)
@@ -61,10 +66,13 @@ class PlainTools(McpTest):
         c = self.client()
         task = self.begin(c, "seq 1000000")
         c.text("TaskOutput", {"task_id": task, "block": True})
-        id = c.request("tools/call", {"name": "TaskOutput", "arguments": {"task_id": task, "filter": "^99999.$"}})
-        c.request("ping", id="ping")
+        # Both in one piece: the search could be over before a second one is written.
+        c.write(b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in (
+            {"id": "search", "method": "tools/call", "params": {
+                "name": "TaskOutput", "arguments": {"task_id": task, "filter": "^99999.$"}}},
+            {"id": "ping", "method": "ping"})))
         self.assertEqual(c.take()["id"], "ping")
-        text = c.answer(id)["result"]["content"][0]["text"]
+        text = c.answer("search")["result"]["content"][0]["text"]
         self.assertTrue(text.startswith("".join(f"{i}\n" for i in range(999990, 1000000))), text)
         c.close()
 
@@ -99,7 +107,7 @@ class PlainTools(McpTest):
         self.assertFalse(result["isError"])
         task = result["_meta"]["dev.nacre/run"]["task_id"]
         self.assertIn(f"[task {task} running]", result["content"][0]["text"])
-        self.assertIn("first", c.text("TaskOutput", {"task_id": task}))
+        wait_until("it prints", lambda: "first\n" in c.text("TaskOutput", {"task_id": task}))
         self.assertIn(task, c.text("TaskList"))
         self.assertIn("stopped", c.text("TaskStop", {"task_id": task}))
         c.close()
@@ -128,13 +136,16 @@ class HandshakeTasks(McpTest):
 
     def test_from_working_to_its_result(self):
         c = self.client()
-        task = self.start_task(c, {"command": "echo hi; sleep 0.5; exit 2"})
+        task = self.start_task(c, {"command": f"echo hi; {until('gate')}; exit 2"})
         self.assertEqual(task["status"], "working")
         for key, kind in (("createdAt", str), ("lastUpdatedAt", str), ("ttl", int), ("pollInterval", int)):
             self.assertIsInstance(task[key], kind)
         id = task["taskId"]
         self.assertEqual(c.result("tasks/get", {"taskId": id})["taskId"], id)
-        result = c.result("tasks/result", {"taskId": id})  # waits
+        waiting = c.request("tasks/result", {"taskId": id})
+        self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], "working")
+        (self.work / "gate").touch()
+        result = c.answer(waiting)["result"]
         self.assertRegex(result["content"][0]["text"], r"^hi\n\[exit 2 after")
         self.assertEqual(result["_meta"][META + "related-task"], {"taskId": id})
         self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], "completed")
@@ -180,11 +191,12 @@ class HandshakeTasks(McpTest):
 class TasksExtension(McpTest):
     def test_from_working_to_its_result(self):
         c = self.client(revision=None)
-        result = c.call("Bash", {"command": "echo hi; sleep 0.4; exit 2", "run_in_background": True}, _meta=meta(TASKS))
+        result = c.call("Bash", {"command": f"echo hi; {until('gate')}; exit 2", "run_in_background": True}, _meta=meta(TASKS))
         self.assertEqual((result["resultType"], result["status"]), ("task", "working"))
         self.assertIsInstance(result["ttlMs"], int)
         self.assertNotIn("content", result)
         id = result["taskId"]
+        (self.work / "gate").touch()
         got = wait_until("it is completed", lambda: (r := c.result("tasks/get", {"taskId": id, "_meta": meta(TASKS)}))
                          ["status"] == "completed" and r)
         self.assertEqual(got["resultType"], "complete")
@@ -208,7 +220,7 @@ class TasksExtension(McpTest):
 
     def test_a_stream_tells_of_its_end(self):
         c = self.client(revision=None)
-        task = c.call("Bash", {"command": "sleep 1.2; echo x", "run_in_background": True}, _meta=meta(TASKS))["taskId"]
+        task = c.call("Bash", {"command": f"{until('gate')}; echo x", "run_in_background": True}, _meta=meta(TASKS))["taskId"]
         id = c.request("subscriptions/listen", {"_meta": meta(TASKS), "notifications": {
             "taskIds": [task, "nobody"], "toolsListChanged": True, "resourceSubscriptions": [
                 f"nacre://output/{task}", "nacre://output/nobody", "file:///etc/passwd"]}}, id="listen")
@@ -216,6 +228,7 @@ class TasksExtension(McpTest):
         self.assertEqual(first["method"], "notifications/subscriptions/acknowledged")
         self.assertEqual(first["params"]["notifications"],
                          {"taskIds": [task], "resourceSubscriptions": [f"nacre://output/{task}"]})
+        (self.work / "gate").touch()
         ended = c.until(lambda m: m.get("method") == "notifications/tasks")["params"]
         self.assertEqual((ended["taskId"], ended["status"]), (task, "completed"))
         self.assertIn("x\n", ended["result"]["content"][0]["text"])
@@ -302,14 +315,16 @@ class Resources(McpTest):
 
     def test_who_subscribes_is_told_of_changes(self):
         c = self.client()
-        task = self.begin(c, "sleep 0.3; echo x; sleep 1.5; echo y")
+        task = self.begin(c, f"{until('gate1')}; echo x; {until('gate2')}; echo y; {until('gate3')}")
         uri = f"nacre://output/{task}"
         self.assertEqual(c.result("resources/subscribe", {"uri": uri}), {})
         self.assertEqual(c.error("resources/subscribe", {"uri": "nacre://output/nobody"}), -32002)
-        for _ in range(2):
+        for gate in ("gate1", "gate2"):
+            (self.work / gate).touch()
             note = c.until(lambda m: m.get("method") == "notifications/resources/updated")
             self.assertEqual(note["params"], {"uri": uri})
         self.assertEqual(c.result("resources/unsubscribe", {"uri": uri}), {})
+        (self.work / "gate3").touch()
         self.assertEqual(c.result("resources/unsubscribe", {"uri": "nacre://output/nobody"}), {})
         c.close()
 
@@ -455,7 +470,8 @@ class Approvals(McpTest):
         self.assertEqual(self.retry(c, requestState=state)["result"]["resultType"], "input_required")
         self.assertEqual(self.retry(c, requestState=state, inputResponses={"wrong": {}})["result"]["resultType"],
                          "input_required")
-        for wrong in (state[:-2] + "xx", state + "A", "", "x", state.swapcase()):
+        other = "A" if state[-1] != "A" else "B"  # the end is random: what is put there must not be the same
+        for wrong in (state[:-1] + other, state + "A", "", "x", state.swapcase()):
             self.assertEqual(self.retry(c, requestState=wrong, inputResponses=yes)["error"]["code"], -32602)
         for wrong in ([], "x", {"approval": 7}, {"approval": {"action": "yes"}}, {"approval": self.allow("always")}):
             self.assertEqual(self.retry(c, requestState=state, inputResponses=wrong)["error"]["code"], -32602)

@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import DEADLINE, NacreTest, wait_until
+from helpers import DEADLINE, NACRE, NacreTest, wait_until
 
+# Each prints when it comes to the point: how long it takes to get there is not counted as silence.
 NETWORK = """
 import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(1)
-c = socket.create_connection(s.getsockname()); c.%s
+c = socket.create_connection(s.getsockname()); print(flush=True); c.%s
 """
 
 
@@ -42,25 +43,26 @@ class QuietTest(NacreTest):
 
     def expect_all(self):
         work = self.work
-        self.assertEqual(self.why("--stdin", "-c", "true; cat", stdin=self.silent_input()),
+        self.assertEqual(self.why("--stdin", "-c", "echo; cat", stdin=self.silent_input()),
                          "waiting for input on standard input: cat reads it, and nobody writes")
-        self.assertEqual(self.why("--stdin", "-c", "read -p 'name? ' x", stdin=self.silent_input()),
+        self.assertEqual(self.why("--stdin", "-c", "echo; read -p 'name? ' x", stdin=self.silent_input()),
                          "waiting for input on standard input: bash reads it, and nobody writes")
-        self.assertEqual(self.why("--stdin", "--", "python3", "-c", "input()", stdin=self.silent_input()),
+        self.assertEqual(self.why("--stdin", "--", "python3", "-c", "print(flush=True); input()",
+                                  stdin=self.silent_input()),
                          "waiting for input on standard input: python3 reads it, and nobody writes")
         self.assertEqual(self.why("-c", "flock lock sleep 1000 & until ! flock -n lock true; do :; done; "
-                                        "flock lock true"),
+                                        "echo; flock lock true"),
                          f"waiting for a lock: flock wants {work}/lock, held by flock")
         if self.MODE != "landlock":  # where a box without a network cannot have a loopback of its own
             self.assertRegex(self.why("--", "python3", "-c", NETWORK % "recv(1)"),
                              r"^waiting for the network: python3 has no answer from 127\.0\.0\.1:[0-9]+$")
             self.assertRegex(self.why("--", "python3", "-c", NETWORK % "close(); s.accept(); s.accept()"),
                              r"^waiting for the network: python3 waits for somebody to connect to 127")
-        self.assertRegex(self.why("-c", "while :; do :; done"),
+        self.assertRegex(self.why("-c", "echo; while :; do :; done"),
                          r"^busy: bash has used [0-9.]+ s of processor time$")
         self.assertEqual(self.why("--", "sleep", "1000"), "sleeping: sleep")
         # A pipeline waits for its first command, not for input.
-        self.assertEqual(self.why("-c", "sleep 1000 | cat"), "sleeping: sleep")
+        self.assertEqual(self.why("-c", "echo; sleep 1000 | cat"), "sleeping: sleep")
 
 
 class Bare(QuietTest):
@@ -74,7 +76,8 @@ class Bare(QuietTest):
                              f"waiting for a lock: flock wants {self.work}/lock, held by another program")
 
     def test_names_are_made_fit_to_be_shown(self):
-        script = "open('/proc/self/comm', 'w').write(chr(27) + '[31m x) R'); import time; time.sleep(1000)"
+        script = ("open('/proc/self/comm', 'w').write(chr(27) + '[31m x) R'); import time; "
+                  "print(flush=True); time.sleep(1000)")
         self.assertEqual(self.why("--", "python3", "-c", script), "sleeping: ?[31m x) R")
 
     def test_the_time_limit_says_it_too(self):
@@ -93,7 +96,8 @@ class Boxed(QuietTest):
     def test_in_a_warm_box(self):
         nacre = self.start("--batch", "--jobs", "1", stdin=subprocess.PIPE)
         for i in range(4):
-            for line, words in (("sleep 1000; true", "sleeping: sleep"), ("while :; do :; done", "busy: bash")):
+            for line, words in (("echo; sleep 1000; true", "sleeping: sleep"),
+                                ("echo; while :; do :; done", "busy: bash")):
                 request = {"command": line, "idle_timeout_ms": 400 + i}
                 nacre.stdin.write(json.dumps(request).encode() + b"\n")
                 nacre.stdin.flush()
@@ -137,7 +141,7 @@ class Terminal(QuietTest):
     def test_git_that_runs_an_editor(self):
         self.program("git")
         script = self.work / "ed"
-        script.write_text("#!/bin/bash\nread x\n")
+        script.write_text("#!/bin/bash\necho\nread x\n")
         script.chmod(0o755)
         line = ("cd repo 2>/dev/null || { git init -q repo && cd repo && touch x && git add x; }; "
                 "git -c user.name=n -c user.email=e -c core.editor=../ed commit")
@@ -151,33 +155,32 @@ class Terminal(QuietTest):
 
 class Idle(QuietTest):
     def test_output_puts_it_off(self):
-        result = self.run_json("--idle-timeout", "1s", "-c",
-                               "for i in 1 2 3 4 5 6; do sleep 0.3; echo $i >&$((i % 2 + 1)); done")
+        result = self.run_json("--idle-timeout", "3s", "-c",
+                               "for i in {1..7}; do sleep 0.5; echo $i >&$((i % 2 + 1)); done")
         self.assertEqual((result["exit_code"], result["reason"]), (0, None))
-        self.assertGreater(result["duration_ms"], 1700)
+        self.assertGreater(result["duration_ms"], 3400)
 
     def test_the_whole_tree_is_ended(self):
         result = self.run_json("--idle-timeout", "300ms", "--grace", "200ms", "-c",
-                               "trap '' TERM; sleep 1000 & sleep 1000 & wait; wait; sleep 1000")
+                               "trap '' TERM; sleep 1000 & sleep 1000 & echo; wait; wait; sleep 1000")
         self.assertEqual((result["exit_code"], result["signal"]), (124, "SIGKILL"))
         self.assertIn("sleep", result["processes"]["killed"])
 
     def test_the_profile_sets_it_and_a_request_can_only_lower_it(self):
         self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: none}\ntimeout: {idle: 700ms}\n")
-        result = self.run_json("-c", "sleep 1000")
+        result = self.run_json("-c", "echo; sleep 1000")
         self.assertEqual(result["reason"], "timed out after 700ms without output, sleeping: sleep")
-        result = self.run_json("--idle-timeout", "10m", "-c", "sleep 1000")
+        result = self.run_json("--idle-timeout", "10m", "-c", "echo; sleep 1000")
         self.assertEqual(result["reason"], "timed out after 700ms without output, sleeping: sleep")
-        result = self.run_json("--idle-timeout", "400ms", "-c", "sleep 1000")
+        result = self.run_json("--idle-timeout", "400ms", "-c", "echo; sleep 1000")
         self.assertEqual(result["reason"], "timed out after 400ms without output, sleeping: sleep")
 
     def test_a_task_says_why_it_is_quiet(self):
         done = self.run_nacre("--background", "--json", "-c", "sleep 1000; true")
         task = json.loads(done.out)["task_id"]
         quiet = self.tasks / task / "quiet"
-        wait_until("the task is looked at", quiet.exists)
-        self.assertEqual(quiet.read_text(), "sleeping: sleep")
-        done = subprocess.run([os.environ["NACRE"], "stop", task], env=self.env, cwd=self.work,
+        wait_until("the task is looked at", lambda: quiet.exists() and quiet.read_text() == "sleeping: sleep")
+        done = subprocess.run([NACRE, "stop", task], env=self.env, cwd=self.work,
                               capture_output=True, timeout=DEADLINE, check=False)
         self.assertEqual(done.returncode, 0, done)
         wait_until("the task ended", lambda: (self.tasks / task / "state.json").exists())
@@ -193,7 +196,9 @@ class Census(QuietTest):
         self.assertEqual(self.run_json("-c", line)["processes"]["total"], 23)
 
     def test_who_had_to_be_ended(self):
-        result = self.run_json("-c", "setsid sleep 1000 & (trap '' TERM; setsid tail -f /dev/null) & exit 0")
+        line = ("setsid sleep 1000 & a=$!; (trap '' TERM; exec setsid tail -f /dev/null) & b=$!; "
+                "until [ \"$(cat /proc/$a/comm /proc/$b/comm)\" = $'sleep\\ntail' ]; do :; done; exit 0")
+        result = self.run_json("-c", line)
         self.assertEqual(result["exit_code"], 0)
         self.assertEqual(sorted(set(result["processes"]["killed"]) - {"bash"}), ["sleep", "tail"])
 

@@ -61,6 +61,10 @@ class TaskTest(NacreTest):
         with open(self.work / "go", "w", encoding="utf-8") as file:
             file.write("go\n")
 
+    def wait_for_output(self, task_id, text="early\n"):
+        """A command that has printed may be ahead of its keeper, which reads it."""
+        wait_until("the output is kept", lambda: self.output(task_id)["output"] == text)
+
     def wait_for_end(self, task_id):
         return self.output(task_id, "--wait", f"{DEADLINE}s")
 
@@ -77,7 +81,7 @@ class Background(TaskTest):
         self.assertEqual((task["task_id"], task["state"], task["exit_code"]),
                          (result["task_id"], "running", None))
         self.assertEqual((task["command"], task["description"]), (self.LINE, "a test"))
-        self.assertEqual(self.output(result["task_id"])["output"], "early\n")
+        self.wait_for_output(result["task_id"])
         self.go()
         end = self.wait_for_end(result["task_id"])
         self.assertEqual((end["state"], end["exit_code"], end["output"]),
@@ -294,7 +298,7 @@ class LettingGo(TaskTest):
 class Lost(TaskTest):
     def test_a_task_without_keeper_is_lost_and_never_running(self):
         result = self.background("-c", self.LINE)
-        self.wait_for_file(self.work / "ready")
+        self.wait_for_output(result["task_id"])
         os.kill(self.find("nacre-keeper").pid, signal.SIGKILL)
         wait_until("it is lost", lambda: self.states() == {result["task_id"]: "lost"})
         end = self.output(result["task_id"], "--wait", "10s")
