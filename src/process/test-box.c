@@ -145,7 +145,7 @@ static void no_descriptor_comes_in(void **state)
 	close(fd);
 	assert_null(strstr(buffer_str(&b->output), "outside"));
 	assert_null(strstr(buffer_str(&b->output), "socket:"));
-	assert_null(strstr(buffer_str(&b->output), " 4 "));
+	assert_null(strstr(buffer_str(&b->output), " 4 ->")); /* not " 4 ": a date may have that */
 }
 
 static void standard_input_is_no_way_out(void **state)
