@@ -277,9 +277,9 @@ class Warm:
 
     def close(self):
         self.popen.stdin.close()
-        if not wait_for_end(self.popen, 10):
+        if not wait_for_end(self.popen, DEADLINE):
             self.popen.kill()
-        self.popen.wait(10)
+        self.popen.wait(DEADLINE)
         self.popen.stdout.close()
 
 
@@ -360,7 +360,7 @@ def make(place, attempt, tier):
         if attempt.name in OWN and result is not None and result["exit_code"] != 0:
             seen.append(f"the result is {out[-600:]}")
     elif attempt.theme == "daemons":
-        wait_until("the daemon stays", lambda: stays(world), 10)
+        wait_until("the daemon stays", lambda: stays(world))
     evidence, claims = world.evidence(output)
     return Outcome(output, seen + evidence, claims, result)
 
@@ -382,7 +382,7 @@ def name_nacres(world, popen):
     """Tells the attacker who nacre's processes are, once it runs."""
     def attacker():
         return [p for p in descendants(popen.pid) if p.name == "signals"] or popen.poll() is not None
-    wait_until("the attacker runs", attacker, 10)
+    wait_until("the attacker runs", attacker)
     pids = [popen.pid] + [p.pid for p in descendants(popen.pid) if p.name != "signals"]
     path = world.work / "attack" / "nacre-pids.new"
     path.write_text(" ".join(str(pid) for pid in pids) + "\n")

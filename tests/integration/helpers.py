@@ -165,7 +165,7 @@ class NacreTest(unittest.TestCase):
         self.addCleanup(self.expect_no_process_left)
         # Reading from a pipe that stays silent must not last for ever either.
         signal.signal(signal.SIGALRM, self.give_up)
-        signal.alarm(2 * DEADLINE)
+        signal.alarm(4 * DEADLINE)
         self.addCleanup(signal.alarm, 0)
 
     def write_config(self, name, text):
@@ -176,7 +176,7 @@ class NacreTest(unittest.TestCase):
         return path
 
     def give_up(self, _number, _frame):
-        raise AssertionError(f"no end after {2 * DEADLINE} s")
+        raise AssertionError(f"no end after {4 * DEADLINE} s")
 
     def expect_no_process_left(self):
         """What is dying may take its time; what lives on is a failure, and is ended by its id."""
