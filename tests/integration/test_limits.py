@@ -146,8 +146,10 @@ class Kept(NacreTest):
         self.assertEqual([hits[i] for i in (0, 1, 3, 5)], [None] * 4, results)
         self.assertEqual((hits[2], results[2]["exit_code"]), ("tmp", 0))
         self.assertEqual((results[3]["stdout"], results[5]["stdout"]), ("0\n0\n", "500\n"))
-        self.assertEqual(hits[4], "memory", results[4])
+        self.assertNotIn(str(600 << 20), results[4]["stdout"])
         self.assertNotEqual(results[4]["exit_code"], 125)
+        if os.geteuid() == 0:  # a control group tells of it; a limit of the process only makes an allocation fail
+            self.assertEqual(hits[4], "memory", results[4])
 
     def test_many_of_root_at_once(self):
         self.expect_room_for_all()
