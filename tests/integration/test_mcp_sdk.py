@@ -47,7 +47,7 @@ STEPS = [
     call("kill", "shell_kill", {"task_id": "{kept}"}),
     call("no_terminal", "shell_input", {"task_id": "{task}", "text": "x"}),
     call("explain", "shell_explain", {"command": "ls | wc -l"}),
-    call("progress", "Bash", {"command": "for i in 1 2 3 4; do echo line $i; sleep 0.3; done"}),
+    call("progress", "Bash", {"command": "for i in {1..8}; do echo line $i; sleep 0.3; done"}),
     {"id": "cancelled", "do": "cancel", "name": "Bash",
      "arguments": {"command": "echo started; sleep 1000 & echo $! > pid; wait"}},
     {"id": "together", "do": "together", "steps": [
@@ -175,10 +175,10 @@ class Sdk(suites.SuiteTest):
         plan = self.http()
         plan["http"]["lossy"] = True
         done = self.drive({"era": "legacy", **plan}, [
-            call("progress", "Bash", {"command": "for i in 1 2 3 4; do echo line $i; sleep 0.3; done"}),
+            call("progress", "Bash", {"command": "for i in {1..8}; do echo line $i; sleep 0.3; done"}),
             call("yes", "shell", {"command": ASKED}, answer="accept:once"),
             call("quick", "Bash", {"command": "echo quick"})])
-        self.assertIn("line 4", text(done["progress"]))
+        self.assertIn("line 8", text(done["progress"]))
         values = [message["progress"] for message in done["progress"]["value"]["progress"]]
         self.assertGreaterEqual(len(values), 2)
         self.assertEqual(values, sorted(set(values)))

@@ -81,13 +81,17 @@ class Hostile(ProfileTest):
         for name, (text, words) in HOSTILE.items():
             with self.subTest(name):
                 self.project(text)
-                began = time.monotonic()
-                done = self.nacre("run", "-c", "touch ran")
-                self.assertLess(time.monotonic() - began, 20 if SANITIZED else 3)
-                self.assertEqual((done.returncode, done.stdout), (125, b""), done)
-                self.assertRegex(done.stderr.decode(), r"\.nacre\.yaml:\d+:\d+: ")
-                self.assertIn(words, done.stderr.decode())
-                self.assertFalse((self.work / "ran").exists())
+
+                def attempt():
+                    began = time.monotonic()
+                    done = self.nacre("run", "-c", "touch ran")
+                    seconds = time.monotonic() - began
+                    self.assertEqual((done.returncode, done.stdout), (125, b""), done)
+                    self.assertRegex(done.stderr.decode(), r"\.nacre\.yaml:\d+:\d+: ")
+                    self.assertIn(words, done.stderr.decode())
+                    self.assertFalse((self.work / "ran").exists())
+                    return seconds
+                self.best_seconds(20 if SANITIZED else 3, attempt)
         self.assertEqual(self.task_dirs(), [])
 
     def test_the_same_holds_for_a_file_of_the_command_line(self):
