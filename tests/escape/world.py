@@ -405,7 +405,7 @@ class World:
             "id": self.number, "outside": self.outside, "beside": self.home / "secret.txt",
             "home": self.home, "state": self.state, "hosttmp": self.tmp, "marker": self.marker,
             "root_secret": self.base / "root-secret", "protected": ".git/hooks/existing",
-            "victim": self.victim.pid, "victim_group": self.victim.pid,
+            "own_user": int(self.as_root), "victim": self.victim.pid, "victim_group": self.victim.pid,
             "victim_secret": hex(self.victim.address), "host_ip": host_ip,
             "listen_port": self.listen_port, "unix_path": self.outside / "sock",
             "unix_dgram": self.outside / "dgram", "unix_abstract": f"nacre-escape-{self.number}",
