@@ -38,11 +38,13 @@ static void judge_end(struct keeper *k, const struct container_state *s)
 	else if (s->exit_code == 128 + SIGXFSZ && l->file_bytes)
 		hit = LIMIT_HIT_FILE_SIZE;
 	k->report.limit_hit = hit;
-	if (k->container->client.podman && s->exit_code == 128 + SIGKILL && !hit &&
-	    l->memory_bytes && k->report.end == KEEPER_END_EXITED)
+	/* Neither engine always knows: docker forgets it when it hears of the end first. */
+	if (s->exit_code == 128 + SIGKILL && !hit && l->memory_bytes &&
+	    k->report.end == KEEPER_END_EXITED)
 		snprintf(k->report.engine, sizeof(k->report.engine),
-		         "something killed the command, most likely the limit on memory; podman "
-		         "does not always tell");
+		         "something killed the command, most likely the limit on memory; %s does "
+		         "not always tell",
+		         k->container->client.program);
 	if (k->report.end != KEEPER_END_EXITED)
 		return;
 	if (!s->started) {
