@@ -248,7 +248,7 @@ static void cut_everywhere(const struct world *w)
 		if (v.good)
 			fail_msg("behind %zu bytes", n);
 	}
-	print_message("%zu cuts\n", w->size);
+	print_message("# %zu cuts\n", w->size);
 }
 
 /* The end is not in the chain: the head knows it. */

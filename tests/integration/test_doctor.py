@@ -13,10 +13,9 @@ LAYERS = {"namespaces", "network", "programs", "landlock", "seccomp", "memory", 
 class Doctor(NacreTest):
     BOXED = True
 
-    def examine(self, *arguments, user=None, group=None):
-        return subprocess.run([NACRE, "doctor", *arguments], capture_output=True, text=True, timeout=60,
-                              env=self.env, cwd=self.dir, user=user, group=group,
-                              extra_groups=None if user is None else [])
+    def examine(self, *arguments, program=NACRE, **identity):
+        return subprocess.run([program, "doctor", *arguments], capture_output=True, text=True, timeout=60,
+                              env=self.env, cwd=self.dir, **identity)
 
     def examine_json(self, **identity):
         done = self.examine("--json", **identity)
@@ -59,8 +58,7 @@ class Doctor(NacreTest):
     def test_an_ordinary_user_is_told_about_itself(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become somebody else")
-        os.chmod(self.dir, 0o755)
-        answer = self.examine_json(user=65534, group=65534)
+        answer = self.examine_json(**self.as_ordinary_user())
         self.assertFalse(answer["root"])
         self.assertIsNone(answer["trials"]["idmapped_mounts"])
 
