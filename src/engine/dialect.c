@@ -270,7 +270,7 @@ static const struct dialect dialects[] = {
 			"end are returned, the whole is kept in a file.",
 		.parameters =
 			{
-				{"command", PARAMETER_LINE, true, 0, "the line for bash"},
+				{"command", PARAMETER_FULL_LINE, true, 0, "the line for bash"},
 				{"description", PARAMETER_DESCRIPTION, false, 0,
                                  "what the command is for, shown to people"},
 				{"timeout", PARAMETER_TIMEOUT, false, 1,

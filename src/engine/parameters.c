@@ -80,9 +80,9 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 
 static int read_timeout(struct reader *r, const struct parameter *p, json_t *value)
 {
-	json_int_t n = json_integer_value(value);
+	json_int_t n;
 
-	if (!json_is_integer(value) || n < 1 || n > INT64_MAX / 2 / p->unit_ms)
+	if (!json_whole(value, &n) || n < 1 || n > INT64_MAX / 2 / p->unit_ms)
 		return wrong(r, p->name,
 		             p->unit_ms == 1 ? "a whole number of milliseconds from 1 on"
 		                             : "a whole number of seconds from 1 on");
@@ -109,8 +109,8 @@ static int read_pty(struct reader *r, const char *key, json_t *value)
 	if (json_is_false(value))
 		return 0;
 	if (!json_is_true(value) &&
-	    (json_unpack(value, "{s:I, s:I !}", "rows", &rows, "cols", &cols) < 0 ||
-	     !pty_size_is_valid(rows, cols)))
+	    (json_object_size(value) != 2 || !json_whole(json_object_get(value, "rows"), &rows) ||
+	     !json_whole(json_object_get(value, "cols"), &cols) || !pty_size_is_valid(rows, cols)))
 		return wrong(r, key, "true, false, or {\"rows\": N, \"cols\": N} with 1 to 1000");
 	r->request->rows = (uint16_t)rows;
 	r->request->cols = (uint16_t)cols;
@@ -124,6 +124,10 @@ static int read_one(struct reader *r, const struct parameter *p, json_t *value,
 	int code;
 
 	switch (p->field) {
+	case PARAMETER_FULL_LINE:
+		if (json_string_length(value) == 0)
+			return wrong(r, p->name, "a string that is not empty");
+		return read_string(r, p->name, value, &rq->command);
 	case PARAMETER_LINE:
 		return read_string(r, p->name, value, &rq->command);
 	case PARAMETER_ARGV:
@@ -290,6 +294,11 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_FORCE:
 	case PARAMETER_BACKGROUND:
 		json_schema_type(w, "boolean");
+		break;
+	case PARAMETER_FULL_LINE:
+		json_schema_type(w, "string");
+		json_put_key(w, "minLength");
+		json_put_int(w, 1);
 		break;
 	case PARAMETER_LINE:
 	case PARAMETER_NAME:

@@ -13,9 +13,10 @@ struct error;
 struct json_writer;
 
 enum parameter_field {
-	PARAMETER_LINE, /* one string: a line for bash, or words, as the profile says */
-	PARAMETER_ARGV, /* a list: name and arguments */
-	PARAMETER_NAME, /* the name alone, with PARAMETER_ARGS behind it */
+	PARAMETER_LINE,      /* one string: a line for bash, or words, as the profile says */
+	PARAMETER_FULL_LINE, /* the same, and not empty */
+	PARAMETER_ARGV,      /* a list: name and arguments */
+	PARAMETER_NAME,      /* the name alone, with PARAMETER_ARGS behind it */
 	PARAMETER_ARGS,
 	PARAMETER_CWD,
 	PARAMETER_WORKSPACE,

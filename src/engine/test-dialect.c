@@ -60,6 +60,12 @@ static void each_tool_fills_the_request_in_its_own_words(void **state)
 	assert_int_equal(rq.timeout_ms, 50);
 	assert_false(rq.background);
 	assert_string_equal(rq.env[0], "A=b");
+	read_ok("run_shell", "{\"command\": \"ls\", \"timeout\": 30.0}", arena, &rq);
+	assert_int_equal(rq.timeout_ms, 30000);
+	read_ok("shell", "{\"command\": [\"ls\"], \"pty\": {\"rows\": 30.0, \"cols\": 90}}", arena,
+	        &rq);
+	assert_int_equal(rq.rows, 30);
+	assert_int_equal(rq.cols, 90);
 	read_ok("Bash", "{\"command\": \"ls\", \"run_in_background\": true}", arena, &rq);
 	assert_true(rq.background);
 }
@@ -87,6 +93,12 @@ static void what_is_wrong_is_named(void **state)
 		{"shell", "{\"command\": []}", "'command'"},
 		{"run_shell", "{\"command\": \"ls\", \"cwd\": \"/\"}", "'cwd'"},
 		{"Bash", "{\"command\": \"ls\", \"env\": {\"A=\": \"b\"}}", "'env'"},
+		{"Bash", "{\"command\": \"\"}", "'command'"},
+		{"Bash", "{\"command\": \"ls\", \"timeout\": 1.5}", "'timeout'"},
+		{"shell", "{\"command\": [\"ls\"], \"pty\": {\"rows\": 5}}", "'pty'"},
+		{"shell", "{\"command\": [\"ls\"], \"pty\": {\"rows\": 5, \"cols\": 5, \"x\": 1}}",
+	         "'pty'"},
+		{"shell", "{\"command\": [\"ls\"], \"pty\": [5, 5]}", "'pty'"},
 		{"Bash", "[\"ls\"]", "object"},
 		{"Bash", "{\"command\": \"ls\"", "line 1"},
 	};

@@ -74,6 +74,9 @@ static void the_error_names_text_and_place(void **state)
 
 	assert_int_equal(read_text("{\n  \"a\": x\n}", &value, &err), -EINVAL);
 	assert_memory_equal(err.text, "text: line 2, column ", 21);
+	assert_int_equal(read_text("[\"\\u0000\"]", &value, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "U+0000"));
+	assert_null(strstr(err.text, "JSON_"));
 }
 
 static void a_text_longer_than_the_limit_is_refused_unread(void **state)
@@ -123,6 +126,32 @@ static void every_damage_of_one_byte_is_read_or_refused(void **state)
 	assert_true(refused > 1000);
 }
 
+static void a_whole_number_may_be_spelled_with_a_fraction_of_zero(void **state)
+{
+	static const struct {
+		const char *text;
+		bool whole;
+		json_int_t number;
+	} cases[] = {{"[30]", true, 30},      {"[30.0]", true, 30},
+	             {"[-2e3]", true, -2000}, {"[9223372036854775807]", true, INT64_MAX},
+	             {"[1.5]", false, 0},     {"[1e300]", false, 0},
+	             {"[-1e19]", false, 0},   {"[true]", false, 0},
+	             {"[\"30\"]", false, 0}};
+
+	for (size_t i = 0; i < array_size(cases); i++) {
+		scoped(json_decrefp) json_t *value = NULL;
+		json_int_t n = 0;
+
+		assert_int_equal(
+			json_read(cases[i].text, strlen(cases[i].text), 100, "text", &value, NULL),
+			0);
+		if (json_whole(json_array_get(value, 0), &n) != cases[i].whole)
+			fail_msg("%s", cases[i].text);
+		if (cases[i].whole)
+			assert_int_equal(n, cases[i].number);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +162,7 @@ int main(void)
 		cmocka_unit_test(a_text_longer_than_the_limit_is_refused_unread),
 		cmocka_unit_test(deep_nesting_is_an_error_and_not_a_crash),
 		cmocka_unit_test(every_damage_of_one_byte_is_read_or_refused),
+		cmocka_unit_test(a_whole_number_may_be_spelled_with_a_fraction_of_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static bool is_strings(json_t *value)
 
 static bool read_one(const struct argument *a, json_t *value, struct argument_value *ret)
 {
-	json_int_t n = json_integer_value(value);
+	json_int_t n = -1;
 
 	*ret = (struct argument_value){.given = true};
 	switch (a->type) {
@@ -37,8 +37,10 @@ static bool read_one(const struct argument *a, json_t *value, struct argument_va
 		ret->text = json_string_value(value);
 		return ret->text;
 	case ARGUMENT_NUMBER:
+		if (!json_whole(value, &n) || n < 0)
+			return false;
 		ret->number = (uint64_t)n;
-		return json_is_integer(value) && n >= 0 && (a->max == 0 || (uint64_t)n <= a->max);
+		return a->max == 0 || ret->number <= a->max;
 	case ARGUMENT_BOOL:
 		ret->flag = json_is_true(value);
 		return json_is_boolean(value);

@@ -142,7 +142,9 @@ static void arguments_are_checked_by_their_table(void **state)
 		"{\"text\":1}",
 		"{\"text\":\"a\",\"number\":-1}",
 		"{\"text\":\"a\",\"number\":11}",
-		"{\"text\":\"a\",\"number\":1.0}",
+		"{\"text\":\"a\",\"number\":1.5}",
+		"{\"text\":\"a\",\"number\":11.0}",
+		"{\"text\":\"a\",\"number\":-1.0}",
 		"{\"text\":\"a\",\"flag\":1}",
 		"{\"text\":\"a\",\"list\":[]}",
 		"{\"text\":\"a\",\"list\":[1]}",
@@ -156,6 +158,9 @@ static void arguments_are_checked_by_their_table(void **state)
 		assert_true(read_arguments(bad[i], values, &err) < 0);
 		assert_true(err.text[0]);
 	}
+	/* It is an integer to JSON Schema, which is what the table becomes. */
+	assert_int_equal(read_arguments("{\"text\":\"a\",\"number\":7.0}", values, &err), 0);
+	assert_int_equal(values[1].number, 7);
 	assert_int_equal(
 		read_arguments("{\"text\":\"a\",\"number\":10,\"flag\":true}", values, &err), 0);
 	assert_true(values[1].given && values[1].number == 10 && values[2].flag);

@@ -96,14 +96,14 @@ static void fail(struct call *c, const struct error *err)
 static int read_patience(json_t *root, struct request *rq, struct error *err)
 {
 	json_t *value = json_object_get(root, "ask_ms");
+	json_int_t n;
 
 	if (!value)
 		return 0;
-	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-	    json_integer_value(value) > INT32_MAX)
+	if (!json_whole(value, &n) || n < 0 || n > INT32_MAX)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "'ask_ms' must be a whole number of milliseconds");
-	rq->ask_ms = json_integer_value(value);
+	rq->ask_ms = n;
 	rq->can_ask = rq->ask_ms > 0;
 	json_object_del(root, "ask_ms");
 	return 0;

@@ -259,13 +259,15 @@ void tasks_input(struct call *c)
 	scoped(json_decrefp) json_t *root = NULL;
 	struct errand_order order = {0};
 	const char *text = "";
+	json_t *high = NULL, *wide = NULL;
 	json_int_t rows = 0, cols = 0;
 	size_t n = 0;
 
 	if (!read_body(c, &root))
 		return;
-	if (json_unpack(root, "{s?s%, s?I, s?I !}", "text", &text, &n, "rows", &rows, "cols",
-	                &cols) < 0 ||
+	if (json_unpack(root, "{s?s%, s?o, s?o !}", "text", &text, &n, "rows", &high, "cols",
+	                &wide) < 0 ||
+	    (high && !json_whole(high, &rows)) || (wide && !json_whole(wide, &cols)) ||
 	    n > TYPED_MAX || rows < 0 || cols < 0 || rows > 1000 || cols > 1000 || !rows != !cols ||
 	    (n == 0 && rows == 0)) {
 		answer_error(c, 400, "input",
