@@ -119,17 +119,18 @@ void rpc_message_refuse(const char *bytes, size_t n, int code, const char *probl
 	refuse(ret_message, code, problem);
 }
 
-/* Under which id, nobody can say: the text is not what it seems to be, or was not read to its end.
- */
-static void refuse_text(const json_error_t *e, struct rpc_message *ret_message)
+/* What is JSON, but not for us, has an id that can be told: somebody waits for an answer under it.
+ * Of what is no JSON nobody can say. */
+static void refuse_text(const char *bytes, size_t n, const json_error_t *e,
+                        struct rpc_message *ret_message)
 {
 	enum json_error_code why = json_error_code(e);
 
 	if (why == json_error_duplicate_key)
-		rpc_message_refuse("", 0, RPC_INVALID_REQUEST, "a member is given twice",
+		rpc_message_refuse(bytes, n, RPC_INVALID_REQUEST, "a member is given twice",
 		                   ret_message);
 	else if (why == json_error_numeric_overflow)
-		rpc_message_refuse("", 0, RPC_INVALID_REQUEST, "a number is too large",
+		rpc_message_refuse(bytes, n, RPC_INVALID_REQUEST, "a number is too large",
 		                   ret_message);
 	else
 		rpc_message_refuse("", 0, RPC_PARSE_ERROR, "the message is not JSON", ret_message);
@@ -149,7 +150,7 @@ void rpc_message_read(const char *bytes, size_t n, struct rpc_message *ret_messa
 	}
 	root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
 	if (!root) {
-		refuse_text(&e, ret_message);
+		refuse_text(bytes, n, &e, ret_message);
 		return;
 	}
 	*ret_message = (struct rpc_message){.root = root};

@@ -7,7 +7,7 @@
 
 struct scanner {
 	const char *at, *end;
-	size_t depth;
+	size_t depth, ids;
 	struct rpc_scan *found;
 };
 
@@ -65,7 +65,7 @@ static bool is_integer(const char *text, size_t n)
 	return i == n;
 }
 
-/* The value behind "id": at the top. The last one counts; a message with two is refused anyway. */
+/* The value behind "id": at the top. Of two nobody can say which one is meant. */
 static void take_id(struct scanner *s)
 {
 	const char *start;
@@ -74,6 +74,8 @@ static void take_id(struct scanner *s)
 	skip_blanks(s);
 	if (s->at == s->end || *s->at != ':')
 		return;
+	s->found->id_is_twice = s->ids++ > 0;
+	s->found->id_is_safe = false;
 	s->at++;
 	skip_blanks(s);
 	start = s->at;
@@ -91,7 +93,7 @@ static void take_id(struct scanner *s)
 	}
 	s->found->id = start;
 	s->found->id_len = (size_t)(s->at - start);
-	s->found->id_is_safe = safe;
+	s->found->id_is_safe = safe && !s->found->id_is_twice;
 }
 
 void rpc_scan(const char *bytes, size_t n, struct rpc_scan *ret_scan)

@@ -11,7 +11,8 @@ struct rpc_scan {
 	size_t depth;   /* the deepest nesting */
 	const char *id; /* into the bytes; NULL: none was found, or it is no string or integer */
 	size_t id_len;
-	bool id_is_safe; /* to be written back although nothing around it was read */
+	bool id_is_safe;  /* to be written back although nothing around it was read */
+	bool id_is_twice; /* then it is neither */
 };
 
 void rpc_scan(const char *bytes, size_t n, struct rpc_scan *ret_scan);

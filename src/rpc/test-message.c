@@ -87,6 +87,21 @@ static void what_is_not_json_has_no_id(void **state)
 	               RPC_INVALID_REQUEST, NULL);
 }
 
+/* A client whose number is too large, or whose library writes a member twice, waits as others do.
+ */
+static void what_is_json_but_not_for_us_is_answered_under_its_id(void **state)
+{
+	expect_invalid(
+		"{\"jsonrpc\":\"2.0\",\"id\":\"n\",\"method\":\"m\",\"params\":{\"x\":1e999}}",
+		RPC_INVALID_REQUEST, "\"n\"");
+	expect_invalid("{\"params\":{\"x\":18446744073709551616},\"method\":\"id\",\"id\":7}",
+	               RPC_INVALID_REQUEST, "7");
+	expect_invalid("{\"id\":7,\"method\":\"m\",\"params\":{\"a\":1,\"a\":2,\"id\":3}}",
+	               RPC_INVALID_REQUEST, "7");
+	expect_invalid("{\"id\":18446744073709551616,\"method\":\"m\"}", RPC_INVALID_REQUEST, NULL);
+	expect_invalid("{\"id\":7,\"method\":\"m\",\"id\":1e999}", RPC_INVALID_REQUEST, NULL);
+}
+
 static void a_shape_that_nobody_knows_is_answered_under_its_id(void **state)
 {
 	expect_invalid("{\"id\":1,\"method\":\"m\"}", RPC_INVALID_REQUEST, "1");
@@ -241,6 +256,7 @@ int main(void)
 		cmocka_unit_test(a_key_in_escapes_is_found_too),
 		cmocka_unit_test(what_is_no_id_is_refused),
 		cmocka_unit_test(what_is_not_json_has_no_id),
+		cmocka_unit_test(what_is_json_but_not_for_us_is_answered_under_its_id),
 		cmocka_unit_test(a_shape_that_nobody_knows_is_answered_under_its_id),
 		cmocka_unit_test(what_nests_too_deeply_is_answered_under_its_id),
 		cmocka_unit_test(an_id_that_could_be_misread_is_not_echoed_unread),
