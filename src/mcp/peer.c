@@ -276,8 +276,7 @@ static void take_request(struct mcp_call *c, const struct rpc_message *m,
                          const struct mcp_envelope *e)
 {
 	const struct mcp_peer *p = c->peer;
-	const char *level =
-		json_string_value(json_object_get(rpc_param(m, "_meta"), MCP_META "logLevel"));
+	const json_t *level = json_object_get(rpc_param(m, "_meta"), MCP_META "logLevel");
 	mcp_method *method;
 	int when;
 

@@ -312,15 +312,32 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 	return run;
 }
 
+/* How long it is kept is ours to say, but what is asked for must make sense. */
+static bool is_task_wish(json_t *task)
+{
+	json_t *ttl = json_object_get(task, "ttl");
+
+	return json_is_object(task) &&
+	       (!ttl || json_is_null(ttl) || (json_is_number(ttl) && json_number_value(ttl) >= 0));
+}
+
 void mcp_run_begin(struct mcp_call *c, const struct rpc_message *m, const struct mcp_offer *offer,
                    json_t *arguments)
 {
 	struct mcp_run *run = run_new(c, offer);
-	json_t *task = rpc_param(m, "task");
+	/* A request for a task belongs to one revision; elsewhere it is not looked at. */
+	bool may_wish = !c->modern && c->revision == MCP_2025_11_25;
+	json_t *task = may_wish ? rpc_param(m, "task") : NULL;
 	struct error err = {0};
 
 	if (!run)
 		return;
+	if (task && !is_task_wish(task)) {
+		mcp_call_error(c, RPC_INVALID_PARAMS,
+		               "'task' must be an object, and its 'ttl' a number from 0 on", NULL);
+		run_free(run);
+		return;
+	}
 	if (dialect_read_value(offer->dialect, arguments, run->arena, &run->request, &err) < 0) {
 		mcp_call_refuse(c, err.text);
 		run_free(run);
@@ -328,11 +345,8 @@ void mcp_run_begin(struct mcp_call *c, const struct rpc_message *m, const struct
 	}
 	run->separate =
 		run->request.output_mode_given && run->request.output_mode == OUTPUT_SEPARATE;
-	/* A request for a task belongs to one revision; elsewhere it is not looked at. */
-	if (task && !c->modern && c->revision == MCP_2025_11_25) {
-		run->as_task = true;
-		run->request.background = true;
-	}
+	run->as_task = task != NULL;
+	run->request.background |= run->as_task;
 	if (!mcp_ask_prepare(run, m, arguments)) {
 		run_free(run); /* it has answered */
 		return;

@@ -13,7 +13,7 @@ const struct mcp_options mcp_options_default = {
 	.task_after_ms = 10000,
 	.ask_ms = 300000,
 	.running_max = 16,
-	.queued_max = 256,
+	.queued_max = MCP_PEER_CALLS, /* all that one client may ask for waits */
 };
 
 int mcp_server_new(const struct mcp_options *options, struct mcp_server **ret_server,

@@ -92,6 +92,8 @@ class Framing(McpTest):
                 (b'{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}', -32600, None),
                 (b"[]", -32600, None), (b'[{"jsonrpc":"2.0","id":5,"method":"ping"}]', -32600, None),
                 (deep, -32600, "deep"),
+                (b'{"jsonrpc":"2.0","id":"n","method":"ping","params":{"x":18446744073709551616}}', -32600, "n"),
+                (b'{"jsonrpc":"2.0","id":"n","method":"ping","params":{"x":1,"x":2}}', -32600, "n"),
                 (b'{"jsonrpc":"2.0","id":5,"method":"tools/list","params":[]}', -32602, 5),
                 (b'{"jsonrpc":"2.0","id":5,"method":"nonsense"}', -32601, 5)):
             c.write(line + b"\n")
@@ -209,7 +211,8 @@ class Modern(McpTest):
                          c.result("server/discover", {"_meta": meta()})["supportedVersions"])
         # A handshake revision in the envelope is a request of that era, and needs its handshake.
         self.assertEqual(c.error("tools/list", {"_meta": {**meta(), META + "protocolVersion": "2025-06-18"}}), -32600)
-        self.assertEqual(c.error("tools/list", {"_meta": meta(**{META + "logLevel": "loud"})}), -32602)
+        for level in ("loud", 5, None, ["info"]):
+            self.assertEqual(c.error("tools/list", {"_meta": meta(**{META + "logLevel": level})}), -32602, level)
         c.close()
 
     def test_discovery_tells_what_is_there(self):
@@ -446,6 +449,14 @@ class Streaming(McpTest):
         c.kept.clear()
         c.close()
 
+    def test_an_empty_line_is_no_command_and_a_number_may_have_a_fraction_of_zero(self):
+        c = self.client()
+        self.assertIn("'command'", c.refusal("Bash", {"command": ""}))
+        self.assertEqual(c.result("tools/list")["tools"][0]["inputSchema"]["properties"]["command"]["minLength"], 1)
+        self.assertIn("[exit 0", c.text("Bash", {"command": "true", "timeout": 5000.0}))
+        self.assertIn("'timeout'", c.refusal("Bash", {"command": "true", "timeout": 0.5}))
+        c.close()
+
     def test_calls_do_not_wait_for_each_other(self):
         c = self.client()
         slow = c.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 60"}})
@@ -468,6 +479,19 @@ class Streaming(McpTest):
         for id in (ids[1], ids[3]):
             c.notify("notifications/cancelled", {"requestId": id})
         c.expect_silence()
+        c.close()
+
+    def test_who_asks_for_many_commands_at_once_gets_them_all(self):
+        """The one client of this server may have as many waiting as it may have requests under way."""
+        c = self.client()
+        calls = [{"jsonrpc": "2.0", "id": f"c{i}", "method": "tools/call",
+                  "params": {"name": "Bash", "arguments": {"command": f"echo {i}"}}} for i in range(400)]
+        c.write(b"".join(json.dumps(call).encode() + b"\n" for call in calls))
+        answers = {}
+        for _ in calls:
+            answer = c.take()
+            answers[answer["id"]] = answer["result"]["content"][0]["text"]
+        self.assertEqual({id: text.split("\n")[0] for id, text in answers.items()}, {f"c{i}": str(i) for i in range(400)})
         c.close()
 
     def test_a_client_that_does_not_read_is_not_read_from(self):

@@ -167,12 +167,23 @@ class HandshakeTasks(McpTest):
     def test_a_refusal_is_a_task_that_failed(self):
         c = self.client()
         task = self.start_task(c, {"command": "mkfs /dev/sda"})
-        self.assertEqual(task["status"], "failed")
+        self.assertEqual(task["status"], "working")  # as every task begins
         self.assertEqual(c.result("tasks/get", {"taskId": task["taskId"]})["status"], "failed")
         self.assertTrue(c.result("tasks/result", {"taskId": task["taskId"]})["isError"])
         for i in range(70):  # more than are remembered
             self.start_task(c, {"command": "mkfs /dev/sda"})
         self.assertEqual(c.error("tasks/get", {"taskId": task["taskId"]}), -32602)
+        c.close()
+
+    def test_a_wish_for_a_task_that_makes_no_sense_is_refused(self):
+        c = self.client()
+        for wish in (5, "x", [], None, True, {"ttl": "x"}, {"ttl": -1}):
+            self.assertEqual(c.error("tools/call", {"name": "Bash", "arguments": {"command": "true"}, "task": wish}), -32602, wish)
+        for wish in ({}, {"ttl": 60000}, {"ttl": 1.5}, {"ttl": None}):
+            self.assertIn("task", c.result("tools/call", {"name": "Bash", "arguments": {"command": "true"}, "task": wish}))
+        c.close()
+        c = self.client(revision="2025-06-18")
+        self.assertIn("content", c.result("tools/call", {"name": "Bash", "arguments": {"command": "true"}, "task": 5}))
         c.close()
 
     def test_where_there_are_none(self):
