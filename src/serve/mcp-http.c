@@ -341,6 +341,7 @@ void mcp_http_post(struct call *c)
 	p = post_new(c);
 	if (!p)
 		return;
+	p->wants_events = accept && !http_accepts(accept, "application/json", true);
 	body = http_body(c->x, &n);
 	rpc_message_read(body, n, &m);
 	if (m.kind == RPC_INVALID) {

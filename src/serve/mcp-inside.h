@@ -33,6 +33,7 @@ struct post {
 	struct post *next, **back;    /* of the side's streams; back is NULL: it is none */
 	bool listens, modern, begins; /* begins: the answer names the new session */
 	bool streaming, ended;
+	bool wants_events; /* the client takes nothing but a stream */
 	int64_t ended_ms;
 	const char *revision;
 	struct replay replay;

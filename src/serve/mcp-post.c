@@ -1,7 +1,8 @@
 /*
  * A POST carries one message. Its answer is held back until the first thing to say: if that is the
- * response, it is plain JSON; if something comes before it, a stream of events that ends with the
- * response. The message knows nothing of this: it belongs to a post, and mcp tells which.
+ * response, it is plain JSON, unless the client takes only a stream; if something comes before it,
+ * a stream of events that ends with the response. The message knows nothing of this: it belongs to
+ * a post, and mcp tells which.
  *
  * In a session a stream whose connection is lost goes on without one. What it says is kept, and a
  * GET that names the last event it has seen takes it over. Whether a client has seen the end nobody
@@ -160,7 +161,8 @@ static bool end_post(struct post *p, const struct mcp_output *o)
 {
 	scoped(buffer_donep) struct buffer json = {.max = (size_t)64 << 20};
 
-	if (!p->streaming && o->kind == MCP_OUTPUT_ANSWER) {
+	if (!p->streaming && o->kind == MCP_OUTPUT_ANSWER &&
+	    !(p->wants_events && o->status == 200)) {
 		buffer_append(&json, o->json, o->len);
 		post_answer(p, buffer_error(&json) < 0 ? 500 : o->status, &json);
 		return true;

@@ -210,6 +210,15 @@ static bool check_rate(struct call *c)
 	return false;
 }
 
+/* Whoever may GET something may ask for its head; the library leaves the body out. A stream of MCP
+ * has nothing to tell by its head alone. */
+static bool serves(const struct route *r, const char *method)
+{
+	if (strcmp(method, "HEAD") == 0)
+		return !r->raw && strcmp(r->method, "GET") == 0;
+	return strcmp(r->method, method) == 0;
+}
+
 static void find_route(struct call *c, bool *ret_path, char allow[64])
 {
 	*ret_path = false;
@@ -218,11 +227,13 @@ static void find_route(struct call *c, bool *ret_path, char allow[64])
 		if (!matches(routes[i].path, http_path(c->x), c->id, sizeof(c->id)))
 			continue;
 		*ret_path = true;
-		if (strcmp(routes[i].method, http_method(c->x)) == 0)
+		if (serves(&routes[i], http_method(c->x)))
 			c->route = &routes[i];
 		if (allow[0])
 			strcat(allow, ", ");
 		strcat(allow, routes[i].method);
+		if (serves(&routes[i], "HEAD"))
+			strcat(allow, ", HEAD");
 	}
 }
 

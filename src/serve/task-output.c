@@ -179,6 +179,10 @@ static bool get_follow(struct call *c, bool *ret)
 	int r = http_query_get(http_query(c->x), "follow", text, sizeof(text));
 
 	*ret = http_accepts(http_header(c->x, "Accept"), "text/event-stream", false);
+	if (strcmp(http_method(c->x), "HEAD") == 0) { /* there is nothing to follow */
+		*ret = false;
+		return true;
+	}
 	if (r == -ENOENT)
 		return true;
 	*ret = *ret || (r == 0 && (!*text || strcmp(text, "1") == 0 || strcmp(text, "true") == 0));

@@ -34,7 +34,8 @@ class Doors(ServeTest):
                 else:
                     self.assertEqual(answer.status, 405, (method, path, answer))
                     named = {word.strip().lower() for word in answer.headers["Allow"].split(",")}
-                    self.assertEqual(named, set(item))
+                    self.assertEqual(named - {"head"}, set(item))
+                    self.assertEqual("head" in named, "get" in item and path != "/mcp")
         for path in ("/", "/v1", "/v1/", "/v1/task", "/shell/", "/v1/tasks/a/b", "/v1/tasks/%41", "//shell",
                      "/v1/../shell", "/V1/run"):
             self.assertEqual(self.get(path).status, 404, path)
@@ -159,6 +160,24 @@ class Doors(ServeTest):
         self.assertEqual(self.get("/v1/tasks?surprise=1").status, 400)
         self.assertEqual(self.get("/v1/tasks?limit=x").status, 400)
         self.assertEqual(self.get("/v1/tasks?limit=5&limit=6").status, 400)
+
+    def test_a_head_is_that_of_get_without_a_body(self):
+        task = self.run_command("echo hi", background=True)["task_id"]
+        wait_until("it has ended", lambda: not self.get(f"/v1/tasks/{task}").json["running"])
+        for path, status in (("/v1/health", 200), ("/v1/openapi.json", 200), ("/v1/tasks", 200), (f"/v1/tasks/{task}", 200),
+                             (f"/v1/tasks/{task}/output?follow=1", 200), ("/v1/tasks/bash-0000000000000000", 404),
+                             ("/nothing", 404), ("/shell", 405), ("/mcp", 405)):
+            answer = self.raw(f"HEAD {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nAuthorization: Bearer "
+                              f"{self.token()}\r\nConnection: close\r\n\r\n".encode())
+            head, _, body = answer.partition(b"\r\n\r\n")
+            self.assertEqual((int(head.split()[1]), body), (status, b""), path)
+            self.assertRegex(head, rb"Content-Length: [1-9]", path)
+
+    def test_a_whole_number_may_have_a_fraction_of_zero(self):
+        """It is an integer to JSON Schema, and all that some clients can write."""
+        self.assertTrue(self.post("/shell", {"command": "pwd", "timeout": 30.0}).json["success"])
+        self.assertTrue(self.run_command("true", timeout_ms=5e3, ask_ms=0.0)["success"])
+        self.assertEqual(self.post("/shell", {"command": "pwd", "timeout": 1.5}).status, 400)
 
     def test_a_chunked_body_is_taken(self):
         head = (f"POST /shell HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nAuthorization: Bearer {self.token()}"

@@ -127,6 +127,14 @@ class Mcp(ServeTest):
         self.assertEqual(self.modern("initialize").status, 404)
         self.assertEqual(self.modern("nothing/known").status, 404)
 
+    def test_who_takes_only_a_stream_gets_one(self):
+        body, head = self.modern_parts("tools/call", {"name": "Bash", "arguments": {"command": "echo hi"}}, "Bash")
+        events = self.stream("POST", "/mcp", body, headers={**head, "Accept": "text/event-stream"})
+        self.assertEqual((events.status, events.headers["Content-Type"]), (200, "text/event-stream"))
+        self.assertIn("hi", events.next()["json"]["result"]["content"][0]["text"])
+        self.assertIsNone(events.next())
+        self.assertEqual(self.modern("nothing/known", headers={"Accept": "text/event-stream"}).status, 404)
+
     def test_headers_must_say_what_the_body_says(self):
         call = {"name": "Bash", "arguments": {"command": "true"}}
         for headers in ({"Mcp-Method": "tools/list"}, {"Mcp-Method": None}, {"Mcp-Name": "other"}, {"Mcp-Name": None},
