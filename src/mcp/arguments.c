@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "json/read.h"
 #include "json/schema.h"
 #include "json/write.h"
 
