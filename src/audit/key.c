@@ -17,18 +17,14 @@ _Static_assert(crypto_sign_BYTES == AUDIT_SIGN_BYTES, "Ed25519");
 /* Bytes as hex and a newline; on the disk before anything is signed with them. */
 static int write_hex(int dir_fd, const char *name, const unsigned char *bytes, size_t n)
 {
-	scoped(fd_closep) int fd = -1;
 	char text[2 * AUDIT_SIGN_BYTES + 2];
 	int r;
 
 	audit_hex(bytes, n, text);
 	text[2 * n] = '\n';
-	r = fd_replace_file(dir_fd, name, text, 2 * n + 1);
+	r = fd_replace_file_synced(dir_fd, name, text, 2 * n + 1);
 	sodium_memzero(text, sizeof(text));
-	if (r < 0)
-		return r;
-	fd = fd_open_regular(dir_fd, name);
-	return fd < 0 || fsync(fd) < 0 || fsync(dir_fd) < 0 ? -errno : 0;
+	return r;
 }
 
 static int read_hex(int fd, unsigned char *into, size_t n)

@@ -71,6 +71,9 @@ static int open_files(struct audit *a, struct error *err)
 	if (a->dir_fd == -ENOENT) {
 		if (mkdirat(state, AUDIT_DIRECTORY, 0700) < 0 && errno != EEXIST)
 			return error_sys(err, errno, "directory of the audit log");
+		/* Not every filesystem takes a new name along when what bears it is synced. */
+		if (fsync(state) < 0)
+			return error_sys(err, errno, "state directory");
 		a->dir_fd = open_private(state, AUDIT_DIRECTORY);
 	}
 	if (a->dir_fd < 0)

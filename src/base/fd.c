@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,7 +127,7 @@ int fd_open_regular(int dir_fd, const char *name)
 	return S_ISREG(st.st_mode) ? take_fd(&fd) : -EINVAL;
 }
 
-int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n)
+static int replace_file(int dir_fd, const char *name, const void *bytes, size_t n, bool synced)
 {
 	scoped(fd_closep) int fd = -1;
 	char temporary[256];
@@ -141,9 +142,24 @@ int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n)
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, bytes, n);
+	/* Before it has its name: the name may reach the disk long before the bytes do. */
+	if (r == 0 && synced && fsync(fd) < 0)
+		r = -errno;
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;
 	if (r < 0)
 		unlinkat(dir_fd, temporary, 0);
 	return r;
+}
+
+int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n)
+{
+	return replace_file(dir_fd, name, bytes, n, false);
+}
+
+int fd_replace_file_synced(int dir_fd, const char *name, const void *bytes, size_t n)
+{
+	int r = replace_file(dir_fd, name, bytes, n, true);
+
+	return r == 0 && fsync(dir_fd) < 0 ? -errno : r;
 }

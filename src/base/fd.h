@@ -36,3 +36,5 @@ int fd_open_regular(int dir_fd, const char *name);
 /* Replaces the file NAME in the directory by these bytes: readers see the old file or the new one,
  * never a part. Leaves nothing behind on failure. */
 int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n);
+/* The same when the machine goes down, at any moment; it is on the disk then. */
+int fd_replace_file_synced(int dir_fd, const char *name, const void *bytes, size_t n);
