@@ -5,6 +5,7 @@
  *
  *	<state>/audit/log.000001 ...   the lines; a full or old file is followed by the next number
  *	<state>/audit/head             where the log stands; its lock is the writers'
+ *	<state>/audit/recent           the end of the log once more (recent.h)
  *	<state>/audit/key, key.pub     Ed25519, made on first use
  *
  * Every line carries the hash of the line before it and its own, so that none can be changed, taken

@@ -231,8 +231,10 @@ static int feed_special(struct audit_chain *c, const struct audit_line *l, const
 	if (l->kind == AUDIT_BREAK)
 		return feed_break(c, l, record);
 	r = feed_signed(c, l, record);
-	if (r == 0 && l->kind == AUDIT_OPENED)
+	if (r == 0 && l->kind == AUDIT_OPENED) {
+		c->file = (uint64_t)json_integer_value(json_object_get(record, "file"));
 		c->oldest = (uint64_t)json_integer_value(json_object_get(record, "oldest"));
+	}
 	return r;
 }
 

@@ -66,7 +66,8 @@ struct audit_chain {
 	unsigned char key[AUDIT_KEY_BYTES]; /* of the last checkpoint, or the given one */
 	bool key_known;
 	uint64_t first_seq, records, checkpoints, breaks, lost, last_signed;
-	uint64_t oldest;        /* of the last OPENED: the first file that must be there */
+	uint64_t file;          /* of the last OPENED: which it begins */
+	uint64_t oldest;        /* and the first one that must be there */
 	struct audit_line line; /* the last one */
 	char problem[240];
 };

@@ -25,12 +25,14 @@ uint64_t files_number(const char *name)
 {
 	uint64_t number = 0;
 	size_t n = strlen(PREFIX);
+	char exact[FILES_NAME_MAX];
 
 	if (strncmp(name, PREFIX, n) != 0 || strlen(name) < n + 6 || strlen(name) > n + 18)
 		return 0;
-	for (name += n; *name >= '0' && *name <= '9'; name++)
-		number = number * 10 + (uint64_t)(*name - '0');
-	return *name ? 0 : number;
+	for (const char *at = name + n; *at >= '0' && *at <= '9'; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	files_name(number, exact);
+	return strcmp(name, exact) == 0 ? number : 0; /* 7 is not 007 */
 }
 
 static int by_number(const void *a, const void *b)

@@ -167,9 +167,9 @@ void head_unlock(struct head *h)
 	(void)wait_wake(&h->words, HEAD_LOCK_AT, WAIT_ANY, 1);
 }
 
-bool head_try_sync(struct head *h)
+int head_try_sync(struct head *h)
 {
-	return flock(h->dir_fd, LOCK_EX | LOCK_NB) == 0;
+	return flock(h->dir_fd, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
 }
 
 void head_end_sync(struct head *h)
@@ -187,6 +187,11 @@ bool head_is_removed(const struct head *h)
 	struct statx st; /* fstat() would ask for the times, too: the next write is dearer then */
 
 	return statx(h->fd, "", AT_EMPTY_PATH, STATX_NLINK, &st) < 0 || st.stx_nlink == 0;
+}
+
+static bool is_of_now(const struct page *page)
+{
+	return memcmp(page->boot, boot_id(), BOOT_BYTES) == 0;
 }
 
 static bool read_page(int fd, struct page *page)
@@ -220,7 +225,7 @@ bool head_read(const struct head *h, struct head_place *ret_place, bool *ret_sam
 	if (!read_page(h->fd, &page))
 		return false;
 	*ret_place = page.place;
-	*ret_same_boot = memcmp(page.boot, boot_id(), BOOT_BYTES) == 0;
+	*ret_same_boot = is_of_now(&page);
 	return true;
 }
 
@@ -242,7 +247,7 @@ int head_sync(struct head *h)
 	return fdatasync(h->fd) < 0 ? -errno : 0;
 }
 
-int head_look(int dir_fd, struct head_place *ret_place)
+int head_look(int dir_fd, struct head_place *ret_place, bool *ret_same_boot)
 {
 	scoped(fd_closep) int fd = fd_open_regular(dir_fd, "head");
 	struct page page;
@@ -253,6 +258,7 @@ int head_look(int dir_fd, struct head_place *ret_place)
 	for (int i = 0; i < 1000; i++) {
 		if (read_page(fd, &page)) {
 			*ret_place = page.place;
+			*ret_same_boot = is_of_now(&page);
 			return 0;
 		}
 		(void)sched_yield();

@@ -54,8 +54,9 @@ int head_write(struct head *h, const struct head_place *place);
 /* Brings it to the disk: a place of before is enough to go on from, none at all is not. */
 int head_sync(struct head *h);
 
-/* The lock of who syncs. True: it is ours. */
-bool head_try_sync(struct head *h);
+/* The lock of who syncs. -EWOULDBLOCK: another has it; any other failure: nobody can, as with
+ * directories on NFS. */
+int head_try_sync(struct head *h);
 void head_end_sync(struct head *h);
 
 /* Words of the file beside the place: that of the lock, and those of who syncs (sync.c,
@@ -65,6 +66,6 @@ void head_end_sync(struct head *h);
 #define HEAD_RECENT_AT 1536
 struct wait_page *head_words(struct head *h);
 
-/* For readers, who change nothing: the place as it is now. -ENOENT, or -EBADMSG where it is not
- * one of ours. */
-int head_look(int dir_fd, struct head_place *ret_place);
+/* For readers, who change nothing: the same of the head as it is now. -ENOENT, or -EBADMSG where it
+ * is not one of ours. */
+int head_look(int dir_fd, struct head_place *ret_place, bool *ret_same_boot);

@@ -62,5 +62,7 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err);
 
 /* The last record that is known to be on the disk. */
 uint64_t sync_reached(struct head *h);
+/* The current file of the log, which is open, and the head. */
+int sync_log(struct audit *a, struct error *err);
 /* By a recovery, for what it has synced itself. */
 int sync_set(struct head *h, uint64_t seq);

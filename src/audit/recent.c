@@ -121,11 +121,16 @@ int recent_sync(struct audit *a, const struct head_place *place, struct error *e
 	bool known = pread(fd, &words, sizeof(words), HEAD_RECENT_AT) == (ssize_t)sizeof(words);
 	struct copied c = words.copied;
 
+	/* Who still has a head that was removed knows nothing of what others need here. */
+	if (head_is_removed(a->head))
+		return sync_log(a, err);
 	if (!known || !head_knows_boot() || c.file != place->file || c.repairs != words.repairs ||
 	    c.until > place->size || place->size - c.log > HELD_BYTES || !has_file(a) ||
 	    copy(a, c.until, place->size) < 0) {
-		if (fdatasync(a->log_fd) < 0)
-			return error_sys(err, errno, "audit log");
+		int r = sync_log(a, err);
+
+		if (r < 0)
+			return r;
 		c = (struct copied){
 			.file = place->file, .log = place->size, .repairs = words.repairs};
 	}
@@ -135,49 +140,67 @@ int recent_sync(struct audit *a, const struct head_place *place, struct error *e
 	return 0;
 }
 
-void recent_forget(struct audit *a)
+int recent_forget(struct audit *a)
 {
 	struct wait_page *words = head_words(a->head);
+	uint32_t repairs = wait_read(words, REPAIRS_AT) + 1;
 
-	wait_write(words, REPAIRS_AT, wait_read(words, REPAIRS_AT) + 1);
+	wait_write(words, REPAIRS_AT, repairs);
+	return wait_read(words, REPAIRS_AT) == repairs ? 0 : -EIO;
 }
 
-/* The bytes that would follow, to the end of the log: what they are the chain will tell. */
-static int put_back(struct audit *a, int fd, uint64_t size)
+/* -ENOENT: there is none, or something else. Any other failure may pass, and what is there may
+ * have been promised. */
+static int open_kept(const struct audit *a)
 {
-	scoped(freep) char *bytes = malloc(RECENT_BYTES);
+	scoped(fd_closep) int fd = open_named(a, NAME, 0);
+
+	if (fd < 0)
+		return errno == ELOOP || errno == EISDIR || errno == ENXIO || errno == ENODEV
+		               ? -ENOENT
+		               : -errno;
+	return is_usable(fd) ? take_fd(&fd) : -ENOENT;
+}
+
+/* The bytes that would follow a log of this size: what they are the chain will tell. */
+static int read_behind(int fd, uint64_t size, char bytes[RECENT_BYTES])
+{
 	uint64_t first = RECENT_BYTES - size % RECENT_BYTES;
 
-	if (!bytes)
-		return -ENOMEM;
 	errno = EIO;
-	if (pread(fd, bytes, first, (off_t)(size % RECENT_BYTES)) != (ssize_t)first ||
-	    pread(fd, bytes + first, RECENT_BYTES - first, 0) != (ssize_t)(RECENT_BYTES - first))
-		return -errno;
-	errno = ENOSPC;
-	return pwrite(a->log_fd, bytes, RECENT_BYTES, (off_t)size) == (ssize_t)RECENT_BYTES
+	return pread(fd, bytes, first, (off_t)(size % RECENT_BYTES)) == (ssize_t)first &&
+	                       pread(fd, bytes + first, RECENT_BYTES - first, 0) ==
+	                               (ssize_t)(RECENT_BYTES - first)
 	               ? 0
 	               : -errno;
 }
 
 int recent_restore(struct audit *a, struct head_place *place, struct error *err)
 {
-	scoped(fd_closep) int fd = open_named(a, NAME, 0);
+	scoped(fd_closep) int fd = -1;
+	scoped(freep) char *bytes = NULL;
 	struct scan_end end;
 	int r;
 
 	/* The first record of a file is synced in the log itself, and follows nothing here. */
-	if (place->size == 0 || fd < 0 || !is_usable(fd))
+	if (place->size == 0)
 		return 0;
-	r = put_back(a, fd, place->size);
-	if (r == 0) {
-		r = scan_chain(a->log_fd, place->size, &place->link, false, &end, err);
-		if (r < 0)
-			return r;
-		place->size = end.size;
-		place->link = end.link;
+	fd = open_kept(a);
+	if (fd == -ENOENT)
+		return 0;
+	bytes = malloc(RECENT_BYTES);
+	r = fd < 0 ? fd : !bytes ? -ENOMEM : read_behind(fd, place->size, bytes);
+	if (r < 0)
+		return error_sys(err, -r, "the end of the audit log, kept beside it");
+	scan_bytes(bytes, RECENT_BYTES, &place->link, &end);
+	errno = ENOSPC;
+	if (end.size > 0 &&
+	    pwrite(a->log_fd, bytes, end.size, (off_t)place->size) != (ssize_t)end.size) {
+		r = -errno;
+		(void)!ftruncate(a->log_fd, (off_t)place->size);
+		return error_sys(err, -r, "putting back the end of the audit log");
 	}
-	if (ftruncate(a->log_fd, (off_t)place->size) < 0)
-		return error_sys(err, errno, "audit log");
-	return r < 0 ? error_sys(err, -r, "putting back the end of the audit log") : 0;
+	place->size += end.size;
+	place->link = end.link;
+	return 0;
 }

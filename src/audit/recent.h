@@ -30,9 +30,9 @@ void recent_make(struct audit *a);
  * disk then. */
 int recent_sync(struct audit *a, const struct head_place *place, struct error *err);
 
-/* What is in the log from here on is not what was copied: by a recovery, before it writes a place.
- */
-void recent_forget(struct audit *a);
+/* What is in the log from here on is not what was copied: by a recovery, when it has cut what is to
+ * be cut, and before it writes a place. */
+int recent_forget(struct audit *a);
 
 /* After the machine went down: appends to the current file of the log, whose chain ends at PLACE,
  * the records that follow, and moves the place behind them. */

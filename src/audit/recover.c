@@ -55,19 +55,22 @@ static int put_break(struct audit *a, struct audit_link *link, const struct find
 static int keep_whole(struct audit *a, struct head_place *place, struct finding *f,
                       struct error *err)
 {
+	bool fresh = place->size == 0 && place->link.seq == 0;
 	struct scan_end end;
 	struct stat st;
-	int r = scan_chain(a->log_fd, place->size, &place->link, place->size == 0, &end, err);
+	uint64_t cut;
+	int r = scan_chain(a->log_fd, place->size, &place->link, fresh, &end, err);
 
 	if (r < 0)
 		return r;
 	if (fstat(a->log_fd, &st) < 0)
 		return error_sys(err, errno, "audit log");
-	f->dropped = (uint64_t)st.st_size - end.size;
-	if (f->dropped > 0 && ftruncate(a->log_fd, (off_t)end.size) < 0)
+	cut = (uint64_t)st.st_size - end.size;
+	if (cut > 0 && ftruncate(a->log_fd, (off_t)end.size) < 0)
 		return error_sys(err, errno, "audit log");
-	if (f->dropped > 0) {
+	if (cut > 0) {
 		f->marked = true;
+		f->dropped += cut;
 		f->cause = end.whole_line ? AUDIT_DAMAGED : AUDIT_INTERRUPTED;
 		snprintf(f->text, sizeof(f->text), "%s",
 		         end.whole_line ? "lines that do not belong here were cut off"
@@ -120,6 +123,46 @@ static int recover_newest(struct audit *a, struct head_place *place, struct find
 	return r;
 }
 
+/* Of a file behind the end of the chain nobody was promised anything, or the head on the disk would
+ * know it (sync_log()): it was begun when the machine went down. */
+static int drop_begun(struct audit *a, uint64_t number, uint64_t bytes, struct finding *f,
+                      struct error *err)
+{
+	char name[FILES_NAME_MAX];
+
+	files_name(number, name);
+	if (unlinkat(a->dir_fd, name, 0) < 0)
+		return error_sys(err, errno, "%s", name);
+	f->dropped += bytes;
+	if (bytes > 0 && !f->marked) {
+		f->marked = true;
+		snprintf(f->text, sizeof(f->text), "a file that was only begun was removed");
+	}
+	return 0;
+}
+
+/* The head that is on the disk may be of before the last files were begun. */
+static int go_on(struct audit *a, struct head_place *place, struct finding *f, struct error *err)
+{
+	struct head_place next = {.file = place->file + 1, .link = place->link};
+	struct scan_end end;
+	struct statx st;
+	int r = place->link.seq > 0 ? files_open(a, next.file, &st, NULL) : -ENOENT;
+
+	if (r < 0)
+		return files_open(a, place->file, &st, err);
+	r = scan_chain(a->log_fd, 0, &next.link, false, &end, err);
+	if (r < 0)
+		return r;
+	if (end.records == 0) {
+		r = drop_begun(a, next.file, st.stx_size, f, err);
+		return r < 0 ? r : files_open(a, place->file, &st, err);
+	}
+	r = keep_whole(a, &next, f, err);
+	*place = next;
+	return r < 0 ? r : go_on(a, place, f, err);
+}
+
 /* Whether the file reaches to where the head says, with nothing of before it gone. */
 static int recover_tail(struct audit *a, struct head_place *place, bool same_boot,
                         struct finding *f, struct error *err)
@@ -146,7 +189,10 @@ static int recover_tail(struct audit *a, struct head_place *place, bool same_boo
 		if (r < 0)
 			return recover_newest(a, place, f, err);
 	}
-	r = same_boot ? 0 : recent_restore(a, &start, err);
+	if (!same_boot)
+		r = go_on(a, &start, f, err);
+	if (r == 0 && !same_boot)
+		r = recent_restore(a, &start, err);
 	if (r < 0)
 		return r;
 	f->expected = place->link.seq;
@@ -180,7 +226,6 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 
 	if (r < 0)
 		return error_sys(err, -r, "head of the audit log");
-	recent_forget(a);
 	if (head_read(a->head, &place, &same_boot) && place.file > 0 &&
 	    files_open(a, place.file, &st, NULL) == 0)
 		r = recover_tail(a, &place, same_boot, &f, err);
@@ -191,7 +236,9 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 	/* What is whole is on the disk from now on, or the promise for it would be void. */
 	if (a->log_fd >= 0 && fdatasync(a->log_fd) < 0)
 		return error_sys(err, errno, "audit log");
-	r = sync_set(a->head, place.size > 0 ? place.link.seq : 0);
+	r = recent_forget(a);
+	if (r == 0)
+		r = sync_set(a->head, place.size > 0 ? place.link.seq : 0);
 	if (r < 0)
 		return error_sys(err, -r, "head of the audit log");
 	if (place.size == 0) {
@@ -206,7 +253,12 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 		r = log_put_own(a, &place.link, AUDIT_CHECKPOINT, "", err);
 	if (r == 0)
 		r = log_write(a, &place, err);
-	if (r == 0)
-		*ret_place = place;
-	return r;
+	if (r < 0)
+		return r;
+	/* The disk has to know this start of the machine before anything is kept beside the log. */
+	r = head_sync(a->head);
+	if (r < 0)
+		return error_sys(err, -r, "head of the audit log");
+	*ret_place = place;
+	return 0;
 }

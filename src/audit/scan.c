@@ -85,6 +85,28 @@ static int step(void *context, const char *line, size_t n, uint64_t offset)
 	return 0;
 }
 
+static struct scan_end end_of(const struct walk *w, uint64_t size)
+{
+	return (struct scan_end){.size = size,
+	                         .link = w->chain.link,
+	                         .opened_ms = w->opened_ms,
+	                         .records = w->chain.records,
+	                         .whole_line = w->stopped};
+}
+
+void scan_bytes(const char *bytes, size_t n, const struct audit_link *link,
+                struct scan_end *ret_end)
+{
+	struct walk w = {.chain = {.link = *link, .begun = true}};
+	const char *newline;
+	size_t at = 0;
+
+	while ((newline = memchr(bytes + at, '\n', n - at)) &&
+	       step(&w, bytes + at, (size_t)(newline - bytes) - at, at) == 0)
+		at = (size_t)(newline - bytes) + 1;
+	*ret_end = end_of(&w, at);
+}
+
 int scan_chain(int fd, uint64_t from, const struct audit_link *link, bool fresh,
                struct scan_end *ret_end, struct error *err)
 {
@@ -94,10 +116,6 @@ int scan_chain(int fd, uint64_t from, const struct audit_link *link, bool fresh,
 
 	if (r < 0)
 		return r;
-	*ret_end = (struct scan_end){.size = rest,
-	                             .link = w.chain.link,
-	                             .opened_ms = w.opened_ms,
-	                             .records = w.chain.records,
-	                             .whole_line = w.stopped};
+	*ret_end = end_of(&w, rest);
 	return 0;
 }

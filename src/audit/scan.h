@@ -25,6 +25,10 @@ struct scan_end {
 	bool whole_line;   /* what follows is a line with an end, not a part of one */
 };
 
+/* The same for bytes in memory, which begin where LINK ends; the size is counted from there. */
+void scan_bytes(const char *bytes, size_t n, const struct audit_link *link,
+                struct scan_end *ret_end);
+
 /* How far the chain goes on from LINK at FROM. FRESH: the first record may be any. */
 int scan_chain(int fd, uint64_t from, const struct audit_link *link, bool fresh,
                struct scan_end *ret_end, struct error *err);

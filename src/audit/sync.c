@@ -96,6 +96,18 @@ int sync_set(struct head *h, uint64_t seq)
 	return write_progress(h, &p);
 }
 
+int sync_log(struct audit *a, struct error *err)
+{
+	int r;
+
+	if (fdatasync(a->log_fd) < 0)
+		return error_sys(err, errno, "audit log");
+	/* Whoever began this file may have been killed before it had synced a head that knows it:
+	 * a recovery would then look for the end in the file before. */
+	r = head_sync(a->head);
+	return r < 0 ? error_sys(err, -r, "head of the audit log") : 0;
+}
+
 static int waiting_at(uint32_t which)
 {
 	return HEAD_SYNC_AT + (int)(OURS + which * sizeof(uint32_t));
@@ -254,15 +266,13 @@ static int sync_for_all(struct audit *a, struct progress *p, const struct gather
 	return r == 0 && told < 0 ? error_sys(err, -told, "head of the audit log") : r;
 }
 
-/* Whoever has the lock does not come back. */
+/* Whoever has the lock does not come back, or nobody can have it. */
 static int sync_alone(struct audit *a, struct error *err)
 {
 	struct head_place place;
 	int r = find_end(a, &place, err);
 
-	if (r == 0 && fdatasync(a->log_fd) < 0)
-		r = error_sys(err, errno, "audit log");
-	return r;
+	return r < 0 ? r : sync_log(a, err);
 }
 
 int audit_sync(struct audit *a, uint64_t seq, struct error *err)
@@ -271,6 +281,7 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 	struct gathering g = {0};
 	struct progress p;
 	bool late = false; /* whoever leads has not woken us, or nobody came to lead */
+	int r;
 
 	if (!a->head)
 		return error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
@@ -279,7 +290,8 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 		if (p.synced >= seq)
 			return 0;
 		/* While another leads, its lock need not be tried. */
-		if ((late || !is_led(&p, seq)) && head_try_sync(a->head)) {
+		r = late || !is_led(&p, seq) ? head_try_sync(a->head) : -EWOULDBLOCK;
+		if (r == 0) {
 			p = read_progress(a->head);
 			if (p.synced >= seq) {
 				head_end_sync(a->head);
@@ -292,7 +304,7 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 			late = !await_others(a->head, &p, seq);
 			continue;
 		}
-		if (late && clock_now_ms() > deadline)
+		if (r != -EWOULDBLOCK || (late && clock_now_ms() > deadline))
 			return sync_alone(a, err);
 		late = !follow(a->head, &p, seq);
 	}

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sodium.h>
 #include "audit/audit.h"
 #include "audit/event.h"
@@ -130,6 +131,19 @@ static inline void unlink_file(const struct world *w, const char *name)
 
 	path_of(w, name, path);
 	assert_int_equal(unlink(path), 0);
+}
+
+/* What it returns: in a process of its own, whose limits are its own. */
+static inline int in_child(struct world *w, int (*act)(struct world *w))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(act(w));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
 }
 
 /* As if it had been written before the machine was started. */

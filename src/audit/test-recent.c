@@ -4,6 +4,8 @@
  */
 #include "audit/test-log.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include "audit/recent.h"
 
 #define LOG "log.000001"
@@ -241,6 +243,93 @@ static void what_was_copied_is_forgotten_by_a_recovery(void **state)
 	expect_log_synced(w);
 }
 
+/* As on a disk with no more room than that. */
+static int put_back_in_little_room(struct world *w)
+{
+	const struct audit_event e = {.kind = AUDIT_STARTED, .command = "up again"};
+	const struct rlimit limit = {12000, 12000};
+	uint64_t seq;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return 1;
+	return audit_open(w->state, NULL, &w->audit, NULL) == 0 &&
+	                       audit_append(w->audit, &e, 1, &seq, NULL) == 0 && seq == 7
+	               ? 0
+	               : 2;
+}
+
+static void only_what_follows_is_put_back(void **state)
+{
+	struct world *w = *state;
+	uint64_t until, log;
+
+	open_log(w, NULL);
+	for (int i = 0; i < 5; i++)
+		sync_to(w, append(w, "x"));
+	log = synced_itself(w, &until);
+	go_down(w, log, "");
+	assert_int_equal(in_child(w, put_back_in_little_room), 0);
+	expect_good(w, 7);
+	assert_int_equal(verify(w).breaks, 0);
+}
+
+static int put_back_with_few_descriptors(struct world *w)
+{
+	const struct audit_event e = {.kind = AUDIT_STARTED, .command = "up again"};
+	bool failed = false;
+
+	for (rlim_t most = 3; most < 64; most++) {
+		const struct rlimit limit = {most, 64};
+		uint64_t seq;
+
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			return 1;
+		w->audit = audit_free(w->audit);
+		if (audit_open(w->state, NULL, &w->audit, NULL) == 0 &&
+		    audit_append(w->audit, &e, 1, &seq, NULL) == 0)
+			return seq == 7 && failed ? 0 : 2;
+		failed = true;
+	}
+	return 3;
+}
+
+/* What cannot be opened now may be there all the same. */
+static void what_was_synced_waits_until_it_can_be_read(void **state)
+{
+	struct world *w = *state;
+	scoped(buffer_donep) struct buffer head = {0};
+	uint64_t until, log;
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "x"));
+	read_file(w, "head", &head); /* with this one on the disk nothing seems to be missing */
+	for (int i = 0; i < 4; i++)
+		sync_to(w, append(w, "x"));
+	log = synced_itself(w, &until);
+	go_down(w, log, "");
+	write_file(w, "head", head.data, head.len);
+	age_head(w);
+	assert_int_equal(in_child(w, put_back_with_few_descriptors), 0);
+	expect_good(w, 7);
+}
+
+/* Others may be far ahead of it, and need what is there. */
+static void who_has_a_head_that_was_removed_leaves_the_file_alone(void **state)
+{
+	struct world *w = *state;
+	scoped(buffer_donep) struct buffer before = {0}, after = {0};
+
+	open_log(w, NULL);
+	sync_to(w, append(w, "one"));
+	append(w, "two");
+	read_file(w, "recent", &before);
+	unlink_file(w, "head");
+	sync_to(w, 3);
+	read_file(w, "recent", &after);
+	assert_memory_equal(before.data, after.data, before.len);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, make, unmake)
@@ -252,6 +341,9 @@ int main(void)
 		T(without_the_file_the_log_itself_is_synced),
 		T(what_does_not_follow_is_not_put_back),
 		T(what_was_copied_is_forgotten_by_a_recovery),
+		T(only_what_follows_is_put_back),
+		T(what_was_synced_waits_until_it_can_be_read),
+		T(who_has_a_head_that_was_removed_leaves_the_file_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,89 @@ static void a_crash_at_any_byte_of_a_new_file_is_recovered_from(void **state)
 	}
 }
 
+static void append_until(struct world *w, const char *name)
+{
+	char path[192];
+
+	path_of(w, name, path);
+	while (access(path, F_OK) < 0)
+		append(w, "x");
+}
+
+/* The same, and then somebody has a record that still fits into the file before. */
+static void a_file_that_was_begun_in_vain_is_no_damage(void **state)
+{
+	struct world *w = *state;
+	const struct audit_settings s = {.max_bytes = 4096}, wide = {.max_bytes = 65536};
+	scoped(buffer_donep) struct buffer head = {0}, next = {0};
+	char path[192];
+
+	open_log(w, &s);
+	path_of(w, "log.000002", path);
+	do {
+		read_file(w, "head", &head);
+		append(w, "x");
+	} while (access(path, F_OK) < 0);
+	read_file(w, "log.000002", &next);
+	next.len = (size_t)((char *)memchr(next.data, '\n', next.len) - next.data) + 1;
+	write_file(w, "log.000002", next.data, next.len);
+	write_file(w, "head", head.data, head.len);
+	open_log(w, &wide);
+	append(w, "y");
+	append(w, "y");
+	expect_good(w, 0);
+	assert_non_null(strstr(verify(w).note, "begun"));
+	append_until(w, "log.000003");
+	expect_good(w, 0);
+	assert_int_equal(verify(w).breaks, 0);
+}
+
+/* Of the head the disk may have one of before the file was begun that others wrote to: who began
+ * it was killed before it could sync the head. */
+static void the_machine_going_down_leaves_an_old_head(void **state)
+{
+	struct world *w = *state;
+	const struct audit_settings s = {.max_bytes = 4096};
+	scoped(buffer_donep) struct buffer head = {0};
+	uint64_t last;
+
+	open_log(w, &s);
+	append(w, "x");
+	read_file(w, "head", &head);
+	append_until(w, "log.000003");
+	last = append(w, "last");
+	w->audit = audit_free(w->audit);
+	write_file(w, "head", head.data, head.len);
+	age_head(w);
+	open_log(w, &s);
+	assert_int_equal(append(w, "up again"), last + 1);
+	expect_good(w, last + 1);
+	assert_int_equal(verify(w).breaks, 0);
+}
+
+/* And of the file that was begun any part. */
+static void the_machine_going_down_leaves_a_part_of_a_new_file(void **state)
+{
+	struct world *w = *state;
+	static const char *const left[] = {"", "{\"seq\":1", "torn\n", "torn\nand torn\n"};
+	struct audit_verdict v;
+
+	open_log(w, NULL);
+	append(w, "x");
+	for (size_t i = 0; i < array_size(left); i++) {
+		w->audit = audit_free(w->audit);
+		write_file(w, "log.000002", left[i], strlen(left[i]));
+		age_head(w);
+		open_log(w, NULL);
+		append(w, "y");
+		v = verify(w);
+		if (!v.good)
+			fail_msg("%zu: %s", i, v.problem);
+		assert_int_equal(v.breaks, i);
+		assert_int_equal(v.files, 1);
+	}
+}
+
 /* And while the very first one is. */
 static void a_crash_at_any_byte_of_the_first_file_is_recovered_from(void **state)
 {
@@ -138,6 +221,53 @@ static void foreign_lines_are_damage(void **state)
 	expect_bad(w, "no hash");
 	append(w, "two");
 	expect_bad(w, "do not belong here");
+}
+
+static void foreign_files_are_damage(void **state)
+{
+	struct world *w = *state;
+	scoped(buffer_donep) struct buffer log = {0};
+
+	open_log(w, NULL);
+	append(w, "one");
+	read_file(w, "log.000001", &log);
+	log.len = (size_t)((char *)memchr(log.data, '\n', log.len) - log.data) + 1;
+	/* The first record of a file is the first record of that file only. */
+	write_file(w, "log.000002", log.data, log.len);
+	expect_bad(w, "first one of another file");
+	/* What is not the next file is none at all, nor is what stands behind it. */
+	unlink_file(w, "log.000002");
+	write_file(w, "log.000003", "", 0);
+	expect_bad(w, "not one of the log");
+	unlink_file(w, "log.000003");
+	write_file(w, "log.000002", "", 0);
+	expect_good(w, 2);
+	write_file(w, "log.000003", log.data, log.len);
+	expect_bad(w, "another file");
+	unlink_file(w, "log.000003");
+	/* Nor is a name that only has the same number. */
+	write_file(w, "log.0000001", log.data, log.len);
+	expect_good(w, 2);
+}
+
+static void verify_says_when_the_end_is_not_settled(void **state)
+{
+	struct world *w = *state;
+	scoped(buffer_donep) struct buffer log = {0};
+
+	open_log(w, NULL);
+	append(w, "one");
+	w->audit = audit_free(w->audit);
+	age_head(w);
+	assert_string_equal(verify(w).note, "");
+	read_file(w, "log.000001", &log);
+	write_file(w, "log.000001", log.data, log.len - 10);
+	assert_false(verify(w).good);
+	assert_non_null(strstr(verify(w).note, "next record settles"));
+	open_log(w, NULL);
+	append(w, "two");
+	expect_good(w, 5);
+	assert_string_equal(verify(w).note, "");
 }
 
 static void a_cut_end_is_noticed_at_once_and_for_good(void **state)
@@ -288,7 +418,12 @@ int main(void)
 		T(a_crash_at_any_byte_is_recovered_from),
 		T(a_crash_at_any_byte_of_a_new_file_is_recovered_from),
 		T(a_crash_at_any_byte_of_the_first_file_is_recovered_from),
+		T(a_file_that_was_begun_in_vain_is_no_damage),
+		T(the_machine_going_down_leaves_an_old_head),
+		T(the_machine_going_down_leaves_a_part_of_a_new_file),
 		T(foreign_lines_are_damage),
+		T(foreign_files_are_damage),
+		T(verify_says_when_the_end_is_not_settled),
 		T(a_cut_end_is_noticed_at_once_and_for_good),
 		T(a_log_without_its_head_is_damage),
 		T(a_log_without_its_file_is_damage),

@@ -22,7 +22,7 @@ struct walk {
 	struct audit_chain chain;
 	struct audit_verdict *verdict;
 	struct head_place place; /* of the head, before the first file was read */
-	bool headed;
+	bool headed, same_boot;
 	bool wanted, found; /* a record that must be there */
 	unsigned char hash[AUDIT_HASH_BYTES];
 	uint64_t file, line, at; /* AT: behind the last line */
@@ -58,6 +58,8 @@ static int check_first(struct walk *w)
 
 	if (l->kind != AUDIT_OPENED)
 		return bad(w, w->line, l->seq, "the file does not begin with its first record");
+	if (w->chain.file != w->file)
+		return bad(w, w->line, l->seq, "the record is the first one of another file");
 	if (w->chain.records == 1 && w->file == 1 &&
 	    (l->seq != 1 || memcmp(l->prev, zeros, sizeof(zeros)) != 0))
 		return bad(w, w->line, l->seq, "the log does not begin with its first record");
@@ -114,25 +116,43 @@ static int walk_file(struct walk *w, uint64_t number, struct error *err)
 	return check_rest(w, (uint64_t)st.st_size);
 }
 
+/* Whether this can be the first record of the file that follows: of now, or of when its writer was
+ * killed, since when others may have gone on in the file before. */
+static bool may_be_next(const struct walk *w, const struct audit_link *end)
+{
+	const struct audit_line *l = &w->chain.line;
+
+	return l->seq <= end->seq ||
+	       (l->seq == end->seq + 1 && memcmp(l->prev, end->hash, AUDIT_HASH_BYTES) == 0);
+}
+
 /* A file behind the head's is one that was begun when its writer was killed. */
 static int walk_begun(struct walk *w, uint64_t number, struct error *err)
 {
 	struct audit_chain before = w->chain;
 	struct audit_verdict kept = *w->verdict;
 	struct head_place now;
-	int r = walk_file(w, number, err);
-	uint64_t lines = w->line;
+	bool same_boot;
+	uint64_t lines;
+	int r;
 
+	w->chain.begun = false; /* its record stands for itself */
+	r = walk_file(w, number, err);
+	lines = w->line;
 	/* Meanwhile it may have become the current one. */
-	if (head_look(w->dir_fd, &now) == 0 && now.file >= number)
+	if (head_look(w->dir_fd, &now, &same_boot) == 0 && now.file >= number)
 		return 0;
-	if (r == -EBADMSG || lines > 1)
-		return r == -EBADMSG ? r : bad(w, 2, 0, "the file is not one of the log");
+	if (r == 0 && (number != w->place.file + 1 || lines > 1))
+		r = bad(w, lines > 1 ? 2 : 0, 0, "the file is not one of the log");
+	if (r == 0 && lines == 1 && !may_be_next(w, &before.link))
+		r = bad(w, 1, w->chain.line.seq, "the record does not follow the one before it");
+	if (r < 0)
+		return r;
 	w->chain = before;
 	*w->verdict = kept;
 	snprintf(w->verdict->note, sizeof(w->verdict->note),
 	         "the next file was begun and is not in use yet");
-	return r;
+	return 0;
 }
 
 static int check_end(struct walk *w)
@@ -182,14 +202,14 @@ static int walk_all(struct walk *w, struct error *err)
 		return bad(w, 0, 0, "the file is missing");
 	w->file = before;
 	r = check_end(w);
-	if (r == 0 && i < count)
+	for (; r == 0 && i < count; i++)
 		r = walk_begun(w, numbers[i], err);
 	return r;
 }
 
 static int prepare(struct walk *w, const struct audit_verify_options *o, struct error *err)
 {
-	int r = head_look(w->dir_fd, &w->place);
+	int r = head_look(w->dir_fd, &w->place, &w->same_boot);
 
 	w->headed = r == 0 && w->place.file > 0;
 	if (o->contains) {
@@ -215,6 +235,7 @@ int audit_verify(const char *directory, const struct audit_verify_options *optio
 	scoped(fd_closep) int dir_fd =
 		open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct head_place now;
+	bool same_boot;
 	int r = 0;
 
 	if (dir_fd < 0)
@@ -238,10 +259,14 @@ int audit_verify(const char *directory, const struct audit_verify_options *optio
 		v.last_seq = w.chain.link.seq;
 		v.last_signed = w.chain.last_signed;
 		audit_hex(w.chain.link.hash, AUDIT_HASH_BYTES, v.last_hash);
+		if (r == -EBADMSG && w.headed && !w.same_boot)
+			snprintf(v.note, sizeof(v.note),
+			         "the machine has been started since the last record: if it went "
+			         "down, the next record settles how the log ends");
 		*ret_verdict = v;
 		/* While others write, a file may go away because it is old, and a torn end be cut
 		 * off and written over under our eyes: what is bad stays bad. */
-		if (r == 0 || head_look(dir_fd, &now) < 0 ||
+		if (r == 0 || head_look(dir_fd, &now, &same_boot) < 0 ||
 		    (w.headed && now.link.seq == w.place.link.seq))
 			break;
 	}

@@ -131,6 +131,8 @@ static void put_verdict(const struct audit_verdict *v, struct buffer *out)
 		if (v->seq > 0)
 			buffer_printf(out, ": record %" PRIu64, v->seq);
 		buffer_printf(out, ": %s\n", v->problem);
+		if (v->note[0])
+			buffer_printf(out, "%s\n", v->note);
 		return;
 	}
 	buffer_printf(out,
