@@ -23,8 +23,11 @@
 struct pass {
 	const char *at, *end, *begin;
 	struct buffer *out;
-	char quote;          /* the one that we are in, or NUL */
-	bool mysql, sshpass; /* -p means something else to everybody else */
+	char quote; /* the one that we are in, or NUL */
+	/* -p and -u mean something else to everybody else. */
+	bool mysql; /* -pSECRET */
+	bool login; /* -p SECRET: sshpass, docker login */
+	bool curl;  /* -uNAME:SECRET, -U NAME:SECRET */
 };
 
 static bool is_name_char(char c)
@@ -75,9 +78,21 @@ static const char *quoted_end(const struct pass *p, const char *at)
 	return at < p->end ? at + 1 : at;
 }
 
+/* \"value\" inside of "..." */
+static bool is_escaped_quote(const struct pass *p, const char *at)
+{
+	return p->quote == '"' && at + 1 < p->end && at[0] == '\\' && at[1] == '"';
+}
+
 /* Where the value that begins here ends. */
 static const char *value_end(const struct pass *p, const char *at)
 {
+	if (is_escaped_quote(p, at)) {
+		for (at += 2; at < p->end && *at != '"'; at++)
+			if (is_escaped_quote(p, at))
+				return at + 2;
+		return at;
+	}
 	while (at < p->end && *at != p->quote) {
 		if (*at == '\\' && at + 1 < p->end) {
 			at += 2;
@@ -123,12 +138,14 @@ static bool pass_short_option(struct pass *p, const char *end)
 {
 	const char *value = end;
 	bool user = strncmp(p->at, "-u", 2) == 0 || starts(p, p->at, "--user") ||
-	            starts(p, p->at, "--proxy-user");
+	            starts(p, p->at, "--proxy-user") || (p->curl && strncmp(p->at, "-U", 2) == 0);
 
 	while (value < p->end && (*value == ' ' || *value == '\t' || *value == '='))
 		value++;
 	if (user && value > end && value < p->end)
 		return pass_user(p, value);
+	if (user && p->curl && p->at[1] != '-' && end - p->at > 2 && *end == ':')
+		return pass_user(p, p->at + 2);
 	if (strncmp(p->at, "-p", 2) != 0 || p->at[2] == '-')
 		return false;
 	if (p->mysql && end - p->at > 2) {
@@ -136,7 +153,7 @@ static bool pass_short_option(struct pass *p, const char *end)
 		hide(p, value_end(p, p->at));
 		return true;
 	}
-	if (p->sshpass && value < p->end) {
+	if (p->login && (value < p->end || end - p->at > 2)) {
 		keep(p, end - p->at > 2 ? p->at + 2 : value);
 		hide(p, value_end(p, p->at));
 		return true;
@@ -149,10 +166,14 @@ static const char *value_of(const struct pass *p, const char *end, bool option)
 {
 	const char *after = end, *value;
 
+	if (is_escaped_quote(p, after))
+		after++; /* \"name\": */
 	if (after < p->end && after + 1 < p->end && (*after == '"' || *after == '\'') &&
-	    strchr(":= ", after[1]))
-		after++;                      /* "name": */
-	value = after + strspn(after, " \t"); /* the text ends with a NUL */
+	    strchr(":= ]", after[1]))
+		after += after[1] == ']' ? 2 : 1; /* "name":, environ["name"] */
+	value = after + strspn(after, " \t");     /* the text ends with a NUL */
+	if (value + 1 < p->end && value[0] == '+' && value[1] == '=')
+		value++;
 	if (value < p->end && (*value == '=' || *value == ':') && value[1] != '/') {
 		value++;
 		return value + strspn(value, " \t");
@@ -160,12 +181,44 @@ static const char *value_of(const struct pass *p, const char *end, bool option)
 	return option && value > after ? value : NULL;
 }
 
+/* Whether all of the quoted text that begins with the name here is one word with its value, and no
+ * line with commands behind it: "--name=VALUE", env "NAME=VALUE". */
+static bool is_one_word(const struct pass *p)
+{
+	static const char *const takers[] = {"env", "export", "declare", "local", "readonly",
+	                                     "-e",  "--env",  "--set",   "-var"};
+	const char *end = p->at - 1, *begin;
+
+	if (!p->quote || p->at == p->begin || *end != p->quote)
+		return false;
+	if (*p->at == '-')
+		return true;
+	while (end > p->begin && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	for (begin = end; begin > p->begin && !isspace((unsigned char)begin[-1]);)
+		begin--;
+	for (size_t i = 0; i < array_size(takers); i++)
+		if ((size_t)(end - begin) == strlen(takers[i]) &&
+		    memcmp(begin, takers[i], (size_t)(end - begin)) == 0)
+			return true;
+	return false;
+}
+
+/* Up to the quote that ends the text we are in. */
+static const char *word_end(const struct pass *p, const char *at)
+{
+	for (; at < p->end && *at != p->quote; at++)
+		if (*at == '\\' && p->quote == '"' && at + 1 < p->end)
+			at++;
+	return at;
+}
+
 /* NAME=VALUE, "name": "value", Name: value, --name VALUE. */
 static bool pass_name(struct pass *p)
 {
 	const char *end = p->at, *value;
 	char lower[NAME_MAX_LEN + 1];
-	bool option = *p->at == '-', header = false;
+	bool option = *p->at == '-', header = false, one_word;
 	size_t n = 0;
 
 	while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
@@ -183,8 +236,11 @@ static bool pass_name(struct pass *p)
 		keep(p, end > p->at ? end : p->at + 1);
 		return true;
 	}
+	one_word = *end == '=' && is_one_word(p);
 	keep(p, value < p->end ? value : p->end);
-	hide(p, header ? header_end(p, p->at) : value_end(p, p->at));
+	hide(p, header     ? header_end(p, p->at)
+	        : one_word ? word_end(p, p->at)
+	                   : value_end(p, p->at));
 	return true;
 }
 
@@ -274,7 +330,8 @@ static void pass_all(struct pass *p)
 			continue;
 		if (starts(p, p->at, "://") && pass_url(p))
 			continue;
-		keep(p, p->at + 1);
+		/* In one step, or the quote would be taken for one that ends the text. */
+		keep(p, p->at + (is_escaped_quote(p, p->at) ? 2 : 1));
 	}
 }
 
@@ -283,7 +340,8 @@ void mask_pass_text(const char *text, size_t n, struct buffer *out)
 	struct pass p = {.at = text, .begin = text, .end = text + n, .out = out};
 
 	p.mysql = memmem(text, n, "mysql", 5) || memmem(text, n, "mariadb", 7);
-	p.sshpass = memmem(text, n, "sshpass", 7) != NULL;
+	p.login = memmem(text, n, "sshpass", 7) || memmem(text, n, " login ", 7);
+	p.curl = memmem(text, n, "curl", 4) != NULL;
 	pass_all(&p);
 }
 
@@ -343,17 +401,25 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 	/* Only -p means something else behind these. */
 	if (strstr(word, "-p") || strcmp(before, "-p") == 0) {
 		p.mysql = names(words, i, "mysql") || names(words, i, "mariadb");
-		p.sshpass = names(words, i, "sshpass");
+		p.login = names(words, i, "sshpass");
+		for (size_t k = 1; k < i && !p.login; k++)
+			p.login = strcmp(words[k], "login") == 0;
 	}
+	if (*word == '-' || *before == '-')
+		p.curl = names(words, i, "curl");
 	if (wants_script(before)) {
 		/* A line with commands behind the value, which must be seen. */
 	} else if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {
 		keep(&p, assigns_secret(word) ? strchr(word, '=') + 1 : word);
 		hide(&p, p.end);
-	} else if (p.sshpass && strcmp(before, "-p") == 0) {
+	} else if (p.login && strcmp(before, "-p") == 0) {
 		hide(&p, p.end);
-	} else if (colon && (strcmp(before, "-u") == 0 || strcmp(before, "--user") == 0 ||
-	                     strcmp(before, "--proxy-user") == 0)) {
+	} else if ((p.login || p.mysql) && strncmp(word, "-p", 2) == 0) {
+		keep(&p, word + 2);
+		hide(&p, p.end);
+	} else if (colon &&
+	           (strcmp(before, "-u") == 0 || strcmp(before, "--user") == 0 ||
+	            strcmp(before, "--proxy-user") == 0 || (p.curl && strcmp(before, "-U") == 0))) {
 		keep(&p, isdigit((unsigned char)*word) ? p.end : colon + 1);
 		hide(&p, p.end);
 	}

@@ -24,6 +24,12 @@ static void values_of_secret_names_are_masked(void **state)
 	expect("aws_secret_access_key = abc", "aws_secret_access_key = ***");
 	expect("{\"password\": \"p\", \"user\": \"u\"}", "{\"password\": ***, \"user\": \"u\"}");
 	expect("curl 'https://x/?api_key=abc&q=1'", "curl 'https://x/?api_key=***&q=1'");
+	expect("curl -d \"{\\\"password\\\": \\\"p q\\\",\\\"user\\\": 1}\"",
+	       "curl -d \"{\\\"password\\\": ***,\\\"user\\\": 1}\"");
+	expect("python3 -c 'os.environ[\"API_KEY\"]=\"a\"; x'",
+	       "python3 -c 'os.environ[\"API_KEY\"]=***; x'");
+	expect("PASSWORD+=abc x", "PASSWORD+=*** x");
+	expect("env \"DB_PASSWORD=a b\" x", "env \"DB_PASSWORD=***\" x");
 }
 
 static void values_of_secret_options_are_masked(void **state)
@@ -38,6 +44,10 @@ static void values_of_secret_options_are_masked(void **state)
 	expect("docker run -u 1000:1000 x", "docker run -u 1000:1000 x");
 	expect("mysql -psecret db", "mysql -p*** db");
 	expect("sshpass -p secret ssh h", "sshpass -p *** ssh h");
+	expect("docker login -u me -p secret h", "docker login -u me -p *** h");
+	expect("curl -ujoe:secret h", "curl -ujoe:*** h");
+	expect("curl -U joe:secret h", "curl -U joe:*** h");
+	expect("x \"--password=a b\" y", "x \"--password=***\" y");
 	expect("mkdir -p a/b", "mkdir -p a/b");
 	expect("git commit --author='A B'", "git commit --author='A B'");
 }
@@ -72,6 +82,7 @@ static void nothing_but_the_value_is_masked(void **state)
 	expect("bash -c \"x --password=a\" && rm \"b c\"",
 	       "bash -c \"x --password=***\" && rm \"b c\"");
 	expect("TOKEN=$(cat f) x", "TOKEN=***(cat f) x");
+	expect("ssh h \"TOKEN=a rm -r x\"", "ssh h \"TOKEN=*** rm -r x\"");
 	expect("ls -la", "ls -la");
 	expect("", "");
 	expect("--password", "--password");
@@ -98,6 +109,9 @@ static void words_know_the_one_in_front(void **state)
 	expect_word((const char *const[]){"x", "--token=a b", NULL}, 1, "--token=***");
 	expect_word((const char *const[]){"curl", "-u", "joe:x y", NULL}, 2, "joe:***");
 	expect_word((const char *const[]){"sshpass", "-p", "a", NULL}, 2, "***");
+	expect_word((const char *const[]){"sshpass", "-pa b", "x", NULL}, 1, "-p***");
+	expect_word((const char *const[]){"docker", "login", "-p", "a", NULL}, 3, "***");
+	expect_word((const char *const[]){"curl", "-ujoe:x", NULL}, 1, "-ujoe:***");
 	expect_word((const char *const[]){"mkdir", "-p", "a", NULL}, 2, "a");
 	expect_word((const char *const[]){"bash", "-c", "TOKEN=a x", NULL}, 2, "TOKEN=*** x");
 }
