@@ -52,6 +52,15 @@ void audit_time_print(int64_t wall_ms, char into[32])
 	into[24] = '\0';
 }
 
+/* timegm() would make the 2nd of March of a 30th of February. */
+static int days_of(int year, int month)
+{
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+	return days[month - 1] + (month == 2 && leap);
+}
+
 int audit_time_parse(const char *text, int64_t *ret_wall_ms)
 {
 	struct tm t = {.tm_isdst = 0};
@@ -75,8 +84,9 @@ int audit_time_parse(const char *text, int64_t *ret_wall_ms)
 	}
 	z = *text;
 	if ((z && z != 'Z') || (z && text[1]) || t.tm_year < 1970 || t.tm_mon < 1 ||
-	    t.tm_mon > 12 || t.tm_mday < 1 || t.tm_mday > 31 || t.tm_hour < 0 || t.tm_hour > 23 ||
-	    t.tm_min < 0 || t.tm_min > 59 || t.tm_sec < 0 || t.tm_sec > 60)
+	    t.tm_mon > 12 || t.tm_mday < 1 || t.tm_mday > days_of(t.tm_year, t.tm_mon) ||
+	    t.tm_hour < 0 || t.tm_hour > 23 || t.tm_min < 0 || t.tm_min > 59 || t.tm_sec < 0 ||
+	    t.tm_sec > 60)
 		return -EINVAL;
 	t.tm_year -= 1900;
 	t.tm_mon--;

@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "json/read.h"
 
-#define PREFIX "log."
+#define PREFIX    "log."
+#define FIRST_MAX 4096 /* of the first record of a file */
 
 void files_name(uint64_t number, char into[FILES_NAME_MAX])
 {
@@ -136,14 +138,33 @@ static void remove_old(struct audit *a, uint64_t oldest)
 	}
 }
 
-/* The first file that stays when NUMBER is the current one. */
+/* What the first record of the file that is open says; 0: it says nothing. */
+static uint64_t oldest_before(struct audit *a)
+{
+	scoped(json_decrefp) json_t *record = NULL;
+	struct audit_line l;
+	char line[FIRST_MAX];
+	ssize_t n = a->log_fd < 0 ? 0 : pread(a->log_fd, line, sizeof(line), 0);
+	const char *end = n > 0 ? memchr(line, '\n', (size_t)n) : NULL;
+
+	if (!end || audit_line_read(line, (size_t)(end - line), &l) || l.kind != AUDIT_OPENED ||
+	    json_read(line, (size_t)(end - line), sizeof(line), "record", &record, NULL) < 0)
+		return 0;
+	return (uint64_t)json_integer_value(json_object_get(record, "oldest"));
+}
+
+/* The first file that stays when NUMBER is the current one. One that somebody has removed is missed
+ * for good, until it would have gone by itself. */
 static uint64_t oldest_kept(struct audit *a, uint64_t number)
 {
 	scoped(freep) uint64_t *numbers = NULL;
-	uint64_t oldest = number;
+	uint64_t oldest = oldest_before(a);
 	size_t count = 0;
 
-	if (files_list(a->dir_fd, &numbers, &count, NULL) == 0 && count > 0 && numbers[0] < number)
+	if (oldest == 0 || oldest > number)
+		oldest = number;
+	if (oldest == number && files_list(a->dir_fd, &numbers, &count, NULL) == 0 && count > 0 &&
+	    numbers[0] < number)
 		oldest = numbers[0];
 	if (a->settings.keep > 0 && number > a->settings.keep && oldest < number - a->settings.keep)
 		oldest = number - a->settings.keep;

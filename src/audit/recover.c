@@ -100,6 +100,7 @@ static int recover_newest(struct audit *a, struct head_place *place, struct find
 	f->cause = AUDIT_DAMAGED;
 	f->expected = expected;
 	if (count == 0) {
+		fd_close(take_fd(&a->log_fd)); /* nobody sees it any more */
 		*place = (struct head_place){.file = place->file, .link = place->link};
 		snprintf(f->text, sizeof(f->text), "the files of the log are gone");
 		return 0;
@@ -242,7 +243,7 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 	if (r < 0)
 		return error_sys(err, -r, "head of the audit log");
 	if (place.size == 0) {
-		if (place.file > 0 && !f.marked && a->log_fd >= 0)
+		if (place.file > 0 && a->log_fd >= 0 && a->log_file == place.file)
 			place.file--; /* an empty file is begun once more */
 		r = files_next(a, &place, err);
 	}

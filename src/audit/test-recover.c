@@ -300,6 +300,45 @@ static void a_log_without_its_head_is_damage(void **state)
 	expect_bad(w, "the head of the log is gone");
 }
 
+/* The first file has nobody in front of it whom it would have to follow. */
+static void a_first_file_that_is_empty_or_gone_is_damage_for_good(void **state)
+{
+	struct world *w = *state;
+	const struct audit_settings s = {.max_bytes = 4096};
+	struct audit_settings few = s;
+
+	open_log(w, &s);
+	append_until(w, "log.000003");
+	write_file(w, "log.000001", "", 0);
+	expect_bad(w, "the file is empty");
+	unlink_file(w, "log.000001");
+	expect_bad(w, "the file is missing");
+	append_until(w, "log.000005");
+	expect_bad(w, "the file is missing");
+	/* Until it would not be there any more in any case. */
+	few.keep = 2;
+	open_log(w, &few);
+	append_until(w, "log.000006");
+	expect_good(w, 0);
+}
+
+/* The machine went down when nothing but the head had reached the disk. */
+static void a_first_file_that_was_only_begun_is_no_damage(void **state)
+{
+	struct world *w = *state;
+
+	open_log(w, NULL);
+	append(w, "one");
+	w->audit = audit_free(w->audit);
+	write_file(w, "log.000001", "", 0);
+	write_file(w, "recent", "", 0);
+	age_head(w);
+	open_log(w, NULL);
+	append(w, "two");
+	expect_good(w, 0);
+	assert_int_equal(verify(w).files, 1);
+}
+
 static void a_log_without_its_file_is_damage(void **state)
 {
 	struct world *w = *state;
@@ -426,6 +465,8 @@ int main(void)
 		T(verify_says_when_the_end_is_not_settled),
 		T(a_cut_end_is_noticed_at_once_and_for_good),
 		T(a_log_without_its_head_is_damage),
+		T(a_first_file_that_is_empty_or_gone_is_damage_for_good),
+		T(a_first_file_that_was_only_begun_is_no_damage),
 		T(a_log_without_its_file_is_damage),
 		T(a_log_that_was_removed_is_made_anew_when_it_can_be),
 		T(the_machine_going_down_loses_what_was_not_synced),

@@ -113,6 +113,9 @@ static int walk_file(struct walk *w, uint64_t number, struct error *err)
 	r = scan_lines(fd, 0, UINT64_MAX, take_line, w, &rest, err);
 	if (r < 0)
 		return r;
+	/* The one that follows would begin a chain of its own. */
+	if (st.st_size == 0 && w->headed && number < w->place.file)
+		return bad(w, 0, 0, "the file is empty");
 	return check_rest(w, (uint64_t)st.st_size);
 }
 

@@ -21,6 +21,7 @@
 #include "cli/audit.h"
 #include "cli/cli.h"
 #include "engine/result.h"
+#include "policy/policy.h"
 
 #define SHOW_LIMIT 50
 #define TAIL_LIMIT 10
@@ -212,6 +213,15 @@ static bool knows_event(const char *name)
 	return false;
 }
 
+static bool knows_verdict(const char *name)
+{
+	for (int i = 0; i < POLICY_VERDICT_MAX; i++)
+		if (strcmp(name, policy_verdict_name((enum policy_verdict)i)) == 0)
+			return true;
+	cli_complain("--verdict %s: expected allow, ask, deny or nudge", name);
+	return false;
+}
+
 enum { SINCE = 256, UNTIL, TASK, VERDICT, PROFILE, EVENT, PRINCIPAL, SESSION, GREP, LIMIT, ALL };
 
 static int take_option(struct show_options *o, int id, const char *value)
@@ -227,7 +237,10 @@ static int take_option(struct show_options *o, int id, const char *value)
 
 	if (id >= TASK && id <= GREP) {
 		*texts[id - TASK] = value;
-		return id == EVENT && !knows_event(value) ? -EINVAL : 0;
+		return (id == EVENT && !knows_event(value)) ||
+		                       (id == VERDICT && !knows_verdict(value))
+		               ? -EINVAL
+		               : 0;
 	}
 	switch (id) {
 	case SINCE:
@@ -278,6 +291,11 @@ static int read_options(int argc, char **argv, struct show_options *o)
 			return -EINVAL;
 	if (optind < argc) {
 		cli_complain("'%s' is no option; --grep looks for a text", argv[optind]);
+		return -EINVAL;
+	}
+	/* No log yet is nothing to show; none where somebody says there is one is a mistake. */
+	if (o->directory && access(o->directory, F_OK) < 0) {
+		cli_complain("%s: %s", o->directory, strerrordesc_np(errno));
 		return -EINVAL;
 	}
 	return 0;

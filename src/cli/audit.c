@@ -48,8 +48,9 @@ static int help(void)
 	     "  --public-key FILE     only this key may have signed: a copy kept elsewhere\n"
 	     "  --contains HASH       a record with this hash must be there\n"
 	     "  --json                one JSON object\n\n"
-	     "checkpoint: signs the log as it stands, and prints what to keep elsewhere\n\n"
-	     "  --dir DIR             a log in another directory\n"
+	     "checkpoint: signs the log as it stands, and prints what to keep elsewhere\n"
+	     "  --json                one JSON object\n\n"
+	     "  --dir DIR             show, tail, verify: a log in another directory\n"
 	     "  --help                this text");
 	return 0;
 }
@@ -232,6 +233,12 @@ static int checkpoint(int argc, char **argv)
 
 	if (r != 0)
 		return r > 0 ? 0 : EXIT_NACRE_FAILED;
+	if (o.directory || o.verify.public_key || o.verify.contains) {
+		cli_complain(
+			"nacre audit checkpoint signs the log of the state directory, and knows "
+			"only --json");
+		return EXIT_NACRE_FAILED;
+	}
 	if (cli_audit_directory(NULL, directory) < 0)
 		return complain_of_none();
 	*strrchr(directory, '/') = '\0'; /* the state directory */

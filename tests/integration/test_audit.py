@@ -254,6 +254,8 @@ class Commands(Audit):
         self.assertIn("[none] ", text)
         self.assertEqual(len(self.audit("tail", "--limit", "3").splitlines()), 3)
         for words in (["show", "--since", "soon"], ["show", "--event", "x"], ["show", "--limit", "0"], ["show", "x"],
+                      ["show", "--since", "2026-02-30"], ["show", "--verdict", "maybe"], ["show", "--dir", "/nonexistent"],
+                      ["tail", "--dir", "/nonexistent"], ["checkpoint", "--dir", str(self.log)], ["checkpoint", "--contains", "x"],
                       ["verify", "x"], ["verify", "--contains", "x"], ["nothing"], []):
             self.audit(*words, code=125)
 
