@@ -137,13 +137,17 @@ class Promise(Audit):
         trace = self.dir / "trace"
         self.run_nacre("--", "true")  # the first one makes the files
         env = {**self.env, "ASAN_OPTIONS": self.env["ASAN_OPTIONS"] + ":detect_leaks=0"}  # it traces, too
-        done = subprocess.run(["strace", "-f", "-o", str(trace), "-e", "trace=fdatasync,execve", NACRE, "run", "--",
+        done = subprocess.run(["strace", "-f", "-o", str(trace), "-e", "trace=openat,pwrite64,execve", NACRE, "run", "--",
                                "/bin/true"], env=env, cwd=self.work, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=DEADLINE, check=False)
         if done.returncode != 0:
             self.skipTest(f"strace: {done.stderr.decode()[:100]}")
         lines = trace.read_text().splitlines()
-        synced = [i for i, line in enumerate(lines) if re.search(r"fdatasync.*= 0", line)]
+        # One process opens a file whose writes are on the disk when they return, and writes to it.
+        opened = {(found[1], found[2]) for line in lines if (found := re.search(r"^(\d+) openat\(.*O_DSYNC.*= (\d+)$", line))}
+        self.assertEqual(len(opened), 1, lines)
+        synced = [i for i, line in enumerate(lines) if (found := re.search(r"^(\d+) pwrite64\((\d+),.*= [1-9]\d*$", line))
+                  and (found[1], found[2]) in opened]
         # The first is nacre itself. What the words of the other are, only root can read: nacre is not dumpable.
         what = r'execve\("/bin/true"' if os.geteuid() == 0 else r"execve\(.*= 0"
         ran = [i for i, line in enumerate(lines) if i > 0 and re.search(what, line)]

@@ -70,7 +70,7 @@ class Lines(BatchTest):
                '{"id":9,"command":"a","output_mode":"both"}': "'output_mode'",
                '{"id":9,"command":"a","comand":"b"}': "unknown member 'comand'",
                '{"id":9,"command":"a","command":"b"}': "duplicate",
-               '{"id":9,"command":"a\\u0000b"}': "u0000"}
+               '{"id":9,"command":"a\\u0000b"}': "U+0000"}
         for line, words in bad.items():
             with self.subTest(line):
                 first, second = self.ask(line, {"id": 2, "command": "echo on"},
