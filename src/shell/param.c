@@ -257,6 +257,23 @@ static uint32_t offset_end(struct shell_reader *r, uint32_t close)
 	return close;
 }
 
+/* Up to END. Where <( stands bash reads commands when it looks for the brace, and prints them anew,
+ * though they are arithmetic when it runs. */
+static struct shell_word *read_substring_number(struct shell_reader *r, uint32_t end)
+{
+	struct shell_word *word = shell_read_arith(r, end);
+
+	for (const struct shell_part *part = word ? word->parts : NULL; part; part = part->next) {
+		if (part->kind != SHELL_PART_LITERAL ||
+		    (!strstr(part->text.bytes, "<(") && !strstr(part->text.bytes, ">(")))
+			continue;
+		shell_fail(r, SHELL_UNSUPPORTED, part->range.start, part->range.end,
+		           "<( in a substring");
+		return NULL;
+	}
+	return word;
+}
+
 static bool read_substring(struct shell_reader *r, struct shell_param *param)
 {
 	uint32_t close, middle;
@@ -267,13 +284,13 @@ static bool read_substring(struct shell_reader *r, struct shell_param *param)
 	middle = offset_end(r, close);
 	if (!shell_ok(r))
 		return false;
-	param->word = shell_read_arith(r, middle);
+	param->word = read_substring_number(r, middle);
 	if (!param->word)
 		return false;
 	r->pos = middle;
 	if (middle < close) {
 		r->pos++;
-		param->word2 = shell_read_arith(r, close);
+		param->word2 = read_substring_number(r, close);
 		if (!param->word2)
 			return false;
 	}
