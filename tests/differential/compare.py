@@ -15,6 +15,7 @@ import fnmatch
 import json
 import posixpath
 import re
+import signal
 
 PROOF = ("static", "dynamic")
 META = re.compile(r"[*?\[\\+@!({~]")
@@ -26,6 +27,11 @@ RUN_TIME_ERRORS = ("syntax error", "bad substitution", "unexpected EOF", "arithm
                    "invalid variable name",
                    "invalid indirect", "ambiguous redirect", "Bad file descriptor",
                    "ignored null byte", "warning:", "must use subscript")
+# "bash: 1002 Broken pipe             find /", and a line for each other part of its pipeline: the command
+# stands there as it was written.
+ENDINGS = "|".join(["Done", r"Exit \d+", *(re.escape(signal.strsignal(number) or "Killed")
+                                           for number in sorted(signal.valid_signals()))])
+KILLED = re.compile(r"((?:\S*(?:bash|sh|environment): | {5}) *\d+ (?:%s) +(?:\| )?).*" % ENDINGS)
 
 
 def with_globstar(pattern):
@@ -126,6 +132,7 @@ def messages(text):
         if (re.match(r"\S*(bash|sh|environment)\b.*: `.*'$", line) or "warning: here-document" in line
                 or line.startswith("+")):  # set -x shows the words as they are written
             continue
+        line = KILLED.sub(r"\1", line, count=1) if KILLED.match(line) else line
         for words in RUN_TIME_ERRORS:
             if words in line:
                 line = words
@@ -149,6 +156,8 @@ def is_traced(text):
 def unquoted(run):
     """A trace shows some words as they are written: without quotes and braces they are the same."""
     text = re.sub(r"'|(\\\\)+|\\\"", "", json.dumps(run))
+    # Of an array the braces are not expanded, either.
+    text = re.sub(r'((?:"|\\n)\++ \w+\+?=\()(?:(?!\\n|").)*(?=\)(?:\\n|"))', r"\1", text)
     return json.loads(re.sub(r"\$\{(\w+)\}", r"$\1", text))
 
 

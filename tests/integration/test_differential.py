@@ -102,6 +102,28 @@ class Comparison(unittest.TestCase):
                        self.run_of(["c1"], err="x\n"), self.run_of(["c1"], files={"w/o": ""})):
             self.assertEqual(self.judge(answer, first, second=second), ["canonical"])
 
+    def differs(self, text, first, second):
+        return [what for what, _ in compare.differences(text, self.run_of(**first), self.run_of(**second))]
+
+    def test_how_a_killed_command_was_written_does_not_count_but_how_it_ended_does(self):
+        said = ('/bin/bash: line 1:  1002 Broken pipe             find "/"\n'
+                '      1003 Killed                  | sh -c "kill -9 \\$\\$"\n')
+        other = ("/bin/bash: line 1:  1002 Broken pipe             'find' '/'\n"
+                 "      1003 Killed                  | 'sh' '-c' 'kill -9 $$'\n")
+        self.assertEqual(self.differs("c1", {"err": said}, {"err": other}), [])
+        for wrong in (other.replace("Killed", "Exit 1"), other.replace("Broken pipe", "Done"),
+                      other.replace("1003", "1004"), other.partition("\n")[0] + "\n", other + "x\n",
+                      other.replace("| ", "")):
+            self.assertEqual(self.differs("c1", {"err": said}, {"err": wrong}), ["stderr"], wrong)
+
+    def test_how_a_traced_array_was_written_does_not_count_but_what_else_is_traced_does(self):
+        said, other = "+ a=({,})\n+ c1 x\n", "+ a=()\n+ c1 x\n"
+        self.assertEqual(self.differs("set -x", {"out": said}, {"out": other}), [])
+        self.assertEqual(self.differs("c1", {"out": said}, {"out": other}), ["stdout"])
+        for wrong in ("+ b=()\n+ c1 x\n", "+ a+=()\n+ c1 x\n", "+ a=() c1 x\n", "+ a=()\n+ c1 y\n",
+                      "+ a=()\n", "+ a=()\n+ c1 x\n\n", "a=()\n+ c1 x\n"):
+            self.assertEqual(self.differs("set -x", {"out": said}, {"out": wrong}), ["stdout"], wrong)
+
     def test_a_file_that_no_redirection_names_is_found(self):
         answer = self.answer({"argv": [], "redirs": [{"fd": 1, "op": ">", "target": "o"}]})
         self.assertEqual(self.judge(answer, self.run_of(files={"w/o": ""})), [])
