@@ -5,9 +5,13 @@
  */
 #include "shell/reader.h"
 
+/* bash says so when it runs, if it has found the brace. */
 static bool bad(struct shell_reader *r, uint32_t start)
 {
-	return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "bad substitution");
+	uint32_t close;
+
+	return shell_measure(r, 0, '}', &close) &&
+	       shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "bad substitution");
 }
 
 static bool is_special_param(char c)
@@ -310,11 +314,11 @@ static bool read_pattern_op(struct shell_reader *r, struct shell_param *param,
 	return param->word != NULL;
 }
 
-/* Behind ${x#. bash reads ${##$''} as the length of $#; and what is a control character in quotes
- * is printed as $'...'. */
+/* Behind ${x#. bash reads ${##$''} as the length of $#; and a backtick is printed as $( ), what is
+ * a control character in quotes as $'...'. */
 static bool read_prefix_pattern(struct shell_reader *r, struct shell_param *param, uint32_t start)
 {
-	bool dollar = shell_peek(r) == '$';
+	bool dollar = shell_peek(r) == '$' || shell_peek(r) == '`';
 	const struct shell_part *first;
 
 	if (!read_pattern_op(r, param, SHELL_PARAM_REMOVE_PREFIX, '#'))
@@ -375,6 +379,7 @@ static bool read_operator(struct shell_reader *r, struct shell_param *param, boo
 		r->pos++;
 		return true;
 	default:
+		r->pos--; /* it may begin a quote or an expansion */
 		return bad(r, start);
 	}
 }
