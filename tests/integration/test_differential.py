@@ -124,6 +124,14 @@ class Comparison(unittest.TestCase):
                       "+ a=()\n", "+ a=()\n+ c1 x\n\n", "a=()\n+ c1 x\n"):
             self.assertEqual(self.differs("set -x", {"out": said}, {"out": wrong}), ["stdout"], wrong)
 
+    def test_only_setsid_at_the_end_may_end_with_0_instead(self):
+        for text in ("setsid c1\n\n", "c1; setsid c1\n# c\n"):
+            self.assertEqual(self.differs(text, {"status": 127}, {"status": 0}), [], text)
+            self.assertEqual(self.differs(text, {"status": 127}, {"status": 1}), ["status"], text)
+            self.assertEqual(self.differs(text, {"status": 0}, {"status": 127}), ["status"], text)
+        for text in ("setsid c1", "setsid c1\nc2", "c1\n\n"):
+            self.assertEqual(self.differs(text, {"status": 127}, {"status": 0}), ["status"], text)
+
     def test_a_file_that_no_redirection_names_is_found(self):
         answer = self.answer({"argv": [], "redirs": [{"fd": 1, "op": ">", "target": "o"}]})
         self.assertEqual(self.judge(answer, self.run_of(files={"w/o": ""})), [])
