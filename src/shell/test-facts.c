@@ -94,6 +94,10 @@ static void wrappers_show_the_command_inside(void **state)
 	expect("busybox sh -c a", "static: busybox sh -c a; sh -c a; a");
 	expect("valgrind --leak-check=full a", "static: valgrind --leak-check=full a; a");
 	expect("runuser -u x -- a -b", "static: runuser -u x -- a -b; a -b");
+	expect("logsave -a f b c", "static: logsave -a f b c; b c");
+	expect("systemd-inhibit --what=idle a", "static: systemd-inhibit --what=idle a; a");
+	expect("gosu x a b", "static: gosu x a b; a b");
+	expect("eatmydata -- a", "static: eatmydata -- a; a");
 	expect("gdb --args a b", "static: gdb --args a b; a b");
 	expect("gdb -batch -ex bt a", "static: gdb -batch -ex bt a");
 }
@@ -118,6 +122,9 @@ static void an_unlisted_option_hides_the_command(void **state)
 	expect_opaque("env --argv0=x a", "wrapper-option:env");
 	expect_opaque("rlwrap -a b c", "wrapper-option:rlwrap");
 	expect_opaque("xargs --what a", "wrapper-option:xargs");
+	expect_opaque("eatmydata -x a", "wrapper-option:eatmydata");
+	expect_opaque("choom a -n 5 b", "wrapper-dynamic"); /* which runs a b */
+	expect("choom -p 5", "static: choom -p 5");
 	expect_opaque("bash -Z -c a", "wrapper-option:bash");
 	expect("rlwrap b c", "static: rlwrap b c; b c");
 }
