@@ -186,14 +186,15 @@ def is_setsid_before_blank_lines(text):
     return bool(re.search(r"\bsetsid\b.*\n(?:[ \t]*(?:#.*)?\n)*[ \t]*(?:#.*)?\Z", text))
 
 
+def mixed(text):
+    """The words of what several wrote at the same time, in any order."""
+    return sorted(re.findall(r"[|;<>\s]|[^|;<>\s]+", text))
+
+
 def jumbled(execution):
-    """As spelled(), where several wrote at the same time into what became the words."""
-    return "".join(sorted(re.split('(", ")', spelled(execution))))
-
-
-def mixed(line):
-    """The same for a line of output, which may show such words."""
-    return "".join(sorted(re.split(r"([|;<>\s]+)", line)))
+    """As spelled(), where such a text became the words, or a part of one."""
+    file, argv = json.loads(spelled(execution))
+    return json.dumps([file, len(argv), mixed(" ".join(argv))])
 
 
 def differences(text, first, second):

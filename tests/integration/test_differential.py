@@ -124,6 +124,15 @@ class Comparison(unittest.TestCase):
                       "+ a=()\n", "+ a=()\n+ c1 x\n\n", "a=()\n+ c1 x\n"):
             self.assertEqual(self.differs("set -x", {"out": said}, {"out": wrong}), ["stdout"], wrong)
 
+    def test_where_several_write_at_once_only_the_order_of_their_words_does_not_count(self):
+        first = self.run_of(["c2", "<c8|#;|aa>|c4|-x", "b"])
+        second = self.run_of(["c2", "c4|-x|<c8|#;|aa>", "b"])
+        wrong = [self.run_of(["c2", "c4|-x|<c8|#;|ab>", "b"]), self.run_of(["c2", "c4|-x|<c8|#;|aa>", "b", ""])]
+        self.assertEqual(compare.differences("c2 $(c8 & w3) b", first, second), [])
+        self.assertEqual([what for what, _ in compare.differences("c2 $(c8; w3) b", first, second)], ["execs"])
+        for other in wrong:
+            self.assertEqual([what for what, _ in compare.differences("c2 $(c8 & w3) b", first, other)], ["execs"])
+
     def test_only_setsid_at_the_end_may_end_with_0_instead(self):
         for text in ("setsid c1\n\n", "c1; setsid c1\n# c\n"):
             self.assertEqual(self.differs(text, {"status": 127}, {"status": 0}), [], text)
