@@ -345,15 +345,13 @@ static void shell_option(struct shell_pass *p, const struct shell_fact_word *w, 
 			changes_reading(p, w);
 	if (!on && (pass_text_is(w->text, "braceexpand") || pass_text_is(w->text, "extquote")))
 		changes_reading(p, w);
-	if (on && pass_text_is(w->text, "nocaseglob") && strpbrk(p->facts->tree->text.bytes, "*?["))
-		pass_opaque(p, w->range, "it changes what patterns match", "set:nocaseglob");
+	p->nocaseglob |= on && pass_text_is(w->text, "nocaseglob");
+	p->extglob |= on && pass_text_is(w->text, "extglob");
 	if (on && (pass_text_is(w->text, "posix") || pass_text_is(w->text, "expand_aliases")))
 		p->alias_on = true;
 	p->posix_mode |= on && pass_text_is(w->text, "posix");
 	if (on && pass_text_is(w->text, "xtrace"))
 		p->trace = true;
-	if (on && pass_text_is(w->text, "extglob") && strstr(p->facts->tree->text.bytes, "!("))
-		changes_reading(p, w);
 }
 
 static void set_letter(struct shell_pass *p, char letter, bool on, struct shell_range range)

@@ -264,12 +264,35 @@ static void note_characters(struct shell_pass *p, const struct shell_tree *tree)
 		pass_effect(p, tree->hidden_at, "hidden-character");
 }
 
+static bool has_negation(const char *s)
+{
+	for (s = strchr(s, '!'); s; s = strchr(s + 1, '!')) {
+		const char *next = s + 1;
+
+		while (next[0] == '\\' && next[1] == '\n')
+			next += 2;
+		if (*next == '(')
+			return true;
+	}
+	return false;
+}
+
+void pass_note_patterns(struct shell_pass *p, struct shell_text code)
+{
+	p->patterns = p->patterns || strpbrk(code.bytes, "*?[");
+	p->negations = p->negations || has_negation(code.bytes);
+}
+
 static void combine(struct shell_pass *p)
 {
 	struct shell_range all = {0, (uint32_t)p->tree->text.len};
 
-	if (p->alias && p->alias_on)
+	if ((p->alias && p->alias_on) || (p->extglob && p->negations))
 		p->facts->changes_reading = true;
+	if (p->extglob && p->negations)
+		pass_opaque(p, all, "it changes how later words are read", "set:extglob");
+	if (p->nocaseglob && p->patterns)
+		pass_opaque(p, all, "it changes what patterns match", "set:nocaseglob");
 	if (p->alias && p->alias_on)
 		pass_opaque(p, all, "aliases are made and expanded", "alias-expansion");
 	if (p->prompt && p->trace)
@@ -300,6 +323,7 @@ static void read_tree(struct shell_pass *p)
 	struct shell_facts *f = p->facts;
 
 	note_characters(p, f->tree);
+	pass_note_patterns(p, f->tree->text);
 	switch (f->tree->status) {
 	case SHELL_OK:
 		pass_list(p, f->tree->list);
@@ -356,8 +380,8 @@ int shell_facts_read(struct arena *arena, const char *text, size_t n,
 	r = shell_parse(arena, text, n, options, &tree);
 	if (r < 0)
 		return r;
-	r = read_once(arena, tree, options, strstr(tree->text.bytes, "IFS"), ret_facts, &again);
-	if (r == 0 && again) /* its name was put together from pieces */
+	r = read_once(arena, tree, options, pass_names_ifs(tree->text), ret_facts, &again);
+	if (r == 0 && again) /* its name is only seen in the value of a word */
 		r = read_once(arena, tree, options, true, ret_facts, &again);
 	return r;
 }

@@ -32,6 +32,23 @@ static const struct shell_part *only_literal(const struct shell_word *word)
 	return is_literal(part) ? part : NULL;
 }
 
+bool pass_names_ifs(struct shell_text text)
+{
+	static const char name[] = "IFS";
+	const char *s = text.bytes;
+
+	for (s = strchr(s, name[0]); s; s = strchr(s + 1, name[0])) {
+		size_t seen = 0;
+
+		for (const char *c = s; *c && (*c == name[seen] || strchr("\\\n'\"$", *c)); c++) {
+			seen += *c == name[seen];
+			if (!name[seen])
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A number is one word unless IFS has digits; and only the text itself can set IFS. */
 static bool is_split_number(const struct shell_pass *p, const struct shell_word *word)
 {
@@ -49,6 +66,7 @@ void pass_word_read(struct shell_pass *p, const struct shell_word *word,
 	struct shell_value value;
 
 	if (literal) {
+		p->sets_ifs = p->sets_ifs || pass_names_ifs(literal->text);
 		*ret = (struct shell_fact_word){
 			.kind = SHELL_VALUE_KNOWN,
 			.text = literal->text,
@@ -70,6 +88,7 @@ void pass_word_read(struct shell_pass *p, const struct shell_word *word,
 		.pattern = value.pattern,
 		.node = word,
 	};
+	p->sets_ifs = p->sets_ifs || pass_names_ifs(value.text);
 	if (ret->kind == SHELL_VALUE_ONE && is_split_number(p, word))
 		ret->kind = SHELL_VALUE_MANY;
 	if (word)

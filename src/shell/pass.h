@@ -118,7 +118,7 @@ struct shell_pass {
 
 	const struct shell_tree *tree; /* the text being walked */
 	bool names_ifs;                /* the text may set IFS: a number can be many words */
-	bool sets_ifs;                 /* it has done so */
+	bool sets_ifs;                 /* the value of a word may do so */
 	bool nested;                   /* it is code inside a word of the outermost text ... */
 	struct shell_range nested_at;  /* ... which stands here */
 	struct pass_step *via;         /* NULL: at the top */
@@ -150,6 +150,8 @@ struct shell_pass {
 		counts_other; /* the output of id -u ... is a number; such a name or PATH is new */
 	bool posix_mode;      /* set -o posix: special builtins come before functions */
 	bool shell_named, shell_used; /* SHELL is set; a wrapper starts that shell */
+	bool nocaseglob, patterns;    /* shopt -s nocaseglob; * ? or [ stands somewhere */
+	bool extglob, negations;      /* shopt -s extglob; !( stands somewhere */
 	bool function_unset;          /* unset -f */
 	bool function_stands_in;      /* a function has the name of something that has rules here */
 };
@@ -163,6 +165,7 @@ static inline bool pass_ok(const struct shell_pass *p) /* go on? */
 {
 	return !p->error && !p->full;
 }
+void pass_note_patterns(struct shell_pass *p, struct shell_text code);
 bool pass_enter(struct shell_pass *p, const char *step); /* a level deeper; false: too deep */
 static inline struct shell_range pass_range(const struct shell_pass *p, struct shell_range range)
 {
@@ -207,6 +210,9 @@ void pass_assign(struct shell_pass *p, const struct shell_assign *a,
 void pass_redirects_inside(struct shell_pass *p, const struct shell_redirect *first);
 
 /* pass-words.c */
+
+/* Whether IFS may be named there, with quotes and continuations between its letters. */
+bool pass_names_ifs(struct shell_text text);
 struct shell_fact_word pass_word(struct shell_pass *p, const struct shell_word *word);
 void pass_word_read(struct shell_pass *p, const struct shell_word *word,
                     struct shell_fact_word *ret);

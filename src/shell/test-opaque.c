@@ -207,6 +207,11 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("hash -p /x a", "hash");
 	expect_opaque("IFS=1; nice -n $((213)) a", "wrapper-dynamic");
 	expect_opaque("nice -n $((213)) a; read 'I'FS <<< 1", "wrapper-dynamic");
+	expect_opaque("let I\"F\"S=1; nice -n $((213)) a", "wrapper-dynamic");
+	expect_opaque("let $'\\x49FS=1'; nice -n $((213)) a", "wrapper-dynamic");
+	expect_opaque("eval let $'\\x49'\\\"\\\"FS=1; nice -n $((213)) a", "wrapper-dynamic");
+	expect_opaque("[[ I'F'S=1 -eq 1 ]]; nice -n $((213)) a", "wrapper-dynamic");
+	expect_opaque("for I\\\nFS in 1; do nice -n $((213)) a; done", "wrapper-dynamic");
 	expect_known("IFS=1; nice -n \"$((213))\" a");
 	expect_known("nice -n $((213)) a");
 	expect_opaque("BASH_CMDS[a]=/x", "hash");
@@ -229,6 +234,12 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("a <<E\n${!x}\nE\n", "indirect");
 	expect_opaque("a >&c'<(b)'", "redirect-expansion");
 	expect_opaque("shopt -s nocaseglob; a B*", "set:nocaseglob");
+	expect_opaque("while :; do eval a B$'\\x2a'; shopt -s nocaseglob; done", "set:nocaseglob");
+	expect_known("shopt -s nocaseglob; a B");
+	expect_opaque("shopt -s extglob\n!(a)", "set:extglob");
+	expect_opaque("shopt -s extglob\n!\\\n(a)", "set:extglob");
+	expect_opaque("eval 'shopt -s extglob'; eval '!'\"(a)\"", "set:extglob");
+	expect_known("shopt -s extglob; a");
 	expect_opaque("set +B; a {b,c}", "set:braceexpand");
 	expect_opaque("a 1>&'$(b)'", "redirect-expansion");
 	expect_opaque("exec {f}>o; a >&$f",
