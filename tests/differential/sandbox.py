@@ -157,6 +157,8 @@ STRING = r'"((?:\\x[0-9a-f]{2})*)"'
 def traced():
     """What strace -xx saw: every execve that succeeded, but for the first, which is bash itself."""
     found = []
+    if not os.path.exists(TRACE):  # it was stopped before it began
+        return found
     with open(TRACE, encoding="utf-8", errors="replace") as file:
         for line in file:
             match = re.match(r"\d+\s+execve\(" + STRING + r", \[(.*?)\], ", line)
