@@ -41,7 +41,7 @@ static const struct remembered *recall(const struct shell_reader *r, uint32_t st
 /* What a substitution must not see of its surroundings, and must not leave behind. */
 struct outside {
 	bool in_substitution, after_compound, in_pipe, in_heredoc;
-	bool reprinted, in_array, case_seen, in_message;
+	bool reprinted, in_array, case_seen, in_message, in_default;
 	uint32_t heredoc_count, in_param;
 	struct heredoc *heredocs, **heredocs_tail;
 };
@@ -57,6 +57,7 @@ static void go_inside(struct shell_reader *r, struct outside *o)
 		.in_array = r->in_array,
 		.case_seen = r->case_seen,
 		.in_message = r->in_message,
+		.in_default = r->in_default,
 		.heredoc_count = r->heredoc_count,
 		.in_param = r->in_param,
 		.heredocs = r->heredocs,
@@ -64,6 +65,7 @@ static void go_inside(struct shell_reader *r, struct outside *o)
 	};
 	r->in_substitution = r->reprinted = r->reprinted_first = true;
 	r->after_compound = r->in_pipe = r->in_heredoc = r->in_array = r->in_message = false;
+	r->in_default = false;
 	r->heredoc_count = r->in_param = 0;
 	r->heredocs = NULL;
 	r->heredocs_tail = &r->heredocs;
@@ -83,6 +85,7 @@ static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t
 	r->in_array = o->in_array;
 	r->case_seen = o->case_seen;
 	r->in_message = o->in_message;
+	r->in_default = o->in_default;
 	r->heredoc_count = o->heredoc_count;
 	r->in_param = o->in_param;
 	r->heredocs = o->heredocs;
@@ -182,8 +185,13 @@ static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double, boo
 		return true;
 	}
 	if (c == '"' && !in_double) {
+		bool ok;
+
 		(*p)++;
-		return measure(r, p, 0, '"', true);
+		r->in_double++;
+		ok = measure(r, p, 0, '"', true);
+		r->in_double--;
+		return ok;
 	}
 	if (c == '`') {
 		for ((*p)++; shell_at(r, *p) && r->s[*p] != '`';)

@@ -11,8 +11,10 @@
 struct flags {
 	bool display; /* -p, -f, -F: shows, or is about functions */
 	bool array, assoc, integer, reference;
+	bool unsure;      /* +A, or an option that bash does not know or that is rarely used */
 	bool export_only; /* export and readonly do not expand quoted array values again */
-	bool local, readonly;
+	bool local, readonly, global;
+	bool readonly_only; /* readonly makes no array without a value */
 };
 
 static void unknown_name(struct shell_pass *p, struct shell_range range)
@@ -48,6 +50,9 @@ static bool read_flags(struct shell_pass *p, const struct pass_call *call, size_
 			f->integer |= w->text.bytes[k] == 'i';
 			f->readonly |= w->text.bytes[k] == 'r';
 			f->reference |= w->text.bytes[k] == 'n' && !f->export_only;
+			f->global |= w->text.bytes[k] == 'g';
+			f->unsure |= !strchr("aAfFgilnprtux", w->text.bytes[k]) ||
+			             (w->text.bytes[k] == 'A' && w->text.bytes[0] == '+');
 		}
 	}
 	return true;
@@ -86,6 +91,14 @@ static enum pass_worth worth_of(struct shell_pass *p, const struct shell_fact_wo
 	return pass_word_known(value) ? pass_worth_of_text(value->text) : PASS_WORTH_OTHER;
 }
 
+static bool makes_assoc(const struct shell_pass *p, const struct shell_fact_word *w,
+                        const struct flags *f)
+{
+	if (!f->assoc || f->unsure || f->export_only || (f->global && p->functions))
+		return false;
+	return f->readonly_only ? has_array(w) : !f->local || p->functions;
+}
+
 static void operand(struct shell_pass *p, const struct shell_fact_word *w, const struct flags *f)
 {
 	const char *equals = memchr(w->text.bytes, '=', w->text.len);
@@ -93,6 +106,7 @@ static void operand(struct shell_pass *p, const struct shell_fact_word *w, const
 	struct shell_fact_word value = *w;
 	struct shell_text full, name;
 	struct pass_variable *v;
+	bool assoc;
 
 	if ((!equals && !pass_word_known(w)) ||
 	    (w->kind != SHELL_VALUE_KNOWN && w->kind != SHELL_VALUE_ONE)) {
@@ -108,13 +122,16 @@ static void operand(struct shell_pass *p, const struct shell_fact_word *w, const
 	name = pass_text(p, full.bytes, strcspn(full.bytes, "["));
 	if (!f->local)
 		pass_effect(p, w->range, "set:%s", name.bytes);
+	assoc = makes_assoc(p, w, f);
 	v = pass_variable(p, name);
 	if (v) {
 		v->array |= f->array || f->assoc || has_array(w) || full.len > name.len;
 		v->integer |= f->integer;
-		v->indexed |= v->array && !f->assoc && !pass_is_sure(p, name, PASS_SURE_ASSOC);
+		v->indexed |= v->array && !assoc && !pass_is_sure(p, name, PASS_SURE_ASSOC);
+		/* In a function it hides one that may be associative. */
+		v->indexed |= p->functions && !assoc && !f->export_only && !f->readonly_only;
 	}
-	if (f->assoc && (!f->local || p->functions))
+	if (assoc)
 		pass_sure(p, name, PASS_SURE_ASSOC);
 	if (!equals) {
 		if (f->readonly) /* whatever it is, it stays */
@@ -139,7 +156,7 @@ bool pass_declare(struct shell_pass *p, const struct pass_call *call)
 
 	f.export_only = shell_name_is(name, "export");
 	f.local = shell_name_is(name, "local");
-	f.readonly = shell_name_is(name, "readonly");
+	f.readonly = f.readonly_only = shell_name_is(name, "readonly");
 	if (!f.export_only && !f.local && !shell_name_is(name, "declare") &&
 	    !shell_name_is(name, "typeset") && !f.readonly)
 		return false;

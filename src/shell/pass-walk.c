@@ -183,6 +183,15 @@ void pass_assign(struct shell_pass *p, const struct shell_assign *a,
 	pass_assigned(p, a->name, value, a->range);
 }
 
+/* m=1 f: while f runs it hides an m that may be an associative array. */
+static void hides(struct shell_pass *p, struct shell_text name)
+{
+	struct pass_variable *v = pass_variable(p, name);
+
+	if (v)
+		v->indexed = true;
+}
+
 static void simple_assigns(struct shell_pass *p, const struct shell_command *c,
                            struct pass_call *call)
 {
@@ -250,7 +259,9 @@ static void simple_inside(struct shell_pass *p, const struct shell_command *c,
 	arguments_inside(p, c, made, made ? n : 0);
 	for (const struct shell_assign *a = c->simple.assigns; a && pass_ok(p); a = a->next) {
 		pass_assign(p, a, &call->assigns[i++].value);
-		if (!c->simple.words && !a->index)
+		if (c->simple.words)
+			hides(p, a->name);
+		else if (!a->index)
 			pass_sure(p, a->name, PASS_SURE_VARIABLE);
 	}
 	pass_redirects_inside(p, c->redirects);

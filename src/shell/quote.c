@@ -215,10 +215,10 @@ bool shell_read_ansi(struct shell_reader *r, struct part_list *list)
 	if (!read_ansi(r, list, &hard))
 		return false;
 	/* In ${ } in double quotes bash puts the value in its place and then expands the whole,
-	 * also where a $( ) stands between, so that an empty one is gone; in an array it puts a
-	 * '\'' there that it cannot read. */
+	 * also where a $( ) stands between, so that an empty one is gone, and that of - = ? + is
+	 * split; in an array it puts a '\'' there that it cannot read. */
 	empty = r->pos - start <= strlen("$''");
-	if (((hard || empty) && r->in_param && r->in_double) ||
+	if (((hard || empty || r->in_default) && r->in_param && r->in_double) ||
 	    (hard && r->in_array && r->reprinted))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "$' in a quoted expansion");
 	return true;

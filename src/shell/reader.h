@@ -45,6 +45,7 @@ struct shell_reader {
 	bool control_ok;
 	uint32_t in_double;             /* levels of double quotes around, also outside a $( ) */
 	uint32_t in_param;              /* levels of ${ } */
+	bool in_default;                /* in WORD_OPERAND */
 	bool in_inner;                  /* in QUOTED_INNER */
 	bool in_message;                /* of ? in double quotes: read as if there were none */
 	uint32_t measuring;             /* inside shell_measure() */

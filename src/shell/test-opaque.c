@@ -189,6 +189,21 @@ static void names_that_are_written_out_are_known(void **state)
 	expect_all(lines, NULL);
 }
 
+static void a_key_is_not_evaluated_only_where_the_array_is_surely_associative(void **state)
+{
+	expect_known("declare -A m; a ${m[$x]}");
+	expect_known("f() { local -A m; a ${m[$x]}; }; f");
+	expect_known("readonly -A m=([a]=1); a ${m[$x]}");
+	expect_opaque("readonly -A m; a ${m[$x]}", "eval-arith");
+	expect_opaque("export -A m; a ${m[$x]}", "eval-arith");
+	expect_opaque("declare +A m; a ${m[$x]}", "eval-arith");
+	expect_opaque("declare -Z -A m; a ${m[$x]}", "eval-arith");
+	expect_opaque("f() { local m; declare -gA m; a ${m[$x]}; }; f", "eval-arith");
+	expect_opaque("declare -A m; f() { local m; a ${m[$x]}; }; f", "eval-arith");
+	expect_opaque("declare -A m; f() { typeset -a m; a ${m[$x]}; }; f", "eval-arith");
+	expect_opaque("declare -A m; f() { a ${m[$x]}; }; m=1 f", "eval-arith");
+}
+
 static void other_ways_to_run_data_are_opaque(void **state)
 {
 	expect_opaque("echo ${x@P}", "prompt-expansion");
@@ -287,6 +302,7 @@ int main(void)
 		cmocka_unit_test(arithmetic_over_numbers_is_known),
 		cmocka_unit_test(names_that_are_not_written_out_are_opaque),
 		cmocka_unit_test(names_that_are_written_out_are_known),
+		cmocka_unit_test(a_key_is_not_evaluated_only_where_the_array_is_surely_associative),
 		cmocka_unit_test(other_ways_to_run_data_are_opaque),
 		cmocka_unit_test(dangerous_names_are_effects),
 	};

@@ -341,6 +341,10 @@ static void says_what_it_does_not_support(void **state)
 		"echo ${x:1<\\\n(2)}",
 		"echo ${x:0:1>(echo })}",
 		"echo ${x'}'}",
+		"echo \"$(echo ${x-$'a b'})\"",
+		"echo \"$(echo ${x+a$'b'})\"",
+		"((\"$(echo ${x#$''})\"))",
+		"echo ${y[\"$(echo ${x#$'{'})\"]}",
 		"echo ${x$(echo })}",
 		"echo ${##`a`}",
 		"echo ${x-<<(a)}",
@@ -427,6 +431,7 @@ static void supports_what_bash_reprints_well(void **state)
 		"x $((a; b) | c)",
 		"x >{a,}",
 		"x \"${y:-{}}\" \"${y-a,b}\"",
+		"x \"${y//$'\\n'/ }\" \"$(a \"${y//$'\\n'/ }\" ${y#$'a b'})\"",
 		"r=({a,b})",
 	};
 

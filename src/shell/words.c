@@ -224,6 +224,7 @@ struct shell_word *shell_read_operand(struct shell_reader *r, enum word_mode mod
 	struct shell_word *word = shell_alloc(r, sizeof(*word));
 	struct part_list parts;
 	uint32_t start = r->pos;
+	bool outer = r->in_default;
 
 	if (!word || !shell_count_word(r))
 		return NULL;
@@ -232,8 +233,10 @@ struct shell_word *shell_read_operand(struct shell_reader *r, enum word_mode mod
 		shell_literal_put(r, &parts, SHELL_QUOTE_NONE, start, r->s + start, 1);
 		r->pos++;
 	}
+	r->in_default = mode == WORD_OPERAND;
 	if (!read_parts(r, &parts, mode, stops))
 		return NULL;
+	r->in_default = outer;
 	word->range = shell_span(r, start, r->pos);
 	word->parts = parts.first;
 	word->split = mode == WORD_OPERAND;
