@@ -41,7 +41,7 @@ static const struct remembered *recall(const struct shell_reader *r, uint32_t st
 /* What a substitution must not see of its surroundings, and must not leave behind. */
 struct outside {
 	bool in_substitution, after_compound, in_pipe, in_heredoc;
-	bool reprinted, in_array, case_seen, in_message, in_default;
+	bool reprinted, in_array, case_seen, in_message, in_default, in_pattern, in_arith;
 	uint32_t heredoc_count, in_param;
 	struct heredoc *heredocs, **heredocs_tail;
 };
@@ -58,6 +58,8 @@ static void go_inside(struct shell_reader *r, struct outside *o)
 		.case_seen = r->case_seen,
 		.in_message = r->in_message,
 		.in_default = r->in_default,
+		.in_pattern = r->in_pattern,
+		.in_arith = r->in_arith,
 		.heredoc_count = r->heredoc_count,
 		.in_param = r->in_param,
 		.heredocs = r->heredocs,
@@ -65,7 +67,7 @@ static void go_inside(struct shell_reader *r, struct outside *o)
 	};
 	r->in_substitution = r->reprinted = r->reprinted_first = true;
 	r->after_compound = r->in_pipe = r->in_heredoc = r->in_array = r->in_message = false;
-	r->in_default = false;
+	r->in_default = r->in_pattern = r->in_arith = false;
 	r->heredoc_count = r->in_param = 0;
 	r->heredocs = NULL;
 	r->heredocs_tail = &r->heredocs;
@@ -86,6 +88,8 @@ static bool go_outside(struct shell_reader *r, const struct outside *o, uint32_t
 	r->case_seen = o->case_seen;
 	r->in_message = o->in_message;
 	r->in_default = o->in_default;
+	r->in_pattern = o->in_pattern;
+	r->in_arith = o->in_arith;
 	r->heredoc_count = o->heredoc_count;
 	r->in_param = o->in_param;
 	r->heredocs = o->heredocs;
@@ -346,12 +350,14 @@ struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
 {
 	uint32_t old_end = r->end, start = r->pos;
 	struct shell_word *word = shell_alloc(r, sizeof(*word));
+	bool outer = r->in_arith;
 	struct part_list parts;
 
 	if (!word || !shell_enter(r))
 		return NULL;
 	shell_parts_init(&parts);
 	r->end = end;
+	r->in_arith = true;
 	if (!shell_read_quoted(r, &parts, QUOTED_ARITH)) {
 		/* The end is known to be right, so an inner construct that runs past it is not read
 		 * as bash reads it. */
@@ -360,6 +366,7 @@ struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
 		return NULL;
 	}
 	r->end = old_end;
+	r->in_arith = outer;
 	shell_leave(r);
 	word->range = shell_span(r, start, end);
 	word->parts = parts.first;
@@ -370,13 +377,14 @@ struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end)
 	return word;
 }
 
-/* Whether the text between the inner parentheses of (( and )) is balanced for bash. */
-static bool balanced(const char *s, uint32_t p, uint32_t end)
+/* Whether the text between the inner parentheses of (( and )), which was measured before, is
+ * balanced for bash. */
+static bool balanced(struct shell_reader *r, uint32_t p, uint32_t end)
 {
 	uint32_t open = 0;
 
-	for (; p < end; p++) {
-		char c = s[p];
+	while (p < end) {
+		char c = r->s[p++];
 
 		if (c == '(') {
 			open++;
@@ -385,10 +393,13 @@ static bool balanced(const char *s, uint32_t p, uint32_t end)
 				return false;
 		} else if (c == '\\') {
 			p++;
-		} else if (c == '\'' || c == '"') {
-			for (p++; p < end && s[p] != c; p++)
-				if (c == '"' && s[p] == '\\')
-					p++;
+		} else if (c == '\'') {
+			while (p < end && r->s[p++] != c)
+				;
+		} else if (c == '"' || (c == '$' && shell_at(r, p) == '\'')) {
+			p--;
+			if (!shell_measure_one(r, &p))
+				return false;
 		}
 	}
 	return open == 0;
@@ -468,7 +479,7 @@ static bool read_double_paren(struct shell_reader *r, struct part_list *list, ui
 	for (last = close; last >= 2 && r->s[last - 1] == '\n' && r->s[last - 2] == '\\';)
 		last -= 2;
 	last--;
-	if (last >= inner && r->s[last] == ')' && balanced(r->s, inner, last)) {
+	if (last >= inner && r->s[last] == ')' && balanced(r, inner, last)) {
 		struct shell_word *word;
 
 		if (has_comment(r->s, inner, last, false))
@@ -498,7 +509,7 @@ static bool read_bracket_arith(struct shell_reader *r, struct part_list *list, u
 	r->pos++;
 	if (!shell_measure(r, '[', ']', &close))
 		return false;
-	if (!balanced(r->s, r->pos, close))
+	if (!balanced(r, r->pos, close))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, close, "parentheses in $[ ]");
 	word = shell_read_arith(r, close);
 	r->pos = close + 1;
@@ -555,6 +566,10 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched `");
 	if ((in_double || r->in_message) && !check_quoted_backtick(r, p, close))
 		return false;
+	/* It is printed as $( ), which bash cannot read there. */
+	if (r->in_heredoc && r->in_param && (r->in_pattern || r->in_arith))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, close,
+		                  "backtick in an expansion in a here-document");
 	if (r->in_inner && memchr(r->s + p, '\\', close - p))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, close,
 		                  "backslash in quotes in a quoted expansion");

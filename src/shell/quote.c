@@ -279,8 +279,12 @@ static bool read_quoted_single(struct shell_reader *r, struct part_list *list)
 	shell_literal_put(r, list, SHELL_QUOTE_FULL, start, "'", 1);
 	r->pos++;
 	r->end = (uint32_t)(quote - r->s);
-	if (!shell_read_quoted(r, list, QUOTED_HEREDOC))
-		return shell_ok(r) ? false : shell_fail(r, SHELL_UNSUPPORTED, start, end, "quotes");
+	if (!shell_read_quoted(r, list, QUOTED_HEREDOC)) {
+		/* An expansion between the quotes has one of its own. */
+		if (r->tree->status == SHELL_ERROR)
+			r->tree->status = SHELL_UNSUPPORTED;
+		return false;
+	}
 	r->end = end;
 	shell_literal_put(r, list, SHELL_QUOTE_FULL, r->pos, "'", 1);
 	r->pos++;
@@ -387,9 +391,9 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 		if (c == '\\') {
 			read_quoted_backslash(r, list, mode);
 		} else if (c == '$' && mode == QUOTED_OPERAND && shell_peek2(r) == '\'') {
-			if (r->in_heredoc)
+			if (r->in_heredoc || r->in_arith)
 				return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos + 2,
-				                  "$' in a here-document");
+				                  "$' in a here-document or arithmetic");
 			r->pos = shell_after(r, r->pos);
 			from = r->pos;
 			if (!read_ansi(r, list, &hard))

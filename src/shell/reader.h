@@ -46,6 +46,8 @@ struct shell_reader {
 	uint32_t in_double;             /* levels of double quotes around, also outside a $( ) */
 	uint32_t in_param;              /* levels of ${ } */
 	bool in_default;                /* in WORD_OPERAND */
+	bool in_pattern;                /* in WORD_OPERAND_PATTERN or _REPLACE, at any depth */
+	bool in_arith;                  /* in QUOTED_ARITH: $'...' is text */
 	bool in_inner;                  /* in QUOTED_INNER */
 	bool in_message;                /* of ? in double quotes: read as if there were none */
 	uint32_t measuring;             /* inside shell_measure() */

@@ -341,6 +341,9 @@ static void says_what_it_does_not_support(void **state)
 		"echo ${x:1<\\\n(2)}",
 		"echo ${x:0:1>(echo })}",
 		"echo ${x'}'}",
+		"cat <<E\n${x#`a`}\nE\n",
+		"echo $((${x-$''}))",
+		"echo \"${x-'${y-''}'}\"",
 		"echo \"$(echo ${x-$'a b'})\"",
 		"echo \"$(echo ${x+a$'b'})\"",
 		"((\"$(echo ${x#$''})\"))",
@@ -439,6 +442,17 @@ static void supports_what_bash_reprints_well(void **state)
 		expect_status(texts[i], SHELL_OK);
 }
 
+static void expect_arith(const char *text)
+{
+	scoped(arena_freep) struct arena *a = arena_new(SHELL_ARENA_MAX);
+	struct shell_tree *tree = parse(a, text);
+	const struct shell_word *words;
+
+	assert_int_equal(tree->status, SHELL_OK);
+	words = tree->list->statements->pipelines->commands->simple.words;
+	assert_int_equal(words->next->parts->kind, SHELL_PART_ARITH);
+}
+
 /* Between (( and )) bash counts parentheses and knows quotes, no comments and no ${ }. */
 static void counts_parentheses_as_bash_does(void **state)
 {
@@ -449,6 +463,9 @@ static void counts_parentheses_as_bash_does(void **state)
 	expect_status("if c1; then((${u-(})) fi", SHELL_OK);
 	expect_status("c1||((${))", SHELL_UNSUPPORTED);
 	expect_status("echo $(( ${#x} + (1) ))", SHELL_OK);
+	expect_arith("echo $(($(\"${u-\"'\"}\")))");
+	expect_arith("echo $(($(a $'\\'')))");
+	expect_arith("echo $(($(a \"$(b \")\")\")))");
 	expect_status("echo $(( ${x:(-1)} ))", SHELL_OK);
 }
 

@@ -224,7 +224,7 @@ struct shell_word *shell_read_operand(struct shell_reader *r, enum word_mode mod
 	struct shell_word *word = shell_alloc(r, sizeof(*word));
 	struct part_list parts;
 	uint32_t start = r->pos;
-	bool outer = r->in_default;
+	bool in_default = r->in_default, in_pattern = r->in_pattern;
 
 	if (!word || !shell_count_word(r))
 		return NULL;
@@ -234,9 +234,11 @@ struct shell_word *shell_read_operand(struct shell_reader *r, enum word_mode mod
 		r->pos++;
 	}
 	r->in_default = mode == WORD_OPERAND;
+	r->in_pattern = in_pattern || mode != WORD_OPERAND;
 	if (!read_parts(r, &parts, mode, stops))
 		return NULL;
-	r->in_default = outer;
+	r->in_default = in_default;
+	r->in_pattern = in_pattern;
 	word->range = shell_span(r, start, r->pos);
 	word->parts = parts.first;
 	word->split = mode == WORD_OPERAND;
