@@ -126,6 +126,18 @@ static void scan_braces(const struct shell_part *part, struct brace_scan *b)
 	}
 }
 
+/* What would be printed as $'...' where that is text; then the reading has failed. */
+static bool has_control(struct shell_reader *r, uint32_t start)
+{
+	for (uint32_t p = start; p < r->pos; p++)
+		if (shell_is_control(r->s[p])) {
+			shell_fail(r, SHELL_UNSUPPORTED, p, p + 1,
+			           "control character in a quoted expansion");
+			return true;
+		}
+	return false;
+}
+
 /*
  * The message of ?, in double quotes. bash expands it as if there were none around it, but looks
  * for braces as in double quotes.
@@ -139,12 +151,8 @@ static bool read_message(struct shell_reader *r, struct shell_param *param)
 	r->in_message = true;
 	param->word = shell_read_operand(r, WORD_OPERAND, "}", false);
 	r->in_message = outer;
-	if (!param->word)
+	if (!param->word || has_control(r, start))
 		return false;
-	for (uint32_t p = start; p < r->pos; p++)
-		if (shell_is_control(r->s[p])) /* would be printed as $'...' */
-			return shell_fail(r, SHELL_UNSUPPORTED, p, p + 1,
-			                  "control character in a quoted expansion");
 	scan_braces(param->word->parts, &braces);
 	if (braces.close)
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
@@ -169,7 +177,7 @@ static bool read_default(struct shell_reader *r, struct shell_param *param, bool
 	param->word = shell_alloc(r, sizeof(*param->word));
 	if (!param->word)
 		return false;
-	if (!shell_read_quoted(r, &parts, QUOTED_OPERAND))
+	if (!shell_read_quoted(r, &parts, QUOTED_OPERAND) || (r->in_arith && has_control(r, start)))
 		return false;
 	if (has_divided_list(parts.first))
 		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,

@@ -343,6 +343,7 @@ static void says_what_it_does_not_support(void **state)
 		"echo ${x'}'}",
 		"cat <<E\n${x#`a`}\nE\n",
 		"echo $((${x-$''}))",
+		"echo $((${x-\r}))",
 		"echo \"${x-'${y-''}'}\"",
 		"echo \"$(echo ${x-$'a b'})\"",
 		"echo \"$(echo ${x+a$'b'})\"",
