@@ -5,13 +5,15 @@
  */
 #include "shell/reader.h"
 
-/* bash says so when it runs, if it has found the brace. */
+/* bash says so when it runs, if it has found the brace, which it looks for without any knowledge of
+ * what stands in front of it: a } in a subscript will do. */
 static bool bad(struct shell_reader *r, uint32_t start)
 {
-	uint32_t close;
+	uint32_t pos = r->pos, close;
 
+	r->pos = shell_after(r, start) + 1;
 	return shell_measure(r, 0, '}', &close) &&
-	       shell_fail(r, SHELL_UNSUPPORTED, start, r->pos, "bad substitution");
+	       shell_fail(r, SHELL_UNSUPPORTED, start, pos, "bad substitution");
 }
 
 static bool is_special_param(char c)
@@ -387,7 +389,6 @@ static bool read_operator(struct shell_reader *r, struct shell_param *param, boo
 		r->pos++;
 		return true;
 	default:
-		r->pos--; /* it may begin a quote or an expansion */
 		return bad(r, start);
 	}
 }
@@ -432,7 +433,7 @@ bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_do
 	r->pos++;
 	read_prefix(r, param);
 	if (!read_name(r, param))
-		return shell_peek(r) ? bad(r, start) : shell_unexpected(r);
+		return bad(r, start);
 	if (shell_peek(r) == '[') {
 		if (!shell_is_name_start(param->name.bytes[0]))
 			return bad(r, start);
@@ -441,7 +442,7 @@ bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_do
 	}
 	c = shell_peek(r);
 	if (!c)
-		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched {");
+		return bad(r, start);
 	if (param->indirect && (c == '@' || c == '*') && shell_peek2(r) == '}' &&
 	    !param->subscript && shell_is_name_start(param->name.bytes[0])) {
 		param->op = SHELL_PARAM_NAMES;
@@ -460,8 +461,7 @@ bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_do
 			                  "empty operand of $#");
 	}
 	if (!shell_take(r, "}"))
-		return shell_peek(r) ? bad(r, start)
-		                     : shell_fail(r, SHELL_ERROR, start, r->end, "unmatched {");
+		return bad(r, start);
 	shell_leave(r);
 	r->in_param--;
 	part = shell_part_add(r, list, SHELL_PART_PARAM, start);

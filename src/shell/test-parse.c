@@ -341,6 +341,8 @@ static void says_what_it_does_not_support(void **state)
 		"echo ${x:1<\\\n(2)}",
 		"echo ${x:0:1>(echo })}",
 		"echo ${x'}'}",
+		"[[ ${a[} = $\n]]",
+		"echo ${a[} ]",
 		"cat <<E\n${x#`a`}\nE\n",
 		"echo $((${x-$''}))",
 		"echo $((${x-\r}))",
