@@ -358,8 +358,5 @@ int box_except(struct rules *rules, const char *path);
 /* standing.c: limits and layers; refuses a box that lacks what the spec requires. */
 int box_standing_settle(struct sandbox_plan *p, struct error *err);
 
-/* remove.c: a directory with all that is in it. */
-void box_remove(const char *path);
-
 /* paths.c. The real path of an existing file and what it is, or NULL; in the arena. */
 const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_stat);

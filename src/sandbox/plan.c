@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/remove.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
 
@@ -320,7 +321,7 @@ struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)
 		return NULL;
 	box_forget(p);
 	if (p->owns_tmp)
-		box_remove(p->tmp);
+		remove_tree(AT_FDCWD, p->tmp);
 	fd_close(p->workspace_fd);
 	fd_close(p->company_fd);
 	arena_free(p->arena);

@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/remove.h"
 
 /* A task's directory holds files only, and these names: anything else is not ours to delete. */
 #define SWEEP_EVERY_S 10
-#define DEPTH_MAX     64 /* of what a command planted */
 
 static const char *const task_files[] = {
 	"out",   "err",   "spec.json",  "state.json",      "sock",          "sizes",
@@ -170,9 +170,8 @@ void store_done(struct store *s)
 	fd_close(take_fd(&s->tasks_fd));
 }
 
-/* Takes all whose name begins with BEGINNING out of the directory, whose descriptor it takes, too.
- * What lies deeper than DEPTH stays. */
-static void remove_all(int dir_fd, const char *beginning, int depth)
+/* What the command had planted in its workspace was moved here. Takes the descriptor. */
+static void remove_planted(int dir_fd)
 {
 	DIR *d = fdopendir(dir_fd);
 	struct dirent *e;
@@ -181,20 +180,9 @@ static void remove_all(int dir_fd, const char *beginning, int depth)
 		fd_close(dir_fd);
 		return;
 	}
-	while ((e = readdir(d))) {
-		int fd;
-
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    strncmp(e->d_name, beginning, strlen(beginning)) != 0 ||
-		    unlinkat(dir_fd, e->d_name, 0) == 0)
-			continue;
-		fd = openat(dir_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && depth > 0)
-			remove_all(fd, "", depth - 1);
-		else
-			fd_close(fd);
-		(void)unlinkat(dir_fd, e->d_name, AT_REMOVEDIR);
-	}
+	while ((e = readdir(d)))
+		if (strncmp(e->d_name, "planted-", 8) == 0 && unlinkat(dir_fd, e->d_name, 0) < 0)
+			remove_tree(dir_fd, e->d_name);
 	closedir(d);
 }
 
@@ -211,8 +199,7 @@ void store_task_remove(struct store *s, const char *id)
 		(void)unlinkat(fd, task_files[i], 0);
 	if (unlinkat(s->tasks_fd, id, AT_REMOVEDIR) == 0 || errno != ENOTEMPTY)
 		return;
-	/* What the command had planted in its workspace was moved here. */
-	remove_all(take_fd(&fd), "planted-", DEPTH_MAX);
+	remove_planted(take_fd(&fd));
 	(void)unlinkat(s->tasks_fd, id, AT_REMOVEDIR);
 }
 

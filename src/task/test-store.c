@@ -217,6 +217,33 @@ static void what_a_command_planted_goes_with_its_task(void **state)
 	store_done(&s);
 }
 
+/* However deep it is, and whatever its modes are: the state would grow for ever. */
+static void what_was_planted_to_stay_goes_too(void **state)
+{
+	char id[STORE_ID_MAX], name[96];
+	struct store s;
+	int fd;
+
+	store_open(&s);
+	close(make_task(&s, id, 4096, 0));
+	snprintf(name, sizeof(name), "%s/planted-0", id);
+	assert_int_equal(mkdirat(s.tasks_fd, name, 0700), 0);
+	fd = openat(s.tasks_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 300; i++) {
+		int next;
+
+		assert_int_equal(mkdirat(fd, "d", 0700), 0);
+		next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_int_equal(fchmod(fd, i % 7 == 0 ? 0 : 0700), 0);
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+	store_task_remove(&s, id);
+	assert_false(exists(&s, id));
+	store_done(&s);
+}
+
 static void a_planted_link_is_not_followed_by_removal(void **state)
 {
 	struct place *p = *state;
@@ -345,6 +372,7 @@ int main(void)
 		TEST(where_nothing_can_be_stored_it_is_said),
 		TEST(removing_a_task_takes_its_files_and_no_others),
 		TEST(what_a_command_planted_goes_with_its_task),
+		TEST(what_was_planted_to_stay_goes_too),
 		TEST(a_planted_link_is_not_followed_by_removal),
 		TEST(a_sweep_deletes_the_oldest_until_the_rest_fits),
 		TEST(running_tasks_are_never_swept),

@@ -1,8 +1,9 @@
 /*
- * Removes a directory that a command could fill as it liked: unreadable parts are made readable,
- * and what lies very deep is pulled up instead of being walked to, so that a descriptor is held for
- * few levels only. Nothing is followed.
+ * Unreadable parts are made readable, and what lies very deep is pulled up instead of being walked
+ * to, so that a descriptor is held for few levels only. Nothing is followed.
  */
+#include "base/remove.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/fd.h"
-#include "sandbox/box.h"
 
 #define DEPTH_MAX 32
 
@@ -63,14 +63,21 @@ static void remove_entries(struct removal *r, int fd, int depth)
 	closedir(dir);
 }
 
-void box_remove(const char *path)
+static int open_top(int parent, const char *name)
 {
-	struct removal r = {.top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void remove_tree(int parent, const char *name)
+{
+	struct removal r = {.top = open_top(parent, name)};
 	unsigned before;
+	struct stat st;
 	int fd;
 
-	if (r.top < 0 && chmod(path, 0700) == 0)
-		r.top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r.top < 0 && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode) && fchmodat(parent, name, 0700, 0) == 0)
+		r.top = open_top(parent, name);
 	if (r.top < 0)
 		return;
 	(void)fchmod(r.top, 0700);
@@ -81,5 +88,5 @@ void box_remove(const char *path)
 			remove_entries(&r, fd, 0);
 	} while (r.pulled > before);
 	close(r.top);
-	(void)rmdir(path);
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
 }
