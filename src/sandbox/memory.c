@@ -143,37 +143,19 @@ static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), uint64_t byt
 	return sum;
 }
 
-static int measure(pid_t root, uint64_t enough, struct tree *t, uint64_t bytes[TREE_MAX],
-                   struct memory_use *use)
-{
-	int r = tree_read(root, t);
-
-	if (r < 0)
-		return r;
-	use->tasks = t->tasks;
-	use->bytes = add_up(t, resident, bytes);
-	if (use->bytes > enough)
-		use->bytes = add_up(t, share, bytes);
-	return 0;
-}
-
 int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use)
 {
 	uint64_t bytes[TREE_MAX];
 	struct tree t;
+	int r = tree_read(root, &t);
 
-	return measure(root, enough, &t, bytes, ret_use);
-}
-
-/* The one of the descendants that has most; 0: none has anything. */
-static size_t largest(const struct tree *t, const uint64_t bytes[TREE_MAX])
-{
-	size_t found = 0;
-
-	for (size_t i = 1; i < t->count; i++)
-		if (bytes[i] > (found ? bytes[found] : 0))
-			found = i;
-	return found;
+	if (r < 0)
+		return r;
+	ret_use->tasks = t.tasks;
+	ret_use->bytes = add_up(&t, resident, bytes);
+	if (ret_use->bytes > enough)
+		ret_use->bytes = add_up(&t, share, bytes);
+	return 0;
 }
 
 static bool has(const struct tree *t, pid_t pid)
@@ -204,36 +186,64 @@ static int kill_inside(pid_t root, const pid_t *pids, size_t count)
 	return killed;
 }
 
-/* As many as it takes, the largest first: many small ones grow faster than one at a time goes. */
-static int kill_excess(pid_t root, const struct tree *t, uint64_t bytes[TREE_MAX], uint64_t excess)
+static int by_bytes(const void *a, const void *b, void *context)
+{
+	const size_t *x = a, *y = b;
+	const uint64_t *bytes = context;
+
+	return bytes[*x] < bytes[*y] ? -1 : bytes[*x] > bytes[*y];
+}
+
+/* The descendants, those with the fewest bytes first. */
+static void put_in_order(const struct tree *t, uint64_t bytes[TREE_MAX], size_t order[TREE_MAX])
+{
+	for (size_t i = 1; i < t->count; i++)
+		order[i - 1] = i;
+	qsort_r(order, t->count - 1, sizeof(order[0]), by_bytes, bytes);
+}
+
+/* The largest go, as many as it takes: many small ones grow faster than one at a time goes. The
+ * shares are asked for in the order of their size, and only until the limit is reached, since that
+ * takes long in a crowd: those that come then are too much. */
+static int kill_excess(pid_t root, const struct tree *t, const size_t order[TREE_MAX],
+                       uint64_t limit, uint64_t *ret_bytes)
 {
 	pid_t chosen[KILLS_MAX];
-	size_t count = 0, next;
-	uint64_t gone = 0;
+	size_t kept = 0, count = 0;
+	uint64_t sum = share(root), one = 0;
 
-	while (gone < excess && count < KILLS_MAX && (next = largest(t, bytes)) > 0) {
-		chosen[count++] = t->pids[next];
-		gone += bytes[next];
-		bytes[next] = 0;
+	for (; kept < t->count - 1; kept++) {
+		one = share(t->pids[order[kept]]);
+		if (sum + one > limit)
+			break;
+		sum += one;
 	}
-	return kill_inside(root, chosen, count);
+	*ret_bytes = kept < t->count - 1 ? sum + one : sum;
+	for (size_t i = t->count - 1; i > kept && count < KILLS_MAX; i--)
+		chosen[count++] = t->pids[order[i - 1]];
+	return count > 0 ? kill_inside(root, chosen, count) : 0;
 }
 
 int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use)
 {
 	uint64_t bytes[TREE_MAX], unseen;
+	size_t order[TREE_MAX];
 	struct tree t;
 	pid_t most;
-	int r = measure(root, limit, &t, bytes, ret_use);
+	int r = tree_read(root, &t);
 
 	if (r < 0)
 		return r;
-	if (ret_use->bytes > limit)
-		return kill_excess(root, &t, bytes, ret_use->bytes - limit);
+	ret_use->tasks = t.tasks;
+	ret_use->bytes = add_up(&t, resident, bytes);
+	put_in_order(&t, bytes, order);
+	r = ret_use->bytes > limit ? kill_excess(root, &t, order, limit, &ret_use->bytes) : 0;
+	if (ret_use->bytes > limit || t.count < 2 || !before)
+		return r;
 	/* Who has how much of that nobody can tell, so one goes, and it is looked again. */
-	most = t.pids[largest(&t, bytes)];
-	unseen = before ? unseen_of(t.pids, t.count, before, limit, &most) : 0;
-	if (unseen <= limit || most == root)
+	most = t.pids[order[t.count - 2]];
+	unseen = unseen_of(t.pids, t.count, before, limit, &most);
+	if (unseen <= limit)
 		return 0;
 	ret_use->bytes = unseen;
 	return kill_inside(root, &most, 1);

@@ -138,8 +138,10 @@ static void memory_of_a_crowd(void)
 			char *p = mmap(NULL, (size_t)each, PROT_READ | PROT_WRITE,
 			               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-			for (long at = 0; p != MAP_FAILED && at < each; at += 4096)
-				p[at] = 1;
+			for (long at = 0; p != MAP_FAILED && at < each; at += MIB) {
+				memset(p + at, 1, (size_t)(each - at < MIB ? each - at : MIB));
+				wait_here(20); /* a race for the processors would prove nothing */
+			}
 			wait_here(1000);
 			_exit(p == MAP_FAILED);
 		}
