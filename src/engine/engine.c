@@ -593,6 +593,11 @@ void engine_run_ask_done(struct engine_run *run)
 	ask_done(&run->ask);
 }
 
+const char *engine_run_id(const struct engine_run *run)
+{
+	return run->task_id;
+}
+
 struct task *engine_run_task(struct engine_run *run)
 {
 	return run->task;

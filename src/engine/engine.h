@@ -77,7 +77,8 @@ void engine_run_give_up(struct engine_run *run);
 /* It is over, and nobody watches engine_run_ask_fd() any more: it is closed. */
 void engine_run_ask_done(struct engine_run *run);
 
-struct task *engine_run_task(struct engine_run *run); /* NULL: it never started */
+struct task *engine_run_task(struct engine_run *run);    /* NULL: it never started */
+const char *engine_run_id(const struct engine_run *run); /* of its task, if there will be one */
 
 /* Longer than this a keeper needs for nothing; one that has not reported then never will. */
 int64_t engine_run_patience_ms(const struct engine_run *run);

@@ -260,6 +260,16 @@ void job_leave(struct job *j)
 	end(j);
 }
 
+const struct approval *job_asks(const struct job *j)
+{
+	return engine_run_asks(j->run);
+}
+
+const char *job_id(const struct job *j)
+{
+	return engine_run_id(j->run);
+}
+
 const char *job_task_id(const struct job *j)
 {
 	const struct task *task = engine_run_task(j->run);

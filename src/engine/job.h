@@ -47,5 +47,9 @@ void job_give_up(struct job *j);
  * as a task; after job_stop() only to its end. */
 void job_leave(struct job *j);
 
+/* What a person is asked; NULL: it does not wait for one. */
+const struct approval *job_asks(const struct job *j);
+
+const char *job_id(const struct job *j);      /* of its task, if there will be one */
 const char *job_task_id(const struct job *j); /* NULL: it never started */
 int job_task_dir(const struct job *j);        /* borrowed; -1: none */

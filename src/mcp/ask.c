@@ -22,8 +22,10 @@
 #include "engine/job.h"
 #include "engine/result.h"
 #include "mcp/content.h"
+#include "mcp/memo.h"
 #include "mcp/run-inside.h"
 #include "mcp/state.h"
+#include "mcp/task-put.h"
 
 #define MESSAGE_MAX 2000
 #define STATE_MS    600000
@@ -142,9 +144,8 @@ static int read_answer(json_t *reply, enum approval_answer *ret_answer)
 
 /* The handshake era */
 
-static void on_answered(struct mcp_call *c, const struct rpc_message *m)
+void mcp_ask_take(struct mcp_run *run, const struct rpc_message *m)
 {
-	struct mcp_run *run = c->work;
 	enum approval_answer answer;
 	int r = -EINVAL;
 
@@ -156,20 +157,52 @@ static void on_answered(struct mcp_call *c, const struct rpc_message *m)
 		job_give_up(run->job);
 }
 
+static void on_answered(struct mcp_call *c, const struct rpc_message *m)
+{
+	mcp_ask_take(c->work, m);
+}
+
+/* TASK is what the question belongs to; NULL: the call itself. */
+static bool send_form(struct mcp_call *c, const struct approval *a, const char *task)
+{
+	scoped(buffer_donep) struct buffer message = {0};
+	struct mcp_notice n;
+
+	if (write_message(a, &message) < 0 || mcp_call_ask_begin(c, "elicitation/create", &n) < 0)
+		return false;
+	put_form(&n.w, a, buffer_str(&message), c->revision);
+	if (task) {
+		json_put_key(&n.w, "_meta");
+		json_object_begin(&n.w);
+		task_put_related(&n.w, task);
+		json_object_end(&n.w);
+	}
+	notice_send(&n);
+	return true;
+}
+
+bool mcp_ask_by(struct mcp_run *run, struct mcp_call *call)
+{
+	const struct approval *a = job_asks(run->job);
+
+	return a && send_form(call, a, job_id(run->job));
+}
+
+/* The answer to a request for a task does not wait: the question does, for who wants the result. */
 void mcp_ask(void *owner, struct job *j, const struct approval *a)
 {
 	scoped(buffer_donep) struct buffer message = {0};
 	struct mcp_run *run = owner;
 	struct mcp_call *c = run->call;
-	struct mcp_notice n;
 
-	if (write_message(a, &message) < 0 || mcp_call_ask_begin(c, "elicitation/create", &n) < 0) {
+	if (run->as_task && !c->silent && write_message(a, &message) == 0 &&
+	    mcp_memo_wait(run, job_id(j)) == 0)
+		return;
+	if (run->as_task || !send_form(c, a, NULL)) {
 		job_give_up(j);
 		return;
 	}
 	c->answered = on_answered;
-	put_form(&n.w, a, buffer_str(&message), c->revision);
-	notice_send(&n);
 	mcp_call_progress(c, "waiting for the approval of a person");
 }
 

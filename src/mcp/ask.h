@@ -9,6 +9,7 @@
 
 struct approval;
 struct job;
+struct mcp_call;
 struct mcp_run;
 struct result;
 struct rpc_message;
@@ -18,6 +19,12 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 
 /* The job waits for an answer: the client is asked. */
 void mcp_ask(void *owner, struct job *j, const struct approval *a);
+
+/* The same for a run that was answered as a task: by CALL, which waits for its result. False: it
+ * cannot be asked. */
+bool mcp_ask_by(struct mcp_run *run, struct mcp_call *call);
+/* What came back. */
+void mcp_ask_take(struct mcp_run *run, const struct rpc_message *m);
 
 /* Whether the call was answered by a question. */
 bool mcp_ask_again(struct mcp_run *run, const struct result *r);

@@ -174,11 +174,8 @@ void answer_cacheable(struct mcp_answer *a, int64_t ttl_ms, bool is_public)
 	json_put_string(&a->w, is_public ? "public" : "private");
 }
 
-bool answer_send(struct mcp_answer *a)
+static void answer_end(struct mcp_answer *a)
 {
-	struct mcp_call *c = a->call;
-	bool sent;
-
 	if (a->meta_text.len > 0) {
 		json_put_key(&a->w, "_meta");
 		json_object_begin(&a->w);
@@ -187,6 +184,14 @@ bool answer_send(struct mcp_answer *a)
 	}
 	json_object_end(&a->w);
 	rpc_end(&a->w);
+}
+
+bool answer_send(struct mcp_answer *a)
+{
+	struct mcp_call *c = a->call;
+	bool sent;
+
+	answer_end(a);
 	if (buffer_error(&a->text) < 0 || buffer_error(&a->meta_text) < 0) {
 		mcp_call_error(c, RPC_INTERNAL_ERROR, "the answer is too large", NULL);
 		sent = false;
@@ -197,6 +202,15 @@ bool answer_send(struct mcp_answer *a)
 	buffer_done(&a->text);
 	buffer_done(&a->meta_text);
 	return sent;
+}
+
+void answer_early(struct mcp_answer *a)
+{
+	answer_end(a);
+	(void)end_stream(a->call, &a->text, 0);
+	a->call->stream = NULL;
+	buffer_done(&a->text);
+	buffer_done(&a->meta_text);
 }
 
 void mcp_call_empty(struct mcp_call *c)

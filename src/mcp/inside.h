@@ -81,7 +81,7 @@ struct mcp_subscription {
 	bool ended;
 };
 
-struct mcp_memo; /* see tasks.c */
+struct mcp_memo;
 
 struct mcp_peer {
 	struct mcp_server *server;
@@ -108,8 +108,7 @@ struct mcp_peer {
 	struct loop_timer subscription_timer;
 	struct mcp_begun *begun; /* see begun.c */
 	size_t begun_count, stopping;
-	struct mcp_memo *memos;
-	size_t memo_count;
+	struct mcp_memo *memos; /* see memo.c */
 };
 
 struct mcp_server {
@@ -140,6 +139,9 @@ struct mcp_answer {
 void answer_begin(struct mcp_answer *a, struct mcp_call *c, const char *type);
 void answer_cacheable(struct mcp_answer *a, int64_t ttl_ms, bool is_public);
 bool answer_send(struct mcp_answer *a); /* ends the call; false: the client cannot take it */
+/* The same for a call whose work goes on without it: silent from now on, and not to be cancelled.
+ */
+void answer_early(struct mcp_answer *a);
 
 /* A notification about the call; the writer stands in its params. */
 struct mcp_notice {

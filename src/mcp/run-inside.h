@@ -27,6 +27,7 @@ struct mcp_run {
 	bool dirty;                  /* there is output that was not told of */
 	bool separate;               /* the streams are wanted apart */
 	bool as_task;                /* of the handshake era */
+	struct mcp_memo *memo;       /* of a task that waits for a person; NULL: it does not */
 	bool form;                   /* a person is asked by the answer; see ask.c */
 	struct policy_digest digest; /* of what was called */
 };

@@ -93,6 +93,8 @@ static void on_leave(struct mcp_call *c)
 	struct mcp_server *s = c->peer->server;
 
 	job_leave(run->job); /* what is queued was ended by on_cancel() */
+	if (run->memo)
+		run->memo->run = NULL;
 	give_place(run, NULL);
 	run_free(run);
 	mcp_call_free(c);
@@ -159,6 +161,20 @@ static bool answer(struct mcp_run *run, const struct result *r)
 	return mcp_call_answer_content(c, &content);
 }
 
+/* The call has its answer since a person was asked; what came of it is for who asks for the task.
+ */
+static bool settle(struct mcp_run *run, const struct result *r)
+{
+	scoped(content_donep) struct content content = {0};
+
+	content_of_result(&content, r, run->engine, run->separate);
+	if (r->background)
+		mcp_begun_add(run->call->peer, r->task_id);
+	mcp_memo_settle(run, r->background ? NULL : &content);
+	mcp_call_free(run->call);
+	return true;
+}
+
 static bool on_ended(void *owner, struct job *j, struct result *r)
 {
 	struct mcp_run *run = owner;
@@ -170,7 +186,9 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 	mcp_call_unask(c); /* somebody else has answered, or nobody in time */
 	if (r->verdict && !r->ran)
 		mcp_call_log(c, MCP_LOG_NOTICE, r->reason);
-	if (c->silent) {
+	if (run->memo) {
+		delivered = settle(run, r);
+	} else if (c->silent) {
 		delivered = c->cancelled; /* else the client was lost, and looks for it later */
 		mcp_call_free(c);
 	} else if (!mcp_ask_again(run, r)) {

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "json/write.h"
+#include "mcp/era.h"
 #include "task/find.h"
 
 #define POLL_MS 1000
@@ -53,6 +54,15 @@ void task_put(struct json_writer *w, const struct find_entry *e, bool modern)
 {
 	task_put_times(w, e->id, status_of(e, modern), e->started_ms,
 	               e->state == FIND_RUNNING ? clock_wall_ms() : e->ended_ms, modern);
+}
+
+void task_put_related(struct json_writer *meta, const char *id)
+{
+	json_put_key(meta, MCP_META "related-task");
+	json_object_begin(meta);
+	json_put_key(meta, "taskId");
+	json_put_string(meta, id);
+	json_object_end(meta);
 }
 
 void task_put_facts(struct json_writer *w, const struct find_entry *e)

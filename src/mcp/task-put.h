@@ -13,5 +13,8 @@ void task_put(struct json_writer *w, const struct find_entry *e, bool modern);
 void task_put_times(struct json_writer *w, const char *id, const char *status, int64_t created_ms,
                     int64_t updated_ms, bool modern);
 
+/* A member of a _meta: the task that a message belongs to. */
+void task_put_related(struct json_writer *meta, const char *id);
+
 /* For programs: exit_code, signal, state and sizes. */
 void task_put_facts(struct json_writer *w, const struct find_entry *e);

@@ -13,9 +13,12 @@
 #include "base/fd.h"
 #include "engine/engine.h"
 #include "engine/errand.h"
+#include "engine/job.h"
+#include "mcp/ask.h"
 #include "mcp/content.h"
 #include "mcp/inside.h"
 #include "mcp/memo.h"
+#include "mcp/run-inside.h"
 #include "mcp/task-put.h"
 #include "mcp/task-text.h"
 #include "mcp/vigil.h"
@@ -177,7 +180,7 @@ void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
 	json_put_key(&a.w, "tasks");
 	json_array_begin(&a.w);
 	for (size_t i = 0, shown = 0; i < list.count && shown < LISTED_MAX; i++) {
-		if (!mcp_task_is_ours(p, &list.entries[i]))
+		if (!mcp_task_is_ours(p, &list.entries[i]) || mcp_memo_find(p, list.entries[i].id))
 			continue;
 		json_object_begin(&a.w);
 		task_put(&a.w, &list.entries[i], false);
@@ -195,7 +198,9 @@ void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
 
 /* Waiting for the end */
 
-struct wait {
+struct mcp_wait {
+	struct mcp_wait *next; /* of the memo */
+	struct mcp_memo *memo; /* that is waited for; NULL: it is the task itself */
 	struct mcp_call *call;
 	char id[STORE_ID_MAX];
 	int dir_fd;
@@ -203,10 +208,15 @@ struct wait {
 	struct errand *errand; /* of a task that is being stopped */
 };
 
-static struct wait *wait_free(struct wait *w)
+static struct mcp_wait *wait_free(struct mcp_wait *w)
 {
 	if (!w)
 		return NULL;
+	for (struct mcp_wait **at = w->memo ? &w->memo->waits : NULL; at && *at; at = &(*at)->next)
+		if (*at == w) {
+			*at = w->next;
+			break;
+		}
 	vigil_stop(&w->vigil);
 	if (w->errand)
 		errand_leave(w->errand);
@@ -221,31 +231,22 @@ static void on_wait_cancelled(struct mcp_call *c)
 	mcp_call_free(c);
 }
 
-static struct wait *wait_new(struct mcp_call *c, const char *id, int dir_fd)
+static struct mcp_wait *wait_new(struct mcp_call *c, const char *id, int dir_fd)
 {
-	struct wait *w = calloc(1, sizeof(*w));
+	struct mcp_wait *w = calloc(1, sizeof(*w));
 
 	if (!w) {
 		fd_close(dir_fd);
 		mcp_call_error(c, RPC_INTERNAL_ERROR, "out of memory", NULL);
 		return NULL;
 	}
-	*w = (struct wait){.call = c, .dir_fd = dir_fd, .vigil.deadline = INT64_MAX};
+	*w = (struct mcp_wait){.call = c, .dir_fd = dir_fd, .vigil.deadline = INT64_MAX};
 	w->vigil.source.fd = -1;
 	snprintf(w->id, sizeof(w->id), "%s", id);
 	c->work = w;
 	c->cancel = on_wait_cancelled;
 	c->leave = on_wait_cancelled;
 	return w;
-}
-
-static void put_related(struct json_writer *meta, const char *id)
-{
-	json_put_key(meta, MCP_META "related-task");
-	json_object_begin(meta);
-	json_put_key(meta, "taskId");
-	json_put_string(meta, id);
-	json_object_end(meta);
 }
 
 static void answer_task_result(struct mcp_call *c, const struct find_entry *e)
@@ -256,13 +257,13 @@ static void answer_task_result(struct mcp_call *c, const struct find_entry *e)
 	content_of_task(&content, mcp_peer_store(c->peer), e);
 	answer_begin(&a, c, "complete");
 	content_put(&content, c->revision, &a.w, &a.meta);
-	put_related(&a.meta, e->id);
+	task_put_related(&a.meta, e->id);
 	(void)answer_send(&a);
 }
 
 static void on_result_look(void *owner)
 {
-	struct wait *w = owner;
+	struct mcp_wait *w = owner;
 	struct mcp_call *c = w->call;
 	struct find_entry e;
 
@@ -273,21 +274,46 @@ static void on_result_look(void *owner)
 	answer_task_result(c, &e);
 }
 
-void method_tasks_result(struct mcp_call *c, const struct rpc_message *m)
+static void on_memo_answered(struct mcp_call *c, const struct rpc_message *m)
 {
-	const char *id = mcp_call_need_string(c, m, "taskId");
-	const struct mcp_memo *memo = id ? mcp_memo_find(c->peer, id) : NULL;
+	struct mcp_memo *memo = ((struct mcp_wait *)c->work)->memo;
+
+	memo->answered = true;
+	mcp_ask_take(memo->run, m);
+}
+
+/* One of those who wait for the result asks the person; the others only wait. */
+static void wait_for_memo(struct mcp_call *c, struct mcp_memo *memo)
+{
+	struct mcp_wait *w = wait_new(c, memo->id, -1);
+	bool asks = false;
+
+	if (!w)
+		return;
+	for (const struct mcp_wait *other = memo->waits; other; other = other->next)
+		asks |= other->call->asked_id && !other->call->silent;
+	w->memo = memo;
+	w->next = memo->waits;
+	memo->waits = w;
+	c->answered = on_memo_answered;
+	if (!asks && !memo->answered && !memo->cancelled && !mcp_ask_by(memo->run, c))
+		job_give_up(memo->run->job);
+}
+
+static void give_result(struct mcp_call *c, const char *id)
+{
+	struct mcp_memo *memo = mcp_memo_find(c->peer, id);
 	struct find_entry e;
 	struct mcp_answer a;
-	struct wait *w;
+	struct mcp_wait *w;
 	int fd;
 
-	if (!id)
-		return;
+	if (memo && memo->run)
+		return wait_for_memo(c, memo);
 	if (memo) {
 		answer_begin(&a, c, "complete");
 		json_put_raw(&a.w, buffer_str(&memo->result));
-		put_related(&a.meta, memo->id);
+		task_put_related(&a.meta, memo->id);
 		(void)answer_send(&a);
 		return;
 	}
@@ -309,9 +335,34 @@ void method_tasks_result(struct mcp_call *c, const struct rpc_message *m)
 	}
 }
 
+void method_tasks_result(struct mcp_call *c, const struct rpc_message *m)
+{
+	const char *id = mcp_call_need_string(c, m, "taskId");
+
+	if (id)
+		give_result(c, id);
+}
+
+void mcp_tasks_go_on(struct mcp_wait *waits)
+{
+	struct mcp_wait *next;
+	char id[STORE_ID_MAX];
+
+	for (struct mcp_wait *w = waits; w; w = next) {
+		struct mcp_call *c = w->call;
+
+		next = w->next;
+		memcpy(id, w->id, sizeof(id));
+		w->memo = NULL;
+		wait_free(w);
+		mcp_call_unask(c); /* somebody else has answered, or nobody in time */
+		give_result(c, id);
+	}
+}
+
 static void on_stopped(void *owner, int code)
 {
-	struct wait *w = owner;
+	struct mcp_wait *w = owner;
 	struct mcp_call *c = w->call;
 	struct find_entry e;
 	struct mcp_answer a;
@@ -327,19 +378,36 @@ static void on_stopped(void *owner, int code)
 	(void)answer_send(&a);
 }
 
+/* What waits for a person ends at once. */
+static void cancel_memo(struct mcp_call *c, struct mcp_memo *memo)
+{
+	struct mcp_answer a;
+
+	if (!memo->run || memo->cancelled)
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "the task has ended", NULL);
+	memo->cancelled = true;
+	memo->changed_ms = clock_wall_ms();
+	answer_begin(&a, c, "complete");
+	mcp_memo_put(&a.w, memo);
+	job_stop(memo->run->job, false);
+	(void)answer_send(&a);
+}
+
 void method_tasks_cancel(struct mcp_call *c, const struct rpc_message *m)
 {
 	struct errand_order order = {.stop = true};
 	struct error err = {0};
+	struct mcp_memo *memo;
 	struct find_entry e;
-	struct wait *w;
+	struct mcp_wait *w;
 	const char *id;
 	int fd;
 
 	if (!mcp_task_may_use(c) || !(id = mcp_call_need_string(c, m, "taskId")))
 		return;
-	if (mcp_memo_find(c->peer, id))
-		return mcp_call_error(c, RPC_INVALID_PARAMS, "the task has ended", NULL);
+	memo = mcp_memo_find(c->peer, id);
+	if (memo)
+		return cancel_memo(c, memo);
 	fd = mcp_task_open(c->peer, id, &e);
 	if (fd < 0)
 		return no_such_task(c);

@@ -14,6 +14,10 @@ struct store;
 /* Whether the client knows tasks; false: it was told that it must. */
 bool mcp_task_may_use(struct mcp_call *c);
 
+/* What was waited for is settled: each of these calls gets its result, or waits for the task. */
+struct mcp_wait;
+void mcp_tasks_go_on(struct mcp_wait *waits);
+
 /* Answers a tools/call. */
 bool mcp_task_created(struct mcp_call *c, const char *id);
 

@@ -10,6 +10,7 @@ from helpers import DEADLINE, NACRE, SLACK, NacreTest, wait_until
 from mcp_client import FORM, META, TASKS, Client, meta
 
 LONG = {"command": "echo first; sleep 60"}
+RELATED = META + "related-task"
 
 
 def until(name):
@@ -174,6 +175,67 @@ class HandshakeTasks(McpTest):
             self.start_task(c, {"command": "mkfs /dev/sda"})
         self.assertEqual(c.error("tasks/get", {"taskId": task["taskId"]}), -32602)
         c.close()
+
+    def begin_asking(self, c, name):
+        """A task that a person has to approve: the answer does not wait for them."""
+        task = c.result("tools/call", {"name": "shell", "arguments": {"command": ["touch", name]}, "task": {}})["task"]
+        self.assertEqual(task["status"], "working")
+        id = task["taskId"]
+        self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], "input_required")
+        self.assertIn((id, "input_required"), [(t["taskId"], t["status"]) for t in c.result("tasks/list")["tasks"]])
+        return id
+
+    def asked(self, c, id):
+        question = c.until(lambda m: m.get("method") == "elicitation/create")
+        self.assertEqual(question["params"]["_meta"], {RELATED: {"taskId": id}})
+        return question["id"]
+
+    def test_who_waits_for_the_result_is_asked(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        for answer, status in (({"action": "accept", "content": {"decision": "once"}}, "completed"),
+                               ({"action": "accept", "content": {"decision": "deny"}}, "failed"),
+                               ({"action": "decline"}, "failed")):
+            id = self.begin_asking(c, status)
+            self.assertNotIn("elicitation/create", [m.get("method") for m in c.log[-3:]])
+            waiting = [c.request("tasks/result", {"taskId": id}) for _ in range(2)]  # one of them asks
+            c.send({"jsonrpc": "2.0", "id": self.asked(c, id), "result": answer})
+            for request in waiting:
+                result = c.answer(request)["result"]
+                self.assertEqual(result["isError"], status == "failed")
+                self.assertEqual(result["_meta"][RELATED], {"taskId": id})
+            self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], status)
+            self.assertEqual([t["taskId"] for t in c.result("tasks/list")["tasks"]].count(id), 1)
+        self.assertTrue((self.work / "completed").exists())
+        self.assertFalse((self.work / "failed").exists())
+        c.close()
+
+    def test_a_task_that_waits_for_a_person_is_cancelled_by_its_own_method_only(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        id = self.begin_asking(c, "made")
+        first = c.request("tasks/result", {"taskId": id})
+        question = self.asked(c, id)
+        c.notify("notifications/cancelled", {"requestId": first})
+        withdrawn = c.until(lambda m: m.get("method") == "notifications/cancelled")
+        self.assertEqual(withdrawn["params"]["requestId"], question)
+        second = c.request("tasks/result", {"taskId": id})
+        question = self.asked(c, id)  # again
+        self.assertEqual(c.result("tasks/cancel", {"taskId": id})["status"], "cancelled")
+        self.assertTrue(c.answer(second)["result"]["isError"])
+        c.send({"jsonrpc": "2.0", "id": question, "result": {"action": "accept", "content": {"decision": "once"}}})
+        self.assertEqual(c.error("tasks/cancel", {"taskId": id}), -32602)
+        self.assertEqual(c.result("tasks/get", {"taskId": id})["status"], "cancelled")
+        self.assertFalse((self.work / "made").exists())
+        c.kept.clear()
+        c.close()
+
+    def test_tasks_that_wait_for_a_person_end_with_the_client(self):
+        c = self.client("--profile", "workspace", capabilities=FORM)
+        for i in range(3):
+            c.request("tasks/result", {"taskId": self.begin_asking(c, f"made-{i}")})
+        c.kept.clear()
+        c.popen.stdin.close()
+        self.assertEqual(c.popen.wait(DEADLINE), 0)
+        self.assertEqual([p.name for p in self.work.iterdir() if p.name.startswith("made")], [])
 
     def test_a_wish_for_a_task_that_makes_no_sense_is_refused(self):
         c = self.client()
