@@ -225,8 +225,10 @@ static enum MHD_Result begin(struct http_exchange *x, const char *method, const 
 	x->state = HTTP_BODY;
 	check_head(x, method, version);
 	short_body = x->has_length && x->length > 0 && x->length <= DISCARD_MAX;
-	if (x->response && !short_body)
+	if (x->response && !short_body) {
+		x->link->unread = x->chunked || x->length > 0;
 		return queue(x);
+	}
 	http_deadline(x->link, x->link->left ? HTTP_SOON_MS : x->server->limits.body_ms);
 	return MHD_YES;
 }

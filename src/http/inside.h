@@ -29,6 +29,8 @@ struct http_server {
 	struct http_exchange *exchanges; /* a list */
 	struct http_connection *connections;
 	size_t exchange_count, connection_count;
+	struct http_linger *lingers; /* see linger.c */
+	size_t linger_count;
 	size_t held; /* by all exchanges */
 	bool quiet;  /* accepts no more */
 };
@@ -40,7 +42,8 @@ struct http_connection {
 	struct http_exchange *exchange; /* NULL: it is idle */
 	struct loop_timer deadline;     /* of the head, the body, or of being idle */
 	struct loop_source hangup;
-	bool left; /* the client sends no more */
+	bool left;   /* the client sends no more */
+	bool unread; /* there is a body that was not waited for */
 };
 
 enum http_state {
@@ -96,6 +99,10 @@ void http_break(struct http_exchange *x);
 bool http_hold(struct http_exchange *x, size_t n);
 void http_suspend(struct http_exchange *x);
 void http_resume(struct http_exchange *x);
+
+/* linger.c */
+void http_linger(struct http_server *s, int fd); /* which is about to be closed */
+void http_lingers_end(struct http_server *s);
 
 /* stream.c */
 struct MHD_Response *http_stream_response(struct http_exchange *x);

@@ -103,6 +103,8 @@ static void connection_end(struct http_connection *c)
 		http_end(c->exchange);
 	loop_timer_clear(&c->deadline);
 	loop_remove(&c->hangup);
+	if (c->unread && !c->left && !c->server->quiet)
+		http_linger(c->server, c->fd);
 	*c->back = c->next;
 	if (c->next)
 		c->next->back = c->back;
@@ -248,6 +250,7 @@ struct http_server *http_server_free(struct http_server *s)
 		loop_remove(&l->source);
 		MHD_stop_daemon(l->daemon);
 	}
+	http_lingers_end(s);
 	free(s);
 	return NULL;
 }

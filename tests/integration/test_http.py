@@ -161,6 +161,15 @@ class Doors(ServeTest):
         self.assertEqual(self.get("/v1/tasks?limit=x").status, 400)
         self.assertEqual(self.get("/v1/tasks?limit=5&limit=6").status, 400)
 
+    def test_who_writes_too_much_reads_why(self):
+        """The refusal comes before the body has; a client that writes on must not lose it to a reset."""
+        open_files = len(os.listdir(f"/proc/{self.server.pid}/fd"))
+        for path, size, token, status in (("/v1/run", 6 << 20, "", 413), ("/mcp", 17 << 20, "", 413), ("/mcp", 17 << 20, "wrong", 401)):
+            head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+            answer = self.ask("POST", path, b" " * size, token=token, headers=head)
+            self.assertEqual(answer.status, status, path)
+        wait_until("nothing is open for them", lambda: len(os.listdir(f"/proc/{self.server.pid}/fd")) <= open_files)
+
     def test_a_head_is_that_of_get_without_a_body(self):
         task = self.run_command("echo hi", background=True)["task_id"]
         wait_until("it has ended", lambda: not self.get(f"/v1/tasks/{task}").json["running"])
