@@ -134,25 +134,29 @@ class Secrets(Audit):
 
 class Promise(Audit):
     def test_the_start_is_on_the_disk_before_the_command_runs(self):
-        trace = self.dir / "trace"
         self.run_nacre("--", "true")  # the first one makes the files
         env = {**self.env, "ASAN_OPTIONS": self.env["ASAN_OPTIONS"] + ":detect_leaks=0"}  # it traces, too
-        done = subprocess.run(["strace", "-f", "-o", str(trace), "-e", "trace=openat,pwrite64,execve", NACRE, "run", "--",
-                               "/bin/true"], env=env, cwd=self.work, stdin=subprocess.DEVNULL,
+        # A file for each process: in one for all a call can be broken in two by another's.
+        done = subprocess.run(["strace", "-ff", "-ttt", "-T", "-o", str(self.dir / "trace"), "-e", "trace=openat,pwrite64,execve",
+                               NACRE, "run", "--", "/bin/true"], env=env, cwd=self.work, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=DEADLINE, check=False)
         if done.returncode != 0:
             self.skipTest(f"strace: {done.stderr.decode()[:100]}")
-        lines = trace.read_text().splitlines()
-        # One process opens a file whose writes are on the disk when they return, and writes to it.
-        opened = {(found[1], found[2]) for line in lines if (found := re.search(r"^(\d+) openat\(.*O_DSYNC.*= (\d+)$", line))}
-        self.assertEqual(len(opened), 1, lines)
-        synced = [i for i, line in enumerate(lines) if (found := re.search(r"^(\d+) pwrite64\((\d+),.*= [1-9]\d*$", line))
-                  and (found[1], found[2]) in opened]
-        # The first is nacre itself. What the words of the other are, only root can read: nacre is not dumpable.
-        what = r'execve\("/bin/true"' if os.geteuid() == 0 else r"execve\(.*= 0"
-        ran = [i for i, line in enumerate(lines) if i > 0 and re.search(what, line)]
-        self.assertTrue(synced and ran, lines)
-        self.assertLess(synced[0], ran[0])
+        synced, ran = [], []
+        for trace in self.dir.glob("trace.*"):
+            kept = None  # a file of which each write is on the disk when it returns
+            for line in trace.read_text().splitlines():
+                call = re.match(r"([\d.]+) (\w+)\((.*)\) = (\d+).*<([\d.]+)>$", line)
+                if not call:
+                    continue
+                if call[2] == "openat" and "O_DSYNC" in call[3]:
+                    kept = call[4]
+                elif call[2] == "pwrite64" and call[3].startswith(f"{kept},") and call[4] != "0":
+                    synced.append(float(call[1]) + float(call[5]))
+                elif call[2] == "execve":
+                    ran.append(float(call[1]))
+        self.assertEqual((len(synced), len(ran)), (1, 2))  # nacre itself is the first
+        self.assertLess(synced[0], max(ran))
         seen = [line for line in (self.log / "log.000001").read_text().splitlines() if '"event":"started"' in line]
         self.assertEqual(len(seen), 2)
 
