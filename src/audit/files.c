@@ -171,6 +171,11 @@ static uint64_t oldest_kept(struct audit *a, uint64_t number)
 	return oldest;
 }
 
+void files_clean(struct audit *a)
+{
+	remove_old(a, oldest_before(a));
+}
+
 int files_next(struct audit *a, struct head_place *place, struct error *err)
 {
 	struct head_place next = {.file = place->file + 1, .link = place->link};

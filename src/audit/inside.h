@@ -46,6 +46,10 @@ int files_open(struct audit *a, uint64_t number, struct statx *ret_stat, struct 
  * disk then. */
 int files_next(struct audit *a, struct head_place *place, struct error *err);
 
+/* Removes what is older than the current file, which is open, wants it to be: of files that were
+ * removed when the machine went down any may be back. */
+void files_clean(struct audit *a);
+
 /* What was removed under us may not have come back the last time. */
 int log_lock(struct audit *a, struct error *err);
 

@@ -260,6 +260,8 @@ int recover(struct audit *a, struct head_place *ret_place, struct error *err)
 	r = head_sync(a->head);
 	if (r < 0)
 		return error_sys(err, -r, "head of the audit log");
+	if (!same_boot)
+		files_clean(a);
 	*ret_place = place;
 	return 0;
 }

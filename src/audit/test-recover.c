@@ -164,6 +164,30 @@ static void the_machine_going_down_leaves_an_old_head(void **state)
 	assert_int_equal(verify(w).breaks, 0);
 }
 
+/* And old files whose removal had not reached the disk. */
+static void the_machine_going_down_brings_a_file_back(void **state)
+{
+	struct world *w = *state;
+	const struct audit_settings s = {.max_bytes = 4096, .keep = 2};
+	scoped(buffer_donep) struct buffer first = {0};
+	char path[192];
+
+	open_log(w, &s);
+	append(w, "x");
+	read_file(w, "log.000001", &first);
+	append_until(w, "log.000005");
+	path_of(w, "log.000002", path);
+	assert_int_equal(access(path, F_OK), -1);
+	w->audit = audit_free(w->audit);
+	write_file(w, "log.000001", first.data, first.len);
+	expect_bad(w, "missing");
+	age_head(w);
+	open_log(w, &s);
+	append(w, "up again");
+	expect_good(w, 0);
+	assert_int_equal(verify(w).files, 3);
+}
+
 /* And of the file that was begun any part. */
 static void the_machine_going_down_leaves_a_part_of_a_new_file(void **state)
 {
@@ -459,6 +483,7 @@ int main(void)
 		T(a_crash_at_any_byte_of_the_first_file_is_recovered_from),
 		T(a_file_that_was_begun_in_vain_is_no_damage),
 		T(the_machine_going_down_leaves_an_old_head),
+		T(the_machine_going_down_brings_a_file_back),
 		T(the_machine_going_down_leaves_a_part_of_a_new_file),
 		T(foreign_lines_are_damage),
 		T(foreign_files_are_damage),
