@@ -39,8 +39,9 @@ static int make_path(char *path)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* A directory that somebody else could write to would let him plant results. */
-static int open_private(int at, const char *path)
+/* A directory that somebody else could write to would let him plant results. ACCESS is what we
+ * want there ourselves. */
+static int open_private(int at, const char *path, int access)
 {
 	scoped(fd_closep) int fd =
 		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -52,7 +53,7 @@ static int open_private(int at, const char *path)
 		return -errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return -EPERM;
-	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+	if (faccessat(fd, ".", access, AT_EACCESS) < 0)
 		return -errno;
 	return take_fd(&fd);
 }
@@ -80,14 +81,14 @@ static int wanted_path(char into[PATH_MAX])
 
 static int use(struct store *s, const char *state_path)
 {
-	scoped(fd_closep) int state_fd = open_private(AT_FDCWD, state_path);
+	scoped(fd_closep) int state_fd = open_private(AT_FDCWD, state_path, W_OK | X_OK);
 	int fd;
 
 	if (state_fd < 0)
 		return state_fd;
 	if (mkdirat(state_fd, "tasks", 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = open_private(state_fd, "tasks");
+	fd = open_private(state_fd, "tasks", W_OK | X_OK);
 	if (fd < 0)
 		return fd;
 	s->tasks_fd = fd;
@@ -153,10 +154,10 @@ void store_look(struct store *s)
 	*s = (struct store){.tasks_fd = -1};
 	if (wanted_path(wanted) < 0)
 		return;
-	state_fd = open_private(AT_FDCWD, wanted);
+	state_fd = open_private(AT_FDCWD, wanted, X_OK);
 	if (state_fd < 0)
 		return;
-	s->tasks_fd = open_private(state_fd, "tasks");
+	s->tasks_fd = open_private(state_fd, "tasks", X_OK);
 	if (snprintf(s->path, sizeof(s->path), "%s/tasks", wanted) >= (int)sizeof(s->path))
 		fd_close(take_fd(&s->tasks_fd));
 }

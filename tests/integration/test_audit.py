@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from helpers import DEADLINE, NACRE, NacreTest, wait_until
+from helpers import DEADLINE, NACRE, NacreTest, user_namespace_or_skip, wait_until
 
 EVENTS = ["requested", "decided", "started", "ended"]
 
@@ -271,6 +271,17 @@ class Commands(Audit):
         self.assertEqual(self.audit("show"), "")
         self.state.mkdir(mode=0o700)
         self.assertEqual(self.audit("show"), "")
+
+    def test_a_log_on_a_disk_that_cannot_be_written_to_can_be_read(self):
+        self.run_nacre("--", "true")
+        words = user_namespace_or_skip(self)
+        script = ('mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && "$0" audit verify && '
+                  '"$0" audit show --event started')
+        done = subprocess.run([*words, "sh", "-c", script, NACRE, str(self.state)], env=self.env, cwd=self.work,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("intact: 5 records", done.stdout)
+        self.assertIn("started", done.stdout.splitlines()[-1])
 
     def test_tail_follows(self):
         self.run_nacre("--", "true")
