@@ -108,6 +108,7 @@ static int may_answer(const struct approval *a, enum approval_answer answer, str
 static int record_answer(int desk, const struct approval *a, struct error *err)
 {
 	char state[64];
+	struct audit_settings settings = audit_settings_default;
 	const struct audit_event event = {
 		.kind = a->answer == APPROVAL_DENY ? AUDIT_REFUSED : AUDIT_APPROVED,
 		.principal = *a->principal ? a->principal : NULL,
@@ -129,7 +130,9 @@ static int record_answer(int desk, const struct approval *a, struct error *err)
 	if (!a->audited)
 		return 0;
 	snprintf(state, sizeof(state), "/proc/self/fd/%d/..", desk);
-	return audit_event(state, NULL, &event, 1, err);
+	/* Whoever answers has no profile; what the asker's calls a secret is one here, too. */
+	settings.mask = a->mask;
+	return audit_event(state, &settings, &event, 1, err);
 }
 
 int desk_answer(int desk, const char *id, const char *principal, const struct desk_answer *answer,

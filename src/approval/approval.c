@@ -119,6 +119,15 @@ void approval_put_file(struct json_writer *w, const struct object_file *f)
 	json_array_end(w);
 }
 
+static void put_strings(struct json_writer *w, const char *key, const char *const *list)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (; list && *list; list++)
+		json_put_string(w, *list);
+	json_array_end(w);
+}
+
 static void put_asked(struct json_writer *w, const struct approval *a)
 {
 	put_text(w, "principal", a->principal);
@@ -136,11 +145,7 @@ static void put_asked(struct json_writer *w, const struct approval *a)
 	put_text(w, "rule_file", a->rule_file);
 	put_number(w, "rule_line", a->rule_line);
 	put_text(w, "reason", a->reason);
-	json_put_key(w, "env");
-	json_array_begin(w);
-	for (const char *const *e = a->env; e && *e; e++)
-		json_put_string(w, *e);
-	json_array_end(w);
+	put_strings(w, "env", a->env);
 }
 
 int approval_write(const struct approval *a, struct buffer *into)
@@ -159,6 +164,7 @@ int approval_write(const struct approval *a, struct buffer *into)
 	json_array_end(&w);
 	json_put_key(&w, "audited");
 	json_put_bool(&w, a->audited);
+	put_strings(&w, "mask", a->mask);
 	json_put_key(&w, "terms");
 	approval_put_digest(&w, &a->terms);
 	put_digests(&w, "exact", a->exact.digests, a->exact.count);
@@ -319,7 +325,7 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	struct approval a = {.by = ""};
-	json_t *env, *object, *files, *exact, *sub;
+	json_t *env, *mask, *object, *files, *exact, *sub;
 	json_int_t created, expires, line, programs;
 	const char *id;
 	int r, audited;
@@ -341,6 +347,9 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	r = read_texts(root, arena, &a);
 	if (r == 0)
 		r = read_strings(env, arena, &a.env);
+	mask = json_object_get(root, "mask"); /* there is none in a file of an older nacre */
+	if (r == 0 && mask)
+		r = read_strings(mask, arena, &a.mask);
 	if (r == 0)
 		r = read_object(object, files, programs, arena, &a.object);
 	if (r == 0)

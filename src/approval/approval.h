@@ -66,6 +66,7 @@ struct approval {
 	struct approval_grants exact, sub;
 	struct policy_digest terms; /* of the profile and its box, to which a grant is bound */
 	bool audited;               /* the answer belongs into the audit log */
+	const char *const *mask;    /* patterns of the profile for what is written there; or NULL */
 
 	/* The answer, as far as there is one. */
 	enum approval_state state;

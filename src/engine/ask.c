@@ -147,6 +147,7 @@ static int fill(struct arena *arena, const struct ask_question *q, struct approv
 	a->rule_file = approval_escaped(arena, f->place.file, false);
 	a->rule_line = f->place.line;
 	a->audited = !q->checked->profile->audit.off;
+	a->mask = q->checked->profile->audit.log.mask;
 	a->reason = approval_escaped(arena, f->reason ? f->reason : "", false);
 	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
 		return -E2BIG;

@@ -198,6 +198,14 @@ class Once(ApprovalTest):
         self.assertEqual([event for event, _, _ in told], ["asked", "refused"])
         self.assertEqual(told[1][1:], ("deny", "no"))
 
+    def test_what_the_profile_calls_a_secret_is_none_of_the_log(self):
+        self.profile("audit: {mask: ['corp-[0-9]+']}\n")
+        self.nacre("approve", self.ask_id("--", "touch", "corp-4711"), code=0)
+        self.nacre("deny", "--reason", "corp-4712", self.ask_id("--", "touch", "a", "corp-4713"), code=0)
+        text = "".join(path.read_text() for path in (self.state / "audit").glob("log.*"))
+        self.assertEqual(text.count('"event":"approved"'), 1)
+        self.assertNotIn("corp-", text)
+
     def test_without_a_state_directory_nobody_can_be_asked(self):
         self.state.write_text("no directory")
         self.profile("audit: {on_failure: notice}\n")
