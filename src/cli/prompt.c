@@ -4,6 +4,10 @@
  * included, which is a no here. What was typed before the question was shown is thrown away: it was
  * meant for something else.
  *
+ * A terminal speaks by itself, too: it answers questions that a command has printed, and tells that
+ * it lost the focus, with letters among other bytes. So a yes is a key that comes alone, and all
+ * that comes with an escape, and shortly behind it, is no key.
+ *
  * The terminal is put back on every way out, and by a guard, a process that waits for our end, on
  * the one way that leaves us no time.
  */
@@ -31,6 +35,9 @@
 
 #define CTRL_C 3
 #define CTRL_D 4
+#define ESCAPE 27
+
+#define QUIET_MS 200 /* behind the last byte of a sequence: it may come in parts */
 
 struct prompt {
 	struct engine *engine;
@@ -44,7 +51,8 @@ struct prompt {
 	int guard_pipe;
 	pid_t guard;
 	int signal;
-	bool answered; /* here */
+	int64_t deaf_until; /* the time of the loop */
+	bool answered;      /* here */
 };
 
 static int open_tty(void)
@@ -226,26 +234,15 @@ static int answer(struct prompt *p, enum approval_answer what, const char *echo)
 	return look(p);
 }
 
-static int on_key(struct loop_source *s, uint32_t events)
+static int take_key(struct prompt *p, const struct approval *a, char key, bool alone)
 {
-	struct prompt *p = container_of(s, struct prompt, keys);
-	const struct approval *a = engine_run_asks(p->run);
-	char key;
-	ssize_t n = read(s->fd, &key, 1);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (!a)
-		return look(p);
-	if (n <= 0) /* the terminal is gone, and with it the person */
-		return answer(p, APPROVAL_DENY, "");
 	switch (key) {
 	case 'o':
 	case 'O':
-		return answer(p, APPROVAL_ONCE, "once");
+		return alone ? answer(p, APPROVAL_ONCE, "once") : 0;
 	case 's':
 	case 'S':
-		return session_is_possible(a) ? answer(p, APPROVAL_SESSION, "session") : 0;
+		return alone && session_is_possible(a) ? answer(p, APPROVAL_SESSION, "session") : 0;
 	case 'd':
 	case 'D':
 	case CTRL_C:
@@ -258,6 +255,44 @@ static int on_key(struct loop_source *s, uint32_t events)
 	default:
 		return 0;
 	}
+}
+
+/* Not typed, but sent by the terminal itself. */
+static bool is_sequence(struct prompt *p, const char *keys, size_t n)
+{
+	int64_t now = loop_now(p->loop);
+	bool begins = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (keys[i] == CTRL_C)
+			return false;
+		else if (keys[i] == ESCAPE || (keys[i] & 0x80))
+			begins = true;
+	if (!begins && now >= p->deaf_until)
+		return false;
+	p->deaf_until = now + QUIET_MS;
+	return true;
+}
+
+static int on_key(struct loop_source *s, uint32_t events)
+{
+	struct prompt *p = container_of(s, struct prompt, keys);
+	const struct approval *a = engine_run_asks(p->run);
+	char keys[256];
+	ssize_t n = read(s->fd, keys, sizeof(keys));
+	int r = 0;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (!a)
+		return look(p);
+	if (n <= 0) /* the terminal is gone, and with it the person */
+		return answer(p, APPROVAL_DENY, "");
+	if (is_sequence(p, keys, (size_t)n))
+		return 0;
+	for (ssize_t i = 0; i < n && r == 0 && !p->answered && engine_run_asks(p->run); i++)
+		r = take_key(p, a, keys[i], n == 1);
+	return r;
 }
 
 /* The question stays open: who is ended has not answered it. */

@@ -739,6 +739,24 @@ class Terminal(ApprovalTest):
         self.press("d")
         self.leave(126)
 
+    def test_what_the_terminal_says_by_itself_is_no_answer(self):
+        """Found by trying: one that was told to report its focus said yes when the person looked elsewhere."""
+        self.program(self.bin / "docker", "echo yes")
+        self.sit("--session", "s", "--", "docker", "ps")
+        self.read_until("xplain? ")
+        for keys in ("\033[O", "\033OO", "\033Os", "\033o", "\033]11;rgb:dddd/eeee/0000\a", "\033P>|foot(1.16.2)\033\\",
+                     "\033[200~once\033[201~", "\u00f6o", "so so"):
+            self.press(keys)
+            time.sleep(0.05)
+        for part in "\033", "[", "O":  # it may come in parts
+            self.press(part)
+            time.sleep(0.02)
+        time.sleep(0.5)
+        self.assertIsNone(self.run_popen.poll(), self.seen)
+        self.assertEqual(len(self.open()), 1)
+        self.press("o")
+        self.leave(0)
+
     def test_the_time_is_over(self):
         self.profile("approval: {timeout: 500ms}\n")
         self.sit("--", "touch", "x")
