@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +31,8 @@ struct gathering {
 	int bases[BASES_MAX]; /* of relative words; the first is borrowed */
 	const char *base_names[BASES_MAX];
 	size_t base_count;
-	size_t tries; /* what was looked for, found or not */
+	const char *path; /* PATH of what is executed */
+	size_t tries;     /* what was looked for, found or not */
 	int failed;
 };
 
@@ -188,20 +190,63 @@ static void gather_operands(struct gathering *g, const struct shell_facts *facts
 	}
 }
 
-/* A script is run by the program that its first line names, which may be a script as well. */
+/* As env looks for it: the first in PATH that can be executed. */
+static void try_program(struct gathering *g, const char *name)
+{
+	const char *dir = g->path;
+
+	for (size_t n; *name && !strchr(name, '/') && *dir && !g->failed;
+	     dir += n + (dir[n] != 0)) {
+		char path[PATH_MAX];
+		struct statx st;
+
+		n = strcspn(dir, ":");
+		if (snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? dir : ".", name) >=
+		            (int)sizeof(path) ||
+		    object_look(path[0] == '/' ? AT_FDCWD : g->bases[0], path, 0, &st) < 0 ||
+		    !S_ISREG(st.stx_mode) || !(st.stx_mode & 0111))
+			continue;
+		try_path(g, path);
+		return;
+	}
+}
+
+static bool is_env(const char *word)
+{
+	const char *slash = strrchr(word, '/');
+
+	return slash && strcmp(slash, "/env") == 0;
+}
+
+/* A script is run by the program that its first line names, which may be a script as well, or env,
+ * which looks for another one. */
 static void gather_interpreters(struct gathering *g)
 {
 	for (size_t i = 0; i < g->count && !g->failed; i++) {
 		scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, g->files[i].path);
 		char line[SCRIPT_LINE_MAX + 1] = "", *rest = line + 2, *word;
 		ssize_t n = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE_MAX, 0);
+		bool by_env = false;
 
 		if (n < 3 || line[0] != '#' || line[1] != '!')
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		while ((word = strsep(&rest, " \t")))
+		while ((word = strsep(&rest, " \t"))) {
 			try_path(g, word);
+			if (by_env)
+				try_program(g, word);
+			if (is_env(word))
+				by_env = true;
+		}
 	}
+}
+
+static const char *path_of(const char *const *envp)
+{
+	for (; envp && *envp; envp++)
+		if (strncmp(*envp, "PATH=", 5) == 0)
+			return *envp + 5;
+	return "";
 }
 
 int object_gather(const struct object_subject *s, struct arena *arena, struct approval_object *o)
@@ -209,6 +254,7 @@ int object_gather(const struct object_subject *s, struct arena *arena, struct ap
 	scoped(gathering_done) struct gathering g = {
 		.arena = arena, .bases = {s->cwd_fd}, .base_names = {s->cwd}, .base_count = 1};
 
+	g.path = path_of(s->envp);
 	gather_bases(&g, s->facts);
 	gather_programs(&g, s);
 	gather_interpreters(&g);

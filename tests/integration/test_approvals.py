@@ -328,6 +328,19 @@ class Changed(ApprovalTest):
         self.nacre("approve", ident, code=0)
         self.expect_refused(popen, "code.py' is not what it was")
 
+    def test_what_env_finds_for_a_script(self):
+        """Found by trying: the program behind #!/usr/bin/env was nobody's."""
+        self.program(self.bin / "own-sh", 'exec /bin/sh "$@"')
+        for line in "#!/usr/bin/env own-sh", "#!/usr/bin/env -S own-sh -e":
+            with self.subTest(line):
+                script = self.work / "run.sh"
+                script.write_text(f"{line}\necho 1 >ran\n")
+                script.chmod(0o755)
+                popen, ident = self.waiting("--", "./run.sh")
+                self.program(self.bin / "own-sh", "echo another >ran")
+                self.nacre("approve", ident, code=0)
+                self.expect_refused(popen, "own-sh' is not what it was")
+
     def test_the_way_to_the_program(self):
         """A file of the same name comes to stand in front of it in PATH."""
         self.program(self.bin / "docker", "echo real >>ran")
