@@ -85,15 +85,16 @@ soak: all
 	NACRE=$(BUILD)/nacre tests/soak/run
 
 # What the tests only sample: tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log
-# under kill -9 at 500 moments and cut off behind each of its bytes. Minutes.
+# under kill -9 at 500 moments, cut off behind each of its bytes, and on machines that go down. Minutes.
 campaign: all
 	tools/setup test
 	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_STORM=200 python3 test_tasks.py Storm
 	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_FOLLOW=full python3 test_follow.py Flood
 	tools/configure $(BUILD) tests=true
-	$(NINJA) tests/test-audit-storm tests/test-audit-chain >&2
+	$(NINJA) tests/test-audit-storm tests/test-audit-chain tests/crash-machine >&2
 	NACRE_STORM=500 $(BUILD)/tests/test-audit-storm
 	NACRE_EVERY=1 $(BUILD)/tests/test-audit-chain
+	MACHINE=$(BUILD)/tests/crash-machine tests/crash/run
 
 lint:
 	tools/setup test lint
