@@ -51,12 +51,19 @@ static struct user begin(void (*act)(void))
 	return u;
 }
 
+/* All who hold the pipe are gone then, and their memory with them: what the next one takes would
+ * otherwise look like what this one gives back. */
 static void end(struct user *u)
 {
+	char byte;
+
 	kill(u->pid, SIGKILL);
 	waitpid(u->pid, NULL, 0);
-	close(u->ready[0]);
 	close(u->ready[1]);
+	do
+		test_wait_readable(u->ready[0]);
+	while (read(u->ready[0], &byte, 1) == 1);
+	close(u->ready[0]);
 }
 
 static void use(int flags, size_t bytes)
@@ -290,33 +297,35 @@ static void keep_locks(void)
 }
 
 /* Whether a tree that hides memory is relieved of it. */
-static bool is_seen(void (*act)(void))
+static bool is_seen(void (*act)(void), struct user *ret_user)
 {
 	struct unseen start;
 	struct memory_use use;
-	struct user u;
-	int without, with;
 
 	unseen_read(&start);
-	u = begin(act);
-	without = memory_relieve(u.pid, 64 * MIB, NULL, &use);
-	with = memory_relieve(u.pid, 64 * MIB, &start, &use);
-	end(&u);
-	assert_int_equal(without, 0); /* the control: it is in no process */
-	return with == 1;
+	*ret_user = begin(act);
+	/* The control: it is in no process. */
+	assert_int_equal(memory_relieve(ret_user->pid, 64 * MIB, NULL, &use), 0);
+	return memory_relieve(ret_user->pid, 64 * MIB, &start, &use) == 1;
 }
 
 /* What is in no process is found by what the machine lost, in those who can have it. Others may
- * give back as much in the same moment: once in a few times it shows. */
+ * give back as much in the same moment, and what was freed lately, up to an eighth of the memory,
+ * new kernels keep beside their counts for whoever comes next: so those who were not seen stay
+ * until one is. */
 static void memory_in_no_process_is_seen(void **state)
 {
 	static void (*const acts[])(void) = {keep_shared, keep_tables, keep_sockets, keep_locks};
+	struct user users[24];
 
 	for (size_t i = 0; i < array_size(acts); i++) {
+		size_t count = 0;
 		bool seen = false;
 
-		for (int turn = 0; turn < 20 && !seen; turn++)
-			seen = is_seen(acts[i]);
+		while (!seen && count < array_size(users))
+			seen = is_seen(acts[i], &users[count++]);
+		while (count-- > 0)
+			end(&users[count]);
 		assert_true(seen);
 	}
 }
@@ -335,6 +344,36 @@ static void what_others_use_is_not_taken_for_the_trees(void **state)
 	end(&stranger);
 }
 
+static void keep_an_idle_one_and_hide(void)
+{
+	fork_idle(1);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as the init of a box does */
+}
+
+static int watch_as_user(const void *what)
+{
+	struct unseen start;
+	struct memory_use use;
+	struct user stranger, u;
+	int r = test_become_user();
+
+	if (r != 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return 100;
+	unseen_read(&start);
+	stranger = begin(hide_shared);
+	u = begin(keep_an_idle_one_and_hide);
+	r = memory_relieve(u.pid, 128 * MIB, &start, &use);
+	end(&u);
+	end(&stranger);
+	return r;
+}
+
+/* Into an init an ordinary user cannot look: that is no sign that it holds what others use. */
+static void a_root_that_hides_holds_nothing(void **state)
+{
+	assert_int_equal(test_in_child(watch_as_user, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +385,7 @@ int main(void)
 		cmocka_unit_test(the_one_that_uses_most_is_killed),
 		cmocka_unit_test(memory_in_no_process_is_seen),
 		cmocka_unit_test(what_others_use_is_not_taken_for_the_trees),
+		cmocka_unit_test(a_root_that_hides_holds_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

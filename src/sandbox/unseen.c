@@ -114,15 +114,18 @@ static uint64_t holds_kernel(pid_t pid)
 	return ticks * (KERNEL_RATE / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+/* The first is an init of ours, which holds nothing: an ordinary user cannot look into it either,
+ * and it must not stand for what the machine lost to others. But those who have lost their parents
+ * have ended with it, and their time is there for everybody to see. */
 static uint64_t add_up(const pid_t *pids, size_t count, holder holds, pid_t *ret_most)
 {
-	uint64_t sum = 0, most = 0;
+	uint64_t sum = count > 0 && holds == holds_kernel ? holds(pids[0]) : 0, most = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 1; i < count; i++) {
 		uint64_t one = holds(pids[i]);
 
 		sum += one;
-		if (i > 0 && one > most) {
+		if (one > most) {
 			most = one;
 			*ret_most = pids[i];
 		}

@@ -19,8 +19,8 @@ struct unseen { /* bytes of the whole machine */
 /* How it is now; all 0: it cannot be known, and nothing is unseen later. */
 void unseen_read(struct unseen *ret_now);
 
-/* What these processes may hold since BEFORE if that alone is more than ENOUGH, else 0; *RET_MOST
- * is the one of them, but not the first, that holds most. BEFORE becomes the best of both moments.
+/* What these processes, but not the first, may hold since BEFORE if that alone is more than ENOUGH,
+ * else 0; *RET_MOST is the one of them that holds most. BEFORE becomes the best of both moments.
  */
 uint64_t unseen_of(const pid_t *pids, size_t count, struct unseen *before, uint64_t enough,
                    pid_t *ret_most);
