@@ -184,7 +184,9 @@ class Victim:
         with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as memory:
             memory.seek(self.address)
             text = memory.read(16)
-        return {"victim's signals": self.log.read_bytes(), "victim's state": fields[0],
+        # Whether it sleeps or runs at this moment is nobody's doing.
+        state = fields[0] if fields[0] in (b"T", b"t", b"Z", b"X") else b"lives"
+        return {"victim's signals": self.log.read_bytes(), "victim's state": state,
                 "victim's group": fields[2], "victim's priority": fields[16], "victim's memory": text,
                 "victim's scheduler": os.sched_getscheduler(self.pid),
                 "victim's processors": os.sched_getaffinity(self.pid),
