@@ -251,7 +251,7 @@ int nacre_run(struct nacre_context *context, const struct nacre_request *request
 	scoped(nacre_job_freep) struct nacre_job *j = NULL;
 	int r = nacre_start(context, request, &j, to);
 
-	while (r == 0 || r == -EINPROGRESS) {
+	while (j && (r == 0 || r == -EINPROGRESS)) {
 		r = nacre_poll(j, -1, ret_result, to);
 		if (r == 0)
 			return 0;

@@ -118,7 +118,7 @@ static int keep(struct arena *arena, struct request *rq)
 int api_read_request(const struct nacre_context *c, const struct nacre_request *given,
                      struct arena *arena, struct request *ret_request, struct error *err)
 {
-	struct nacre_request rq;
+	struct nacre_request rq = {0};
 	int r = api_take(&rq, sizeof(rq), offsetof(struct nacre_request, workspace), given, err);
 
 	if (r == 0)

@@ -68,6 +68,7 @@ int audit_time_parse(const char *text, int64_t *ret_wall_ms)
 	char z = 0;
 	int used = 0;
 
+	/* The widths bound the numbers. NOLINTBEGIN(cert-err34-c) */
 	if (sscanf(text, "%4d-%2d-%2d%n", &t.tm_year, &t.tm_mon, &t.tm_mday, &used) != 3 ||
 	    used != 10)
 		return -EINVAL;
@@ -82,6 +83,7 @@ int audit_time_parse(const char *text, int64_t *ret_wall_ms)
 			text += 1 + used;
 		}
 	}
+	/* NOLINTEND(cert-err34-c) */
 	z = *text;
 	if ((z && z != 'Z') || (z && text[1]) || t.tm_year < 1970 || t.tm_mon < 1 ||
 	    t.tm_mon > 12 || t.tm_mday < 1 || t.tm_mday > days_of(t.tm_year, t.tm_mon) ||

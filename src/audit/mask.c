@@ -75,7 +75,7 @@ int mask_new(const char *const *patterns, struct mask **ret_mask, struct error *
 		*ret_mask = take_ptr(&m);
 		return 0;
 	}
-	m->codes = calloc(n, sizeof(*m->codes));
+	m->codes = calloc(n, sizeof(pcre2_code *));
 	m->data = pcre2_match_data_create(2, NULL);
 	m->context = pcre2_match_context_create(NULL);
 	if (!m->codes || !m->data || !m->context)

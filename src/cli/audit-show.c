@@ -227,6 +227,7 @@ enum { SINCE = 256, UNTIL, TASK, VERDICT, PROFILE, EVENT, PRINCIPAL, SESSION, GR
 static int take_option(struct show_options *o, int id, const char *value)
 {
 	struct audit_query *q = &o->query;
+	/* NOLINTNEXTLINE(misc-redundant-expression) */
 	const char **const texts[] = {[TASK - TASK] = &q->task,
 	                              [VERDICT - TASK] = &q->verdict,
 	                              [PROFILE - TASK] = &q->profile,

@@ -227,8 +227,8 @@ static int checkpoint(int argc, char **argv)
 	scoped(audit_freep) struct audit *a = NULL;
 	struct audit_options o = {0};
 	struct error err = {0};
-	char directory[PATH_MAX], hash[2 * AUDIT_HASH_BYTES + 1];
-	uint64_t seq;
+	char directory[PATH_MAX], hash[2 * AUDIT_HASH_BYTES + 1] = "";
+	uint64_t seq = 0;
 	int r = read_options(argc, argv, &o);
 
 	if (r != 0)

@@ -84,9 +84,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'p' && a->profile_count < LIST_MAX)
 			a->profiles[a->profile_count++] = optarg;
-		else if (c == 'w' && add_workspace(a, optarg) < 0)
-			return -EINVAL;
-		else if (c == '?')
+		else if (c == '?' || (c == 'w' && add_workspace(a, optarg) < 0))
 			return -EINVAL;
 		a->approve = a->approve || c == 'a';
 		a->audit = a->audit || c == 'u';

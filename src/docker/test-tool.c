@@ -112,7 +112,7 @@ static void a_program_apart_tells_its_end_and_has_nothing_of_ours(void **state)
 	n = pread(log, text, sizeof(text) - 1, 0);
 	assert_true(n > 0);
 	text[n] = '\0';
-	assert_int_equal(atoi(text), 4); /* the streams, and the directory itself */
+	assert_int_equal(strtol(text, NULL, 10), 4); /* the streams, and the directory itself */
 	unlink(path);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
