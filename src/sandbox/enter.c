@@ -379,6 +379,8 @@ int sandbox_enter(struct sandbox_plan *p, int *ret_step)
 	umask(0);
 	if (r == 0 && p->clone_flags)
 		r = namespaces_enter(p, ret_step);
+	else
+		choice_open(p);
 	if (r < 0)
 		return r;
 	forget_words();

@@ -82,6 +82,10 @@ class Root(Limits):
         self.expect_hit("for i in 1 2 3; do head -c 7M /dev/zero >/tmp/$i; done; true", "tmp")
 
 
+    def test_when_memory_runs_out_the_command_goes_first(self):
+        """And not the init that has to tell of it, with or without namespaces."""
+        self.assertEqual(self.run_line("cat /proc/self/oom_score_adj")["stdout"], "500\n")
+
     def groups(self, owner):
         """Control groups of this owner, wherever they are made."""
         return [place for place, names, _ in os.walk("/sys/fs/cgroup") for name in names
