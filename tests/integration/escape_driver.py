@@ -217,7 +217,7 @@ class Place:
                 command = ["unshare", "--mount", "--propagation", "private", *command]
         else:
             command = [self.binary, "run", "--policy", self.policies / f"{profile}-{tier}.yaml", "--json",
-                       "--description", f"{world.secret}-argv", "--timeout", "20s",
+                       "--description", f"{world.secret}-argv", "--timeout", "60s",
                        "--workspace", world.work, "--", *argv]
         # Into a file: a daemon that holds a pipe would hold the test.
         with open(self.base / "output", "wb") as out, open(self.base / "errors", "wb") as err:
@@ -270,7 +270,7 @@ class Warm:
 
     def ask(self, argv):
         self.count += 1
-        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 20000})
+        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 60000})
         self.popen.stdin.write(request.encode() + b"\n")
         self.popen.stdin.flush()
 
@@ -325,9 +325,9 @@ def run_once(place, world, attempt, tier):
     watcher, seen = watch(attempt, world, popen.pid), []
     if attempt.name in OWN:
         name_nacres(world, popen)
-    if not wait_for_end(popen, 30):
+    if not wait_for_end(popen, 90):
         end(popen.pid)
-        seen.append("nacre did not answer within 30 s")
+        seen.append("nacre did not answer within 90 s")
     popen.wait(30)
     return *place.read_output(), seen + what_was_seen(watcher, tier)
 
@@ -338,10 +338,10 @@ def run_warm(place, world, attempt):
     watcher, seen = watch(attempt, world, warm.pid), []
     if attempt.name in OWN:
         name_nacres(world, warm.popen)
-    line = warm.answer(30)
+    line = warm.answer(90)
     if not line:
         end(warm.pid)
-        seen.append("nacre did not answer within 30 s")
+        seen.append("nacre did not answer within 90 s")
         place.forget_warm(attempt.profile)
     return line or b"", b"", seen + what_was_seen(watcher, "warm")
 

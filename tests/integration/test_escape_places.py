@@ -616,7 +616,10 @@ class Names(PlaceTest):
             if user not in users:
                 continue
             with self.subTest(who=user):
-                result = self.run_result("--policy", self.limits, "--", *argv, **options)
+                for _ in range(1 if user == "root" else 10):  # who only watches may be in time, or not
+                    result = self.run_result("--policy", self.limits, "--", *argv, **options)
+                    if result["sandbox"]["limit_hit"]:
+                        break
                 self.assertEqual(result["sandbox"]["limit_hit"], name, result)
 
     def test_processes(self):

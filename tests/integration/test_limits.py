@@ -31,7 +31,11 @@ class Limits(NacreTest):
                              **self.identity)
 
     def expect_hit(self, line, name):
-        result = self.run_line(line)
+        grouped = os.geteuid() == 0 and not self.identity
+        for _ in range(1 if grouped or not name else 10):  # who only watches may be in time, or not
+            result = self.run_line(line)
+            if result["sandbox"]["limit_hit"]:
+                break
         self.assertEqual(result["sandbox"]["limit_hit"], name, result)
         return result
 
