@@ -297,6 +297,7 @@ static void a_workspace_that_is_swapped_is_noticed(void **state)
 	                            .stdin_fd = null,
 	                            .merged = true};
 	char away[160], victim[160], made[160];
+	int r;
 
 	assert_int_equal(sandbox_plan_new(&b->spec, &b->place, &plan, NULL), 0);
 	path_in(b, "away", away);
@@ -305,7 +306,9 @@ static void a_workspace_that_is_swapped_is_noticed(void **state)
 	assert_int_equal(rename(b->workspace, away), 0);
 	assert_int_equal(symlink(victim, b->workspace), 0);
 	c.sandbox = plan;
-	assert_int_equal(box_spawn(&c, &p, NULL), 0);
+	/* An init that stands by may have gone before its order comes, and has told why. */
+	r = box_spawn(&c, &p, NULL);
+	assert_true(r == 0 || r == -EPIPE);
 	box_follow(b, p);
 	path_in(b, "victim/made", made);
 	assert_int_equal(access(made, F_OK), -1);
