@@ -161,10 +161,12 @@ static int read_file(struct reading *r, int fd, const char *base)
 		if (*line == '[') {
 			size_t n = strcspn(line + 1, " \t\"]");
 
-			for (size_t i = 0; i <= n && i < sizeof(section); i++)
-				section[i] = i < n && i + 1 < sizeof(section)
-				                     ? (char)tolower((unsigned char)line[1 + i])
-				                     : '\0';
+			for (size_t i = 0; i <= n && i < sizeof(section); i++) {
+				bool is_name = i < n && i + 1 < sizeof(section);
+
+				section[i] = (char)(is_name ? tolower((unsigned char)line[1 + i])
+				                            : '\0');
+			}
 			line = strchr(line, ']'); /* a key may stand behind it */
 			if (!line)
 				continue;
