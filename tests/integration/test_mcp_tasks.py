@@ -119,6 +119,7 @@ class PlainTools(McpTest):
         result = c.call("shell", {"command": ["cat"], "pty": {"rows": 10, "cols": 40}})
         self.assertFalse(result["isError"], result)
         task = result["_meta"]["dev.nacre/run"]["task_id"]
+        wait_until("it has its terminal", (self.tasks / task / "sizes").exists)  # 300 ms may not be enough for that
         self.assertIn("typed", c.text("shell_input", {"task_id": task, "text": "hello", "keys": ["Enter"]}))
         wait_until("the echo is there", lambda: c.text("shell_output", {"task_id": task}).count("hello") >= 2)
         self.assertIn("no key", c.refusal("shell_input", {"task_id": task, "keys": ["Nonsense"]}))
