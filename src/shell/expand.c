@@ -594,7 +594,7 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 	if (!shell_sub_reader(r, &sub, (struct shell_text){text, n}, start, r->pos))
 		return false;
 	sub.reprinted = sub.reprinted_first = true;
-	sub.case_seen = r->case_seen;
+	sub.case_seen = true; /* bash reads it when it runs, and one behind it counts, too */
 	commands = shell_read_list(&sub);
 	if (commands && sub.pos != sub.end)
 		shell_unexpected(&sub);

@@ -353,6 +353,7 @@ static void says_what_it_does_not_support(void **state)
 		"echo ${y[\"$(echo ${x#$'{'})\"]}",
 		"echo ${x$(echo })}",
 		"echo ${##`a`}",
+		"echo `for i\nin a; do b; done`",
 		"echo ${x-<<(a)}",
 		"echo ${x-<<(}",
 		"echo ${x,>>(}'')}",
