@@ -804,7 +804,7 @@ class Terminal(ApprovalTest):
         self.sit("--pty", "-c", "touch x; read -p 'name? ' name; echo \"hello $name\"")
         self.read_until("xplain? ")
         self.press("o")
-        self.read_until("name? ")
+        self.read_until("once\r\nname? ")  # not the one in the question
         self.press("od\r")
         self.read_until("hello od\r\n")
         self.leave(0)
