@@ -81,7 +81,8 @@ class Bytes(FollowTest):
         self.assertEqual(self.read(task), "ared\ufffd\n")
 
     def test_streams_apart_and_in_the_order_of_their_coming(self):
-        line = "echo o1; read -r _ <go; echo e1 >&2; read -r _ <go; echo o2; read -r _ <go; echo e2 >&2"
+        # Open all the time: one that opens again may do so before the writer of the last line has closed, and see its end.
+        line = "exec 3<>go; echo o1; read -r _ <&3; echo e1 >&2; read -r _ <&3; echo o2; read -r _ <&3; echo e2 >&2"
         task = self.background("--output-mode", "separate", "-c", line)["task_id"]
         for stream, text in (("out", "o1\n"), ("err", "e1\n"), ("out", "o1\no2\n")):
             wait_until("it has come", lambda: self.read(task, "--stream", stream) == text)
