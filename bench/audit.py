@@ -9,6 +9,7 @@ from measure import HERE, ROOT, Skip, compile_c, median, milliseconds, program, 
 from startup import TRUE
 from wall import judge
 
+LINE = "ls | wc -l"
 WAYS = {"each": "a sync for each record", "group": "the audit log"}
 
 
@@ -47,7 +48,7 @@ def appends(bench):
     judge(bench, "16 callers, rate of records against a sync each, at least 8", value, lambda v: v >= 8, best)
 
 
-def commands(bench):
+def commands(bench, what, asked):
     driver = program(bench.work, "batch")
     out = os.path.join(bench.work, "samples")
     turns, count = bench.turns(9), bench.rounds(800)
@@ -56,11 +57,11 @@ def commands(bench):
         files[mode] = os.path.join(bench.work, f"bench-audit-{mode}.yaml")
         with open(files[mode], "w", encoding="ascii") as file:
             file.write(f"profile: bench-audit-{mode}\ninherits: bash\naudit: {{mode: {mode}}}\n")
-    progress(f"audit: commands, {turns} turns of {count}")
+    progress(f"audit: {what}, {turns} turns of {count}")
     for turn in range(turns):
         for jobs in (1, 8):
             for mode in ("on", "off") if turn % 2 else ("off", "on"):
-                run([driver, out, str(jobs), str(max(1, count // jobs)), TRUE, bench.nacre, "run", "--batch",
+                run([driver, out, str(jobs), str(max(1, count // jobs)), asked, bench.nacre, "run", "--batch",
                      "--jobs", str(jobs), "--policy", files[mode]], bench.env, cwd=bench.workspace)
                 samples = read_samples(out)
                 times.setdefault((jobs, mode), []).append(samples["total"][0] / len(samples["0"]))
@@ -68,17 +69,18 @@ def commands(bench):
              f"{milliseconds(min(taken))}-{milliseconds(max(taken))}", f"{1e9 / median(taken):.0f}",
              ratio(median(taken) / median(times[jobs, "off"])), ratio(min(taken) / min(times[jobs, "off"]))]
             for (jobs, mode), taken in sorted(times.items())]
-    table("Commands with and without their records", ["way", "ms a command", "of the turns", "per second", "of off",
+    table(f"{what}, with and without the records of it", ["way", "ms a command", "of the turns", "per second", "of off",
                                                       "by best"], rows)
     for jobs in (1, 8):
         on, off = times[jobs, "on"], times[jobs, "off"]
-        bench.result(f"audited command, {jobs} callers" if jobs > 1 else "audited command, one caller", "unaudited",
+        bench.result(f"audited: {what}, {jobs} caller{'s' if jobs > 1 else ''}", "unaudited",
                      ratio(median(on) / median(off)), ratio(min(on) / min(off)))
     value = sorted(a / b for a, b in zip(times[8, "on"], times[8, "off"]))
-    judge(bench, "8 callers, an audited command against an unaudited one, at most 1.10", median(value),
+    judge(bench, f"8 callers, {what}, audited against unaudited, at most 1.10", median(value),
           lambda v: v <= 1.10, min(times[8, "on"]) / min(times[8, "off"]))
 
 
 def section(bench):
     appends(bench)
-    commands(bench)
+    commands(bench, "`true`, the shortest of all commands", TRUE)
+    commands(bench, f"`{LINE}`, as agents write", LINE)

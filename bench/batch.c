@@ -3,11 +3,12 @@
  *
  *     batch FILE CALLERS COUNT PROGRAM ARGV...
  *
- * starts ARGV, a batch of nacre's, and asks it COUNT * CALLERS times for PROGRAM. The lines in FILE
- * are those of `callers`: the start of nacre itself is not in them, the first answer is not
- * counted.
+ * starts ARGV, a batch of nacre's, and asks it COUNT * CALLERS times for PROGRAM, or, if that has a
+ * space in it, for this line of bash. The lines in FILE are those of `callers`: the start of nacre
+ * itself is not in them, the first answer is not counted.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include "harness.h"
 
 struct batch {
@@ -44,8 +45,10 @@ static void open_batch(struct batch *b, char **argv)
 
 static void ask(struct batch *b, size_t id)
 {
+	bool is_line = strchr(b->program, ' ');
 	char line[512];
-	int n = snprintf(line, sizeof(line), "{\"id\":%zu,\"argv\":[\"%s\"]}\n", id, b->program);
+	int n = snprintf(line, sizeof(line), "{\"id\":%zu,\"%s\"%s\"%s}\n", id,
+	                 is_line ? "command\":" : "argv\":[", b->program, is_line ? "" : "]");
 
 	if (n >= (int)sizeof(line))
 		give_up("the name of the program is too long", 0);
