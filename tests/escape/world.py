@@ -265,10 +265,11 @@ def remove(path):
 
 
 class World:
-    """One set of surroundings: a workspace of UID's, nacre run by RUNNER, a box whose kernel user is BOX_UID."""
+    """One set of surroundings: a workspace of UID's, nacre run by RUNNER, a box (or none) whose kernel user is BOX_UID."""
 
-    def __init__(self, base, tools, uid, runner, box_uid):
+    def __init__(self, base, tools, uid, runner, box_uid, boxed):
         self.base, self.uid, self.runner, self.box_uid = pathlib.Path(base), uid, runner, box_uid
+        self.boxed = boxed
         self.number = secrets.randbelow(1 << 30)
         self.secret = f"SECRET-{secrets.token_hex(8)}"
         self.marker = str(3_000_000 + secrets.randbelow(1_000_000))
@@ -408,7 +409,7 @@ class World:
             "home": self.home, "state": self.state, "hosttmp": self.tmp, "marker": self.marker,
             "root_secret": self.base / "root-secret", "protected": ".git/hooks/existing",
             "own_user": int(self.as_root), "victim": self.victim.pid, "victim_group": self.victim.pid,
-            "victim_secret": hex(self.victim.address), "host_ip": host_ip,
+            "victim_secret": hex(self.victim.address), "host_ip": host_ip, "boxed": int(self.boxed),
             "listen_port": self.listen_port, "unix_path": self.outside / "sock",
             "unix_dgram": self.outside / "dgram", "unix_abstract": f"nacre-escape-{self.number}",
             "unix_abstract_dgram": f"nacre-escape-dgram-{self.number}",

@@ -153,7 +153,7 @@ class Place:
             base.mkdir()
             os.chmod(base, 0o755)
             box_uid = self.box_uid(tier)
-            self.worlds[tier] = World(base, self.tools, self.owner, self.uid, box_uid)
+            self.worlds[tier] = World(base, self.tools, self.owner, self.uid, box_uid, tier != "control")
         if not self.worlds[tier]:
             raise AssertionError("there is no world for this attempt")
         return self.worlds[tier]
