@@ -47,6 +47,11 @@ static bool has_envelope_key(json_t *meta)
 	return false;
 }
 
+static bool is_method(const struct rpc_message *m, const char *name)
+{
+	return m->method && strcmp(m->method, name) == 0;
+}
+
 void mcp_envelope_read(const struct rpc_message *m, const char *header,
                        struct mcp_envelope *ret_envelope)
 {
@@ -54,14 +59,14 @@ void mcp_envelope_read(const struct rpc_message *m, const char *header,
 	json_t *version = json_object_get(meta, MCP_META "protocolVersion");
 	const char *name = json_string_value(version);
 	enum mcp_revision revision = name ? mcp_revision_find(name) : MCP_REVISION_MAX;
+	bool by_header = header && mcp_revision_is_modern(mcp_revision_find(header));
 	struct mcp_envelope *e = ret_envelope;
 
 	*e = (struct mcp_envelope){.revision = revision};
 	if (revision < MCP_2026_07_28)
 		return; /* the key, and a revision that has a handshake */
-	e->modern = version || (header && mcp_revision_is_modern(mcp_revision_find(header))) ||
-	            (m->method && strcmp(m->method, "server/discover") == 0) ||
-	            has_envelope_key(meta);
+	e->modern =
+		version || by_header || is_method(m, "server/discover") || has_envelope_key(meta);
 	if (!e->modern)
 		return;
 	if (m->params && !json_is_object(m->params))
@@ -76,6 +81,10 @@ void mcp_envelope_read(const struct rpc_message *m, const char *header,
 		set(e, MCP_UNSUPPORTED_VERSION, "this revision of the protocol is not supported");
 		e->requested = name;
 	}
+	/* The handshake is what it is, whatever else a client puts into its _meta: only a whole
+	 * envelope makes it a request of the era that has none. */
+	if (e->code == RPC_INVALID_PARAMS && !by_header && is_method(m, "initialize"))
+		*e = (struct mcp_envelope){.revision = revision};
 }
 
 void mcp_put_supported(struct json_writer *w, const char *requested)

@@ -57,6 +57,17 @@ class Handshake(McpTest):
         self.assertEqual(c.error("initialize", {"protocolVersion": "2025-11-25"}), -32600)
         c.close()
 
+    def test_it_is_one_whatever_else_a_client_says_of_itself(self):
+        for extra in ({META + "clientInfo": {"name": "x", "version": "1"}}, {META + "protocolVersion": "2026-07-28"},
+                      {META + "clientCapabilities": {}}):
+            c = self.bare()
+            result = c.result("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "_meta": extra})
+            self.assertEqual(result["protocolVersion"], "2025-06-18", extra)
+            c.close()
+        c = self.bare()
+        self.assertEqual(c.error("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "_meta": meta()}), -32601)
+        c.close()
+
     def test_nothing_is_sent_before_the_client_is_ready(self):
         c = self.bare()
         c.result("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
