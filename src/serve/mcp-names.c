@@ -48,7 +48,8 @@ static bool equals_decoded(const char *p, size_t n, const char *text)
 	return at == len;
 }
 
-bool mcp_names_equal(const char *header, const char *text)
+/* The value without the blanks around it. */
+static const char *trim(const char *header, size_t *ret_n)
 {
 	size_t n;
 
@@ -57,9 +58,35 @@ bool mcp_names_equal(const char *header, const char *text)
 	n = strlen(header);
 	while (n > 0 && (header[n - 1] == ' ' || header[n - 1] == '\t'))
 		n--;
+	*ret_n = n;
+	return header;
+}
+
+bool mcp_names_equal(const char *header, const char *text)
+{
+	size_t n;
+
+	header = trim(header, &n);
+	return n == strlen(text) && memcmp(header, text, n) == 0;
+}
+
+static bool is_ascii(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* A name may be any text, so it has a second form; what no header may hold has only that one. */
+bool mcp_names_name(const char *header, const char *text)
+{
+	size_t n;
+
+	header = trim(header, &n);
 	if (n >= 11 && memcmp(header, "=?base64?", 9) == 0 && memcmp(header + n - 2, "?=", 2) == 0)
 		return equals_decoded(header + 9, n - 11, text);
-	return n == strlen(text) && memcmp(header, text, n) == 0;
+	return is_ascii(header, n) && mcp_names_equal(header, text);
 }
 
 const char *mcp_names_check(const struct http_exchange *x, const struct rpc_message *m,
@@ -76,7 +103,7 @@ const char *mcp_names_check(const struct http_exchange *x, const struct rpc_mess
 	for (size_t i = 0; i < array_size(named); i++)
 		if (strcmp(m->method, named[i].method) == 0)
 			wanted = json_string_value(rpc_param(m, named[i].param));
-	if (wanted && (!name || !mcp_names_equal(name, wanted)))
+	if (wanted && (!name || !mcp_names_name(name, wanted)))
 		return "Mcp-Name and the message do not agree";
 	return NULL;
 }

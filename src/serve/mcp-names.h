@@ -11,6 +11,8 @@ struct rpc_message;
 const char *mcp_names_check(const struct http_exchange *x, const struct rpc_message *m,
                             const char *revision);
 
-/* Whether a header value is TEXT, plain or as =?base64?...?=. */
+/* Whether a header value is TEXT, without the blanks around it. */
 #include <stdbool.h>
 bool mcp_names_equal(const char *header, const char *text);
+/* The same of a name, which may also be given as =?base64?...?=. */
+bool mcp_names_name(const char *header, const char *text);

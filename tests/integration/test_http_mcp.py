@@ -139,12 +139,16 @@ class Mcp(ServeTest):
         call = {"name": "Bash", "arguments": {"command": "true"}}
         for headers in ({"Mcp-Method": "tools/list"}, {"Mcp-Method": None}, {"Mcp-Name": "other"}, {"Mcp-Name": None},
                         {"MCP-Protocol-Version": None}, {"MCP-Protocol-Version": "2025-11-25"}, {"Mcp-Name": "=?base64?QmFzaA?="},
-                        {"Mcp-Name": "bash"}):
+                        {"Mcp-Name": "bash"}, {"Mcp-Method": "=?base64?dG9vbHMvY2FsbA==?="},
+                        {"MCP-Protocol-Version": "=?base64?MjAyNi0wNy0yOA==?="}):
             answer = self.modern("tools/call", call, "Bash", headers=headers)
             self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32020), (headers, answer))
             self.assertEqual(answer.json["id"], 1)
         for headers in ({"Mcp-Name": "=?base64?QmFzaA==?="}, {"Mcp-Name": " \tBash "}, {"Mcp-Session-Id": "nonsense"}):
             self.assertEqual(self.modern("tools/call", call, "Bash", headers=headers).status, 200, headers)
+        read = {"uri": "nacre://output/\u00e9"}
+        for name, status in (("nacre://output/\u00e9".encode(), 400), ("=?base64?bmFjcmU6Ly9vdXRwdXQvw6k=?=", 200)):
+            self.assertEqual(self.modern("resources/read", read, name).status, status, name)
 
     def test_versions_and_envelopes(self):
         body, head = self.modern_parts("tools/list")
