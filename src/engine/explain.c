@@ -10,6 +10,7 @@
 #include "engine/environment.h"
 #include "engine/inside.h"
 #include "engine/place.h"
+#include "engine/result.h"
 #include "engine/session.h"
 #include "json/write.h"
 #include "keeper/check.h"
@@ -48,7 +49,7 @@ static int decide(struct engine *e, const struct request *rq, struct arena *aren
 	return r < 0 ? r : check_request(arena, &question, ret_check, err);
 }
 
-int engine_explain(struct engine *e, const struct request *rq, struct arena *arena,
+static int explain(struct engine *e, const struct request *rq, struct arena *arena,
                    struct check *ret_check, struct error *err)
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
@@ -67,6 +68,20 @@ int engine_explain(struct engine *e, const struct request *rq, struct arena *are
 	if (!rq->workspace && e->profile->workspace.per_job && e->profile->workspace.root)
 		(void)rmdir(place.workspace);
 	return r;
+}
+
+int engine_explain(struct engine *e, const struct request *rq, struct arena *arena,
+                   struct check *ret_check, struct error *err)
+{
+	int r = explain(e, rq, arena, ret_check, err);
+	const char *words;
+
+	/* To ask about a directory must tell no more of it than to run a command there. What the
+	 * system has said is for the log. */
+	if (r == 0 || !err || !e->wishes.output_prefix || err->kind == ERROR_SYSTEM)
+		return r;
+	words = result_neutral_words(err);
+	return words == err->text ? r : error_set(err, ERROR_INPUT, ENOENT, "%s", words);
 }
 
 static void hide_place(struct policy_finding *f)

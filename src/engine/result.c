@@ -317,12 +317,10 @@ static void fill_task(struct result *r, const struct result_facts *f)
 }
 
 /* A caller who sees nothing of this host must not find out what lies where on it, either. */
-static const char *refusal_words(const struct result_facts *f)
+const char *result_neutral_words(const struct error *e)
 {
-	const struct error *e = f->refusal;
-
-	if (!f->output_prefix || (e->kind != ERROR_SYSTEM && e->sys != ENOENT && e->sys != EXDEV &&
-	                          e->sys != ENOTDIR && e->sys != EACCES && e->sys != ELOOP))
+	if (e->kind != ERROR_SYSTEM && e->sys != ENOENT && e->sys != EXDEV && e->sys != ENOTDIR &&
+	    e->sys != EACCES && e->sys != ELOOP && e->sys != ENAMETOOLONG)
 		return e->text;
 	if (e->kind == ERROR_SYSTEM)
 		return "the command could not be started";
@@ -341,7 +339,8 @@ void result_fill(struct result *r, const struct result_facts *f)
 	if (f->finding && f->finding->verdict != POLICY_VERDICT_ALLOW)
 		return;
 	if (f->refusal) {
-		snprintf(r->reason, sizeof(r->reason), "%s", refusal_words(f));
+		snprintf(r->reason, sizeof(r->reason), "%s",
+		         f->output_prefix ? result_neutral_words(f->refusal) : f->refusal->text);
 		note_circumstances(r, f);
 		return;
 	}

@@ -77,6 +77,9 @@ struct result_facts {
 	const char *output_prefix; /* see engine_wishes; may be NULL */
 };
 
+/* Why something was not begun, in words that tell nothing of this host; of the error or ours. */
+const char *result_neutral_words(const struct error *err);
+
 void result_fill(struct result *r, const struct result_facts *facts);
 void result_done(struct result *r);
 static inline void result_donep(struct result *r)

@@ -470,9 +470,7 @@ void run_explain(struct call *c)
 	if (r == 0)
 		r = engine_explain(&c->bench->engine, c->request, c->arena, &answer, &err);
 	if (r < 0) {
-		if (err.kind == ERROR_INPUT && (err.sys == EXDEV || err.sys == ENOTDIR))
-			err.sys = ENOENT;
-		if (err.sys == ENOENT)
+		if (err.kind == ERROR_INPUT && err.sys == ENOENT)
 			error_set(&err, ERROR_INPUT, ENOENT, "Workspace or directory not found");
 		fail(c, &err);
 		return;

@@ -372,6 +372,17 @@ class Mcp(ServeTest):
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
 
+    def test_to_ask_about_a_directory_tells_no_more_than_to_work_there(self):
+        (self.work / "file").write_text("x")
+        places = ("/etc", "/etc/passwd", "/no/such", "..", "file", "nothing", "x" * 300)
+
+        def told(tool, place):
+            answer = self.modern("tools/call", {"name": tool, "arguments": {"command": "ls", "cwd": place}}, tool)
+            self.assertTrue(answer.json["result"]["isError"], answer)
+            return answer.json["result"]["content"][0]["text"]
+        self.assertEqual(len({told(tool, place) for tool in ("Bash", "shell_explain") for place in places}), 1)
+        self.assertEqual({self.post("/v1/explain", {"command": "ls", "cwd": place}).status for place in places}, {404})
+
     def test_nothing_of_the_server_is_in_an_answer(self):
         self.write_config("bash.yaml", "profile: bash\ndeny:\n  - {id: own-rule, commands: [frobnicate], why: never}\n")
         secret = "hunter2-very-secret"
