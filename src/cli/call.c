@@ -96,6 +96,8 @@ static int call(int argc, char **argv, struct run_options *o)
 		return EXIT_NACRE_FAILED;
 	engine_init(&engine, (const char *const *)environ);
 	engine.wishes = o->wishes;
+	if (dialect_is_discreet(d))
+		engine.wishes.output_prefix = "nacre://output/";
 	exit_code = cli_run_one(&engine, o, d, signal_fd);
 	engine_done(&engine);
 	return exit_code;

@@ -168,6 +168,8 @@ static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size
 			             dialect_tool(d));
 			return -EINVAL;
 		}
+	if (dialect_is_discreet(d))
+		e->wishes.output_prefix = "nacre://output/";
 	s->offers[i] = (struct mcp_offer){.dialect = d, .engine = e};
 	return 0;
 }

@@ -21,6 +21,7 @@ struct dialect {
 	const char *tool, *alias;
 	const char *profile;
 	const char *description;
+	bool discreet;
 	struct parameter parameters[PARAMETERS_MAX]; /* up to the first without a name */
 	void (*write)(struct json_writer *w, const struct result *r);
 };
@@ -252,6 +253,7 @@ static const struct dialect dialects[] = {
 		.description =
 			"Look at files with one read-only command, without a shell: no pipes, "
 			"redirections or variables.",
+		.discreet = true,
 		.parameters =
 			{
 				{"command", PARAMETER_LINE, true, 0, "the command and its words"},
@@ -306,6 +308,11 @@ const char *dialect_tool(const struct dialect *d)
 const char *dialect_profile(const struct dialect *d)
 {
 	return d->profile;
+}
+
+bool dialect_is_discreet(const struct dialect *d)
+{
+	return d->discreet;
 }
 
 static size_t parameter_count(const struct dialect *d)

@@ -21,6 +21,9 @@ const struct dialect *dialect_at(size_t i);
 const char *dialect_tool(const struct dialect *d);
 const char *dialect_profile(const struct dialect *d); /* the built-in profile that speaks it */
 
+/* Whether its callers are told nothing of this host but what commands print, at any door. */
+bool dialect_is_discreet(const struct dialect *d);
+
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
 /* The members of it, in an object that the caller has begun. */

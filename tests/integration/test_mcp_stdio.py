@@ -353,6 +353,17 @@ class Tools(McpTest):
         self.assertIn("sub\nblue\n", c.text("Bash", {"command": "basename $PWD; echo $COLOUR"}))
         c.close()
 
+    def test_who_may_only_look_learns_nothing_of_the_host(self):
+        c = self.client("--profile", "readonly", "--profile", "bash")
+        (self.work / "file").write_text("x")
+        places = ("/etc", "/etc/passwd", "/no/such", "..", "../work/file", "file", "nothing", "x" * 300)
+        told = {c.refusal("run_shell", {"command": "ls", "workspace": place}) for place in places}
+        told |= {c.refusal("shell_explain", {"command": "ls", "cwd": place}) for place in places}
+        self.assertEqual(len(told), 1, told)
+        # Whoever has a shell sees that by themselves, and is better off with the reason.
+        self.assertIn("No such file", c.refusal("Bash", {"command": "ls", "cwd": "nothing"}))
+        c.close()
+
     def test_explain_runs_nothing(self):
         c = self.client(*ALL)
         text = c.text("shell_explain", {"command": "touch g"})
