@@ -135,18 +135,24 @@ static void write_shell(struct json_writer *w, const struct result *r)
 	put_remarks(w, r);
 }
 
-/* Exactly four members; why it did not run stands where a program would have said it. */
+/* Exactly four members; why it did not run, or not to its end, stands where a program would have
+ * said it. */
 static void write_run_shell(struct json_writer *w, const struct result *r)
 {
+	scoped(buffer_donep) struct buffer said = {0};
+
+	if (r->views[1].text)
+		buffer_append(&said, r->views[1].text, r->views[1].len);
+	if (r->reason[0] && said.len > 0 && said.data[said.len - 1] != '\n')
+		buffer_putc(&said, '\n');
+	buffer_puts(&said, r->reason);
 	put_bool(w, "success", r->success);
 	if (r->background)
 		put(w, "stdout", r->note);
 	else
 		put_stream(w, "stdout", &r->views[0]);
-	if (r->reason[0] && r->views[1].len == 0)
-		put(w, "stderr", r->reason);
-	else
-		put_stream(w, "stderr", &r->views[1]);
+	json_put_key(w, "stderr");
+	json_put_bytes(w, buffer_str(&said), said.len);
 	put_int(w, "returncode", r->exit_code);
 }
 

@@ -103,6 +103,13 @@ class ShellEndpoint(ServeTest):
         self.assertFalse(result["success"])
         self.assertEqual(result["returncode"], 124)
         self.assertEqual(result["stdout"], "one\nTODO two\nthree\n")
+        self.assertIn("timed out after", result["stderr"])
+        for limit in (1, 5, 25):
+            result = self.shell("tail -f a.txt nothing-here", timeout=limit)
+            if "nothing-here" in result["stderr"]:
+                break
+        self.assertIn("nothing-here", result["stderr"])
+        self.assertIn("\ntimed out after", result["stderr"])
 
     def test_a_body_that_is_wrong_is_told(self):
         for body in (b"", b"{", b"[]", b'"ls"', b'{"command":1}', b'{"command":"ls","x":1}', b'{"workspace":"."}',
