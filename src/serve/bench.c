@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "engine/place.h"
@@ -92,6 +93,13 @@ const char *bench_default_profile(const struct call *c)
 	return NULL;
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* The narrowest root that holds the directory, or NULL. */
 static const char *root_of(const char *const *roots, const char *workspace)
 {
@@ -99,7 +107,7 @@ static const char *root_of(const char *const *roots, const char *workspace)
 	const char *best = NULL;
 	size_t best_len = 0;
 
-	if (!realpath(workspace, path))
+	if (!realpath(workspace, path) || !is_directory(path))
 		return NULL;
 	for (; *roots; roots++)
 		if (realpath(*roots, real) && place_is_inside(path, real) &&
@@ -108,6 +116,17 @@ static const char *root_of(const char *const *roots, const char *workspace)
 			best_len = strlen(real);
 		}
 	return best;
+}
+
+/* The first root if it holds the directory of this name, or NULL. */
+static const char *first_root(const char *root, const char *name)
+{
+	const char *const roots[] = {root, NULL};
+	char path[PATH_MAX];
+
+	if (!*name || snprintf(path, sizeof(path), "%s/%s", root, name) >= (int)sizeof(path))
+		return NULL;
+	return root_of(roots, path);
 }
 
 int bench_find(struct call *c, const char *profile, const char *workspace, struct bench **ret,
@@ -123,8 +142,9 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
 	if (!root)
 		return error_set(err, ERROR_INPUT, EACCES, "there is no workspace for you");
 	/* What is not there and what is somebody else's look alike from outside. */
-	if (workspace && workspace[0] == '/')
-		root = root_of(roots, workspace);
+	if (workspace)
+		root = workspace[0] == '/' ? root_of(roots, workspace)
+		                           : first_root(root, workspace);
 	if (!root)
 		return error_set(err, ERROR_INPUT, ENOENT, "Workspace not found");
 	return bench_at(c->serve, profile, root, ret, err);

@@ -83,6 +83,7 @@ struct call {
 	struct arena *arena;
 	struct call *next_queued;
 	bool is_queued, counted, shell, streams;
+	bool lost; /* the workspace is not there, or not the caller's */
 	struct job *job;
 	struct buffer result; /* of a stream: what comes after the output */
 	char result_id[STORE_ID_MAX];

@@ -152,8 +152,14 @@ static int prepare(struct call *c, struct error *err)
 	int r;
 
 	r = read_request(c, &root, &profile, err);
-	if (r == 0)
-		r = bench_find(c, profile, c->request->workspace, &c->bench, err);
+	if (r < 0)
+		return r;
+	r = bench_find(c, profile, c->request->workspace, &c->bench, err);
+	/* Who asks for a place that is not theirs is refused by an engine, too, which remembers it.
+	 */
+	c->lost = r == -ENOENT && err->kind == ERROR_INPUT;
+	if (c->lost)
+		r = bench_find(c, profile, NULL, &c->bench, err);
 	if (r < 0)
 		return r;
 	c->request->principal = NULL;
@@ -291,6 +297,20 @@ static bool end_stream(struct call *c, struct result *r)
 	return !c->tail;
 }
 
+/* The shape of a door's answers holds for what is wrong with the workspace, too. */
+static void answer_lost(struct call *c)
+{
+	struct result r = {.exit_code = EXIT_NACRE_FAILED, .reason = "Workspace not found"};
+	scoped(buffer_donep) struct buffer json = {0};
+
+	if (!c->shell) {
+		answer_error(c, 404, "input", r.reason);
+		return;
+	}
+	(void)write_result(c, &r, &json);
+	answer_json(c, 200, &json);
+}
+
 static bool on_ended(void *owner, struct job *j, struct result *r)
 {
 	scoped(buffer_donep) struct buffer json = {.max = (size_t)64 << 20};
@@ -304,7 +324,9 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 		delivered = end_stream(c, r);
 	} else {
 		c->job = NULL;
-		if (c->x) {
+		if (c->x && c->lost && !r->ran && !r->verdict) {
+			answer_lost(c);
+		} else if (c->x) {
 			(void)write_result(c, r, &json);
 			answer_json(c, 200, &json);
 		} else {
@@ -419,27 +441,12 @@ static void submit(struct call *c)
 	s->queued++;
 }
 
-/* The shape of this door's answers holds for what is wrong with its workspace, too. */
-static void answer_no_workspace(struct call *c, const struct error *err)
-{
-	struct result r = {.exit_code = EXIT_NACRE_FAILED};
-	scoped(buffer_donep) struct buffer json = {0};
-
-	snprintf(r.reason, sizeof(r.reason), "%s", err->text);
-	(void)write_result(c, &r, &json);
-	answer_json(c, 200, &json);
-}
-
 void run_shell(struct call *c)
 {
 	struct error err = {0};
-	int r;
 
 	c->shell = true;
-	r = prepare(c, &err);
-	if (r == -ENOENT && c->request && err.kind == ERROR_INPUT)
-		answer_no_workspace(c, &err);
-	else if (r < 0)
+	if (prepare(c, &err) < 0)
 		fail(c, &err);
 	else
 		submit(c);
@@ -454,6 +461,7 @@ void run_any(struct call *c)
 		c->streams = false;
 		fail(c, &err);
 	} else {
+		c->streams = c->streams && !c->lost; /* it ends before it begins */
 		submit(c);
 	}
 }

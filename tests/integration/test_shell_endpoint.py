@@ -15,7 +15,7 @@ class ShellEndpoint(ServeTest):
         (self.work / "sub" / "b.txt").write_text("TODO\n")
 
     def shell(self, command, workspace=None, timeout=30, **options):
-        answer = self.post("/shell", {"command": command, "workspace": str(workspace or self.work),
+        answer = self.post("/shell", {"command": command, "workspace": str(self.work if workspace is None else workspace),
                                       "timeout": timeout}, **options)
         self.assertEqual(answer.status, 200, answer)
         result = answer.json
@@ -79,12 +79,16 @@ class ShellEndpoint(ServeTest):
         self.assertEqual(self.shell("pwd")["stdout"].strip(), str(self.work))
 
     def test_a_workspace_outside_of_the_roots_looks_like_none(self):
-        answers = [self.shell("ls", path) for path in ("/etc", "/nonexistent", "/root/.ssh", str(self.dir),
-                                                       str(self.work) + "/../state", "/proc/self")]
-        for answer in answers:
-            self.assertEqual(answer, answers[0])
-        self.assertEqual(answers[0]["stderr"], "Workspace not found")
-        self.assertFalse(answers[0]["success"])
+        places = ("/etc", "/nonexistent", "/root/.ssh", str(self.dir), str(self.work) + "/../state", "/proc/self",
+                  "/etc/passwd", str(self.work / "a.txt"), "a.txt", "nothing", "..", "../state", "", "x" * 300)
+        for place in places:
+            answer = self.shell("ls", place)
+            self.assertEqual(answer["stderr"], "Workspace not found", place)
+            self.assertEqual((answer["success"], answer["stdout"], answer["returncode"]), (False, "", 125))
+            answer = self.post("/v1/run", {"command": "ls", "workspace": place})
+            self.assertEqual((answer.status, answer.json["error"]["message"]), (404, "Workspace not found"), place)
+            answer = self.post("/v1/run", {"command": "ls", "workspace": place}, headers={"Accept": "text/event-stream"})
+            self.assertEqual(answer.status, 404, place)
 
     def test_a_link_out_of_the_root_is_no_way_out(self):
         (self.work / "out").symlink_to("/etc")
@@ -155,6 +159,10 @@ class ShellEndpoint(ServeTest):
         text = json.dumps(answer.json)
         self.assertIn("ls -la", text)
         self.assertIn("rm x", text)
+        self.shell("ls", "/nonexistent")
+        self.post("/v1/run", {"command": "ls", "workspace": "/etc"})
+        records = self.get("/v1/audit?event=refused").json["records"]
+        self.assertEqual(len(records), 2, records)
 
 
 if __name__ == "__main__":
