@@ -228,6 +228,14 @@ static bool state_is_in_the_way(const struct result *r, const struct keeper_requ
 	       place_is_inside(rq->state, rq->workspace);
 }
 
+/* What is missing in the log, and for whom that is, why. */
+static void note_audit(struct result *r, const struct result_facts *f, const char *text)
+{
+	size_t n = f->output_prefix ? strcspn(text, ":") : strlen(text);
+
+	notice(r, "%.*s", (int)n, text);
+}
+
 static void note_circumstances(struct result *r, const struct result_facts *f)
 {
 	char asked[32], granted[32];
@@ -242,9 +250,9 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 	if (f->session_notice && *f->session_notice)
 		notice(r, "%s", f->session_notice);
 	if (f->audit_notice && *f->audit_notice)
-		notice(r, "%s", f->audit_notice);
+		note_audit(r, f, f->audit_notice);
 	if (r->report.audit[0])
-		notice(r, "%s", r->report.audit);
+		note_audit(r, f, r->report.audit);
 	if (r->report.session[0])
 		notice(r, "%s", r->report.session);
 	if (r->report.engine[0])

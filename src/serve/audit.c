@@ -105,6 +105,7 @@ void audit_show(struct call *c)
 	json_put_key(&w, "records");
 	json_array_begin(&w);
 	if (audit_query(directory, &q, put_record, &s, &err) < 0) {
+		err.kind = ERROR_SYSTEM; /* the query was read above: it is our file */
 		answer_failure(c, &err);
 		return;
 	}

@@ -164,6 +164,17 @@ class ShellEndpoint(ServeTest):
         records = self.get("/v1/audit?event=refused").json["records"]
         self.assertEqual(len(records), 2, records)
 
+    def test_what_is_wrong_with_the_log_is_told_to_its_operator_only(self):
+        self.shell("ls")
+        (self.state / "audit").rename(self.state / "away")
+        (self.state / "audit").write_text("")
+        told = [self.get("/v1/audit"), self.post("/v1/run", {"command": "ls"}), self.post("/v1/run", {"command": "rm x", "profile": "readonly"})]
+        self.assertEqual(told[0].status, 500)
+        for answer in told:
+            self.assertNotIn("Not a directory", answer.body.decode())
+            self.assertNotIn(str(self.state), answer.body.decode())
+        self.assertIn(b"Not a directory", self.read_log(self.server))
+
 
 if __name__ == "__main__":
     unittest.main()
