@@ -80,12 +80,12 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 
 static int read_timeout(struct reader *r, const struct parameter *p, json_t *value)
 {
-	json_int_t n;
+	json_int_t n, least = p->field != PARAMETER_TIMEOUT_OR_0;
 
-	if (!json_whole(value, &n) || n < 1 || n > INT64_MAX / 2 / p->unit_ms)
-		return wrong(r, p->name,
-		             p->unit_ms == 1 ? "a whole number of milliseconds from 1 on"
-		                             : "a whole number of seconds from 1 on");
+	if (!json_whole(value, &n) || n < least || n > INT64_MAX / 2 / p->unit_ms)
+		return error_set(r->err, ERROR_INPUT, EINVAL,
+		                 "'%s' must be a whole number of %s from %d on", p->name,
+		                 p->unit_ms == 1 ? "milliseconds" : "seconds", (int)least);
 	if (p->field == PARAMETER_IDLE)
 		r->request->idle_ms = n * p->unit_ms;
 	else
@@ -151,6 +151,7 @@ static int read_one(struct reader *r, const struct parameter *p, json_t *value,
 	case PARAMETER_OUTPUT_MODE:
 		return read_mode(r, p->name, value);
 	case PARAMETER_TIMEOUT:
+	case PARAMETER_TIMEOUT_OR_0:
 	case PARAMETER_IDLE:
 		return read_timeout(r, p, value);
 	case PARAMETER_SESSION:
@@ -283,10 +284,11 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		json_array_end(w);
 		break;
 	case PARAMETER_TIMEOUT:
+	case PARAMETER_TIMEOUT_OR_0:
 	case PARAMETER_IDLE:
 		json_schema_type(w, "integer");
 		json_put_key(w, "minimum");
-		json_put_int(w, 1);
+		json_put_int(w, p->field != PARAMETER_TIMEOUT_OR_0);
 		break;
 	case PARAMETER_PTY:
 		put_pty_schema(w);

@@ -68,6 +68,11 @@ static void each_tool_fills_the_request_in_its_own_words(void **state)
 	assert_int_equal(rq.cols, 90);
 	read_ok("Bash", "{\"command\": \"ls\", \"run_in_background\": true}", arena, &rq);
 	assert_true(rq.background);
+	read_ok("Bash", "{\"command\": \"ls\", \"timeout\": 0}", arena, &rq);
+	assert_int_equal(rq.timeout_ms, 0); /* the profile's */
+	read_ok("run_command", "{\"command\": \"ls\", \"background\": true, \"pty\": true}", arena,
+	        &rq);
+	assert_true(rq.background && rq.rows > 0);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -95,6 +100,8 @@ static void what_is_wrong_is_named(void **state)
 		{"Bash", "{\"command\": \"ls\", \"env\": {\"A=\": \"b\"}}", "'env'"},
 		{"Bash", "{\"command\": \"\"}", "'command'"},
 		{"Bash", "{\"command\": \"ls\", \"timeout\": 1.5}", "'timeout'"},
+		{"Bash", "{\"command\": \"ls\", \"timeout\": -1}", "from 0 on"},
+		{"run_shell", "{\"command\": \"ls\", \"timeout\": 0}", "seconds from 1 on"},
 		{"shell", "{\"command\": [\"ls\"], \"pty\": {\"rows\": 5}}", "'pty'"},
 		{"shell", "{\"command\": [\"ls\"], \"pty\": {\"rows\": 5, \"cols\": 5, \"x\": 1}}",
 	         "'pty'"},
