@@ -202,7 +202,8 @@ void content_of_result(struct content *c, const struct result *r, const struct e
 	c->is_error = r->timed_out && !r->background;
 	if (r->output_kept && !r->background) {
 		memcpy(c->link, r->task_id, sizeof(c->link));
-		c->link_bytes = r->report.streams[0].bytes;
+		c->link_bytes = r->report.streams[0].bytes + r->report.streams[1].bytes;
+		c->link_binary = r->views[0].binary || r->views[1].binary;
 	}
 	if (separate && !r->background) {
 		put_structured(c, r, tasks);
@@ -229,7 +230,7 @@ static void put_link(const struct content *c, struct json_writer *w)
 	put_key_text(w, "uri", uri);
 	put_key_text(w, "name", c->link);
 	put_key_text(w, "title", "full output");
-	put_key_text(w, "mimeType", "text/plain");
+	put_key_text(w, "mimeType", c->link_binary ? "application/octet-stream" : "text/plain");
 	json_put_key(w, "size");
 	json_put_uint(w, c->link_bytes);
 	json_object_end(w);

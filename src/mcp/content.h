@@ -18,6 +18,7 @@ struct content {
 	bool is_error;
 	char link[STORE_ID_MAX]; /* a task whose output is more than the text; empty: none */
 	uint64_t link_bytes;
+	bool link_binary;
 	struct buffer structured; /* a JSON object; empty: none. It says what the text says */
 	struct buffer facts;      /* a JSON object for programs; empty: none */
 };

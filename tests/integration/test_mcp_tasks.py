@@ -355,6 +355,17 @@ class Resources(McpTest):
         self.assertIn(result["content"][1]["uri"], [r["uri"] for r in listed])
         c.close()
 
+    def test_a_link_says_what_will_be_read(self):
+        c = self.client()
+        for command, kind in (("seq 10000; seq 20000 >&2", "text/plain"),
+                              ("printf '\\0\\377%.0s' $(seq 30); seq 9 >&2", "application/octet-stream")):
+            link = c.call("Bash", {"command": command})["content"][1]
+            [read] = c.result("resources/read", {"uri": link["uri"]})["contents"]
+            size = len(read["text"]) if "text" in read else len(base64.b64decode(read["blob"]))
+            self.assertEqual((link["mimeType"], link["size"]), (read["mimeType"], size), command)
+            self.assertEqual(read["mimeType"], kind)
+        c.close()
+
     def test_bytes_that_are_no_text_come_as_they_are(self):
         c = self.client()
         result = c.call("Bash", {"command": "head -c 100 /dev/zero | tr '\\0' '\\377'"})
