@@ -306,7 +306,7 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 	struct mcp_call *c = run->call;
 	struct mcp_server *s = c->peer->server;
 	enum approval_answer answer = APPROVAL_DENY;
-	enum state_verdict verdict;
+	enum state_verdict verdict = STATE_BAD;
 	struct state state;
 	const char *problem = NULL;
 	int r;
@@ -325,11 +325,12 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 		mcp_call_error(c, RPC_INVALID_PARAMS, problem, NULL);
 		return false;
 	}
-	if (!text)
-		return true;
-	verdict = state_read(json_string_value(text), s->options.key, &run->digest, clock_wall_ms(),
-	                     &state);
 	r = reply ? read_answer(reply, &answer) : 0;
+	if (!text && r >= 0)
+		return true; /* an answer without the question says nothing */
+	if (text)
+		verdict = state_read(json_string_value(text), s->options.key, &run->digest,
+		                     clock_wall_ms(), &state);
 	if (verdict == STATE_GOOD && reply && r >= 0 &&
 	    !nonces_use(s->nonces, &state, clock_wall_ms()))
 		verdict = STATE_BAD;

@@ -181,5 +181,8 @@ mcp_method method_subscribe, method_unsubscribe, method_listen;
 mcp_method method_tasks_get, method_tasks_result, method_tasks_cancel, method_tasks_list,
 	method_tasks_update;
 
+/* resources.c: the answer to a request for what is not there; ends the call. */
+void mcp_no_resource(struct mcp_call *c, const char *uri);
+
 /* listen.c: one of our lists has changed. */
 void mcp_tell_changed(struct mcp_server *server, const char *method, bool tools);

@@ -121,14 +121,14 @@ void method_subscribe(struct mcp_call *c, const struct rpc_message *m)
 	if (!read_uri(c, m, &uri))
 		return;
 	/* What never changes may be subscribed to, and nothing is ever told. */
-	if (uri.kind == URI_OUTPUT && !add(p, p->subscriptions, &p->subscription_count, uri.id))
-		return mcp_call_error(
-			c,
-			p->subscription_count == MCP_SUBSCRIPTIONS ? RPC_INVALID_PARAMS
-								   : MCP_NO_RESOURCE,
-			"there is no such resource, or there are too many subscriptions", NULL);
+	if (uri.kind == URI_OUTPUT && !add(p, p->subscriptions, &p->subscription_count, uri.id)) {
+		if (p->subscription_count < MCP_SUBSCRIPTIONS)
+			return mcp_no_resource(c, json_string_value(rpc_param(m, "uri")));
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "there are too many subscriptions",
+		                      NULL);
+	}
 	if (uri.kind == URI_NONE && !mcp_fixture_is_resource(rpc_param(m, "uri")))
-		return mcp_call_error(c, MCP_NO_RESOURCE, "there is no such resource", NULL);
+		return mcp_no_resource(c, json_string_value(rpc_param(m, "uri")));
 	if (p->subscription_count > 0)
 		(void)loop_timer_set(l, &p->subscription_timer, loop_now(l) + LOOK_MS,
 		                     on_subscriptions);
@@ -255,8 +255,6 @@ static void take_list(struct listen *s, json_t *list, bool tasks, struct json_wr
 		struct uri uri = {0};
 		bool taken;
 
-		if (!text)
-			continue;
 		uri_read(text, &uri);
 		if (tasks)
 			taken = add(p, s->tasks, &s->task_count, text);
@@ -299,13 +297,31 @@ static void acknowledge(struct listen *s, json_t *wanted)
 	notice_send(&n);
 }
 
+static bool is_strings(json_t *list)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach (list, i, item)
+		if (!json_is_string(item))
+			return false;
+	return !list || json_is_array(list);
+}
+
 static bool is_well_typed(json_t *wanted)
 {
-	json_t *resources = json_object_get(wanted, "resourceSubscriptions");
-	json_t *tasks = json_object_get(wanted, "taskIds");
+	static const char *const flags[] = {"toolsListChanged", "promptsListChanged",
+	                                    "resourcesListChanged"};
+	json_t *flag;
 
-	return json_is_object(wanted) && (!resources || json_is_array(resources)) &&
-	       (!tasks || json_is_array(tasks));
+	for (size_t i = 0; i < array_size(flags); i++) {
+		flag = json_object_get(wanted, flags[i]);
+		if (flag && !json_is_boolean(flag))
+			return false;
+	}
+	return json_is_object(wanted) &&
+	       is_strings(json_object_get(wanted, "resourceSubscriptions")) &&
+	       is_strings(json_object_get(wanted, "taskIds"));
 }
 
 static size_t count_listens(const struct mcp_peer *p)
@@ -324,7 +340,9 @@ void method_listen(struct mcp_call *c, const struct rpc_message *m)
 	struct listen *s;
 
 	if (!is_well_typed(wanted) || m->has_nul)
-		return mcp_call_error(c, RPC_INVALID_PARAMS, "'notifications' must be an object",
+		return mcp_call_error(c, RPC_INVALID_PARAMS,
+		                      "'notifications' must be an object of flags and of lists of "
+		                      "strings",
 		                      NULL);
 	if (count_listens(c->peer) >= LISTENS_MAX)
 		return mcp_call_error(c, RPC_INTERNAL_ERROR, "too many subscriptions at a time",

@@ -111,7 +111,7 @@ void method_resource_templates(struct mcp_call *c, const struct rpc_message *m)
 	(void)answer_send(&a);
 }
 
-static void not_found(struct mcp_call *c, const char *uri)
+void mcp_no_resource(struct mcp_call *c, const char *uri)
 {
 	scoped(buffer_donep) struct buffer data = {0};
 	struct json_writer w = {.out = &data};
@@ -170,7 +170,7 @@ static void read_output(struct mcp_call *c, const char *text, const struct uri *
 
 	fd = mcp_task_open(c->peer, u->id, &e);
 	if (fd < 0)
-		return not_found(c, text);
+		return mcp_no_resource(c, text);
 	total = u->stream < 0 ? e.bytes[0] + e.bytes[1] : e.bytes[u->stream];
 	part.max = u->length > 0 && u->length < READ_MAX ? (size_t)u->length : READ_MAX;
 	if (task_text_read(fd, &part, &bytes) < 0)
@@ -238,6 +238,6 @@ void method_resources_read(struct mcp_call *c, const struct rpc_message *m)
 	case URI_OUTPUT:
 		return read_output(c, text, &uri);
 	case URI_NONE:
-		return not_found(c, text);
+		return mcp_no_resource(c, text);
 	}
 }

@@ -309,7 +309,9 @@ class TasksExtension(McpTest):
         c.until(lambda m: m.get("method") == "notifications/resources/updated")
         for message in c.notes:
             self.assertEqual(message["params"]["_meta"][META + "subscriptionId"], id)
-        self.assertEqual(c.error("subscriptions/listen", {"_meta": meta()}), -32602)
+        for wrong in ({}, {"notifications": []}, {"notifications": {"toolsListChanged": 1}}, {"notifications": {"taskIds": task}},
+                      {"notifications": {"resourceSubscriptions": [7]}}):
+            self.assertEqual(c.error("subscriptions/listen", {"_meta": meta(), **wrong}), -32602, wrong)
         c.kept.clear()
         # The end of the server is told; the end of the client's interest is not.
         last = c.close()
@@ -403,7 +405,9 @@ class Resources(McpTest):
         task = self.begin(c, f"{until('gate1')}; echo x; {until('gate2')}; echo y; {until('gate3')}")
         uri = f"nacre://output/{task}"
         self.assertEqual(c.result("resources/subscribe", {"uri": uri}), {})
-        self.assertEqual(c.error("resources/subscribe", {"uri": "nacre://output/nobody"}), -32002)
+        for other in ("nacre://output/nobody", "file:///etc/passwd"):
+            error = c.ask("resources/subscribe", {"uri": other})["error"]
+            self.assertEqual((error["code"], error["data"]), (-32002, {"uri": other}))
         for gate in ("gate1", "gate2"):
             (self.work / gate).touch()
             note = c.until(lambda m: m.get("method") == "notifications/resources/updated")
@@ -560,6 +564,8 @@ class Approvals(McpTest):
             self.assertEqual(self.retry(c, requestState=wrong, inputResponses=yes)["error"]["code"], -32602)
         for wrong in ([], "x", {"approval": 7}, {"approval": {"action": "yes"}}, {"approval": self.allow("always")}):
             self.assertEqual(self.retry(c, requestState=state, inputResponses=wrong)["error"]["code"], -32602)
+            self.assertEqual(self.retry(c, inputResponses=wrong)["error"]["code"], -32602)
+        self.assertEqual(self.retry(c, inputResponses=yes)["result"]["resultType"], "input_required")
         self.assertEqual(self.retry(c, requestState=state, inputResponses=yes,
                                     arguments={"command": ["touch", "else"]})["error"]["code"], -32602)
         self.assertFalse(self.made.exists())
