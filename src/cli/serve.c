@@ -57,7 +57,7 @@ static const char usage[] =
 	"the\n"
 	"                       default (default: the current one)\n"
 	"  --host NAME          a further name that Host and Origin may have; repeatable\n"
-	"  --rate N             requests per second of one principal (default 100; 0: no limit)\n"
+	"  --rate N             requests per second of one principal (default 1000; 0: no limit)\n"
 	"  --running N          commands at a time (default 64)\n"
 	"  --queue N            commands that may wait (default 256)\n"
 	"  --tasks N            background tasks of one principal (default 256)\n"

@@ -21,7 +21,7 @@
 
 const struct serve_options serve_options_default = {
 	.state_fd = -1,
-	.rate = {.per_second = 100, .burst = 200},
+	.rate = {.per_second = 1000, .burst = 2000},
 	.running_max = 64,
 	.running_each = 48,
 	.background_each = 256,

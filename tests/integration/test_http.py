@@ -214,6 +214,12 @@ class Doors(ServeTest):
         other = self.make_token("other")  # somebody else is not held up by it
         self.assertEqual(self.get("/v1/tasks", server=server, token=other).status, 200)
 
+    def test_one_client_in_a_hurry_does_not_come_to_the_limit(self):
+        connection = self.connect()
+        for _ in range(600):
+            self.assertEqual(self.get("/v1/tasks", connection=connection).status, 200)
+        connection.close()
+
     def test_commands_wait_for_a_place_and_no_more_than_fit(self):
         server = self.serve("--running", "1", "--queue", "2", unix=self.dir / "q.sock")
         gate = self.work / "gate"
