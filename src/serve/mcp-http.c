@@ -25,7 +25,6 @@
 #define SESSIONS_EACH   256
 #define SESSION_IDLE_MS (30 * 60 * 1000)
 #define SWEEP_MS        30000
-#define OFFERS_MAX      16
 
 /* Sides */
 
@@ -108,11 +107,9 @@ static int make_id(char into[SESSION_ID_CHARS + 1])
 static int side_new(struct call *c, bool session, struct side **ret, struct error *err)
 {
 	struct mcp_http *m = c->serve->mcp;
-	struct mcp_offer offers[OFFERS_MAX];
 	struct side *s = calloc(1, sizeof(*s));
 	struct mcp_peer_options options = {.principal = c->client->name[0] ? c->client->name : NULL,
 	                                   .door = "http",
-	                                   .offers = offers,
 	                                   .shared = !session,
 	                                   .send = post_send,
 	                                   .places = &places,
@@ -128,8 +125,11 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 		r = error_set(err, ERROR_SYSTEM, EIO, "random bytes");
 	if (session)
 		options.session = s->id;
-	options.offer_count = find_offers(c, offers);
-	if (r == 0 && options.offer_count == 0)
+	s->token = c->who.digest;
+	s->offer_count = find_offers(c, s->offers);
+	options.offers = s->offers;
+	options.offer_count = s->offer_count;
+	if (r == 0 && s->offer_count == 0)
 		r = error_set(err, ERROR_INPUT, EACCES, "no profile is offered to you");
 	if (r == 0)
 		r = mcp_peer_new(m->server, &options, &s->peer, err);
@@ -147,25 +147,6 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	return 0;
 }
 
-static struct side *find_session(struct call *c, const char *id)
-{
-	struct side *s = c->serve->mcp->sides;
-
-	while (s && (!s->id[0] || s->client != c->client || strcmp(s->id, id) != 0))
-		s = s->next;
-	return s;
-}
-
-static int find_shared(struct call *c, struct side **ret, struct error *err)
-{
-	struct side *s = c->serve->mcp->sides;
-
-	while (s && (s->id[0] || s->client != c->client))
-		s = s->next;
-	*ret = s;
-	return s ? 0 : side_new(c, false, ret, err);
-}
-
 /* What belongs to a session ends with it, on the wire, too. */
 static void end_session(struct side *s)
 {
@@ -180,11 +161,55 @@ static void end_session(struct side *s)
 		p->side = NULL;
 		if (c->x && p->streaming && !p->ended)
 			http_stream_end(c->x);
-		else if (c->x && !p->ended)
+		else if (c->x && !p->ended && s->id[0])
 			answer_error(c, 404, "input", "the session has ended");
+		else if (c->x && !p->ended)
+			answer_error(c, 503, "limit", "what you may do has changed meanwhile");
 		p->ended = true;
 	}
 	side_free(s);
+}
+
+/* A principal is known by name, and what a token of that name may do can change: it was revoked and
+ * made anew, or its file was edited. What was begun with other rights ends then. */
+static bool is_current(struct call *c, const struct side *s)
+{
+	struct mcp_offer offers[OFFERS_MAX];
+
+	if (memcmp(&s->token, &c->who.digest, sizeof(s->token)) != 0 ||
+	    find_offers(c, offers) != s->offer_count)
+		return false;
+	for (size_t i = 0; i < s->offer_count; i++)
+		if (offers[i].dialect != s->offers[i].dialect ||
+		    offers[i].engine != s->offers[i].engine)
+			return false;
+	return true;
+}
+
+static struct side *find_session(struct call *c, const char *id)
+{
+	struct side *s = c->serve->mcp->sides;
+
+	while (s && (!s->id[0] || s->client != c->client || strcmp(s->id, id) != 0))
+		s = s->next;
+	if (!s || is_current(c, s))
+		return s;
+	end_session(s);
+	return NULL;
+}
+
+static int find_shared(struct call *c, struct side **ret, struct error *err)
+{
+	struct side *s = c->serve->mcp->sides;
+
+	while (s && (s->id[0] || s->client != c->client))
+		s = s->next;
+	if (s && !is_current(c, s)) {
+		end_session(s);
+		s = NULL;
+	}
+	*ret = s;
+	return s ? 0 : side_new(c, false, ret, err);
 }
 
 static int on_sweep(struct loop_timer *t)

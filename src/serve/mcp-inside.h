@@ -9,6 +9,7 @@
 #include "serve/replay.h"
 
 #define SESSION_ID_CHARS 32
+#define OFFERS_MAX       16
 
 /* One client: a session, or all stateless requests of a principal. */
 struct side {
@@ -16,6 +17,9 @@ struct side {
 	struct side *next, **back;
 	struct client *client;
 	struct mcp_peer *peer;
+	struct policy_digest token; /* of the principal; all zero: who runs nacre */
+	struct mcp_offer offers[OFFERS_MAX];
+	size_t offer_count;
 	char id[SESSION_ID_CHARS + 1]; /* "": stateless */
 	struct call *listener;         /* of a session: its GET */
 	size_t posts;                  /* under way */

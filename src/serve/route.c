@@ -143,6 +143,17 @@ static bool is_owner(const struct call *c)
 	       n == sizeof(peer) && (peer.uid == geteuid() || peer.uid == 0);
 }
 
+/* Whether the token by which this call came in is none any more; another one may have its name. */
+static bool is_revoked(const struct call *c)
+{
+	const struct principal *p;
+
+	if (!c->client || !c->client->name[0])
+		return false;
+	p = principals_by_name(&c->serve->principals, c->client->name);
+	return !p || memcmp(&p->digest, &c->who.digest, sizeof(p->digest)) != 0;
+}
+
 /* A file that cannot be read lets nobody in but the owner. */
 void route_refresh(struct serve *s)
 {
@@ -152,8 +163,7 @@ void route_refresh(struct serve *s)
 	if (principals_refresh(&s->principals, s->options.state_fd, &changed, &err) < 0)
 		serve_log(s, "%s", err.text);
 	for (struct call *c = s->calls; changed && c; c = c->next)
-		if (c->x && c->client && c->client->name[0] &&
-		    !principals_by_name(&s->principals, c->client->name))
+		if (c->x && is_revoked(c))
 			http_stream_end(c->x);
 }
 
@@ -298,16 +308,12 @@ void route_request(void *owner, struct http_exchange *x)
 	struct call *c = http_user(x);
 
 	/* What was read in begin() may be gone: the file of tokens has been changed since. */
-	if (c->client && c->client->name[0]) {
-		const struct principal *p =
-			principals_by_name(&c->serve->principals, c->client->name);
-
-		if (!p) {
-			answer_error(c, 401, "auth", "a valid bearer token is needed");
-			return;
-		}
-		c->who = *p;
+	if (is_revoked(c)) {
+		answer_error(c, 401, "auth", "a valid bearer token is needed");
+		return;
 	}
+	if (c->client && c->client->name[0])
+		c->who = *principals_by_name(&c->serve->principals, c->client->name);
 	c->route->handle(c);
 }
 

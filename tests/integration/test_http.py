@@ -403,6 +403,14 @@ class Tasks(ServeTest):
         subprocess.run([NACRE, "token", "revoke", "bob"], env=self.env, check=True)
         self.assertEqual(self.get("/v1/tasks", token=token).status, 401)
         self.assertIsNone(events.next())
+        # Another one of that name is not the same.
+        token = self.make_token("bob")
+        events = self.stream("GET", f"/v1/tasks/{task}/output?follow=1", token=token)
+        self.assertEqual(self.get("/v1/tasks", token=token).status, 200)
+        subprocess.run([NACRE, "token", "revoke", "bob"], env=self.env, check=True)
+        self.make_token("bob")
+        self.assertEqual(self.get("/v1/tasks", token=token).status, 401)
+        self.assertIsNone(events.next())
         self.post(f"/v1/tasks/{task}/stop", {"now": True}, unix=True)
 
     def test_nobody_sees_the_tasks_of_others(self):

@@ -5,11 +5,12 @@ import random
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
 
-from helpers import DEADLINE, SANITIZED, descendants, wait_until
+from helpers import DEADLINE, NACRE, SANITIZED, descendants, wait_until
 from serving import ServeTest
 
 BOTH = "application/json, text/event-stream"
@@ -322,6 +323,27 @@ class Mcp(ServeTest):
         self.assertNotIn("Bash", names)
         self.assertIn("error", self.modern("tools/call", {"name": "Bash", "arguments": {"command": "true"}}, "Bash",
                                            token=token).json)
+
+    def test_a_token_made_anew_has_no_rights_of_the_one_before(self):
+        token = self.make_token("ci")
+        session = self.begin(token=token)
+        waits = self.stream("POST", "/mcp", self.modern_parts("subscriptions/listen", {"notifications": {}})[0], token=token,
+                            headers=self.modern_parts("subscriptions/listen")[1])
+        self.assertEqual(waits.next()["json"]["method"], "notifications/subscriptions/acknowledged")
+        for rights in (("--profile", "readonly"), ("--profile", "bash", "--workspace", str(self.dir / "yard"))):
+            (self.dir / "yard").mkdir(exist_ok=True)
+            done = subprocess.run([NACRE, "token", "revoke", "ci"], env=self.env, check=False)
+            self.assertEqual(done.returncode, 0)
+            token = self.make_token("ci", *rights)
+            call = {"name": "Bash", "arguments": {"command": "pwd"}}
+            self.assertEqual(self.legacy("tools/call", call, session, token=token).status, 404)
+            answer = self.modern("tools/call", call, "Bash", token=token).json
+            self.assertIsNone(waits.next())
+            if "readonly" in rights:
+                self.assertEqual(answer["error"]["code"], -32602, answer)
+            else:
+                self.assertIn(str(self.dir / "yard"), answer["result"]["content"][0]["text"])
+            session = self.begin(token=token)
 
     def test_tasks_of_one_principal_are_not_anothers(self):
         run = self.run_command("echo private-words; sleep 1000", background=True)["task_id"]
