@@ -361,6 +361,8 @@ void mcp_run_begin(struct mcp_call *c, const struct rpc_message *m, const struct
 		run_free(run);
 		return;
 	}
+	if (run->request.workspace && c->peer->places)
+		run->engine = c->peer->places->find(c->peer->owner, offer, run->request.workspace);
 	run->separate =
 		run->request.output_mode_given && run->request.output_mode == OUTPUT_SEPARATE;
 	run->as_task = task != NULL;

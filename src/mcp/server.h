@@ -86,6 +86,8 @@ struct mcp_places {
 	enum mcp_place (*take)(void *owner, bool background, bool waits);
 	/* RESULT is what came of the command; NULL: it was not started, or left behind. */
 	void (*give)(void *owner, const char *profile, const struct result *result);
+	/* The engine that stands for the offer in this workspace, which a call names. */
+	struct engine *(*find)(void *owner, const struct mcp_offer *offer, const char *workspace);
 };
 
 struct mcp_peer_options {

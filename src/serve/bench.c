@@ -100,8 +100,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The narrowest root that holds the directory, or NULL. */
-static const char *root_of(const char *const *roots, const char *workspace)
+const char *bench_root_of(const char *const *roots, const char *workspace)
 {
 	char path[PATH_MAX], real[PATH_MAX];
 	const char *best = NULL;
@@ -126,7 +125,7 @@ static const char *first_root(const char *root, const char *name)
 
 	if (!*name || snprintf(path, sizeof(path), "%s/%s", root, name) >= (int)sizeof(path))
 		return NULL;
-	return root_of(roots, path);
+	return bench_root_of(roots, path);
 }
 
 int bench_find(struct call *c, const char *profile, const char *workspace, struct bench **ret,
@@ -143,7 +142,7 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
 		return error_set(err, ERROR_INPUT, EACCES, "there is no workspace for you");
 	/* What is not there and what is somebody else's look alike from outside. */
 	if (workspace)
-		root = workspace[0] == '/' ? root_of(roots, workspace)
+		root = workspace[0] == '/' ? bench_root_of(roots, workspace)
 		                           : first_root(root, workspace);
 	if (!root)
 		return error_set(err, ERROR_INPUT, ENOENT, "Workspace not found");

@@ -76,7 +76,24 @@ static void on_give(void *owner, const char *profile, const struct result *r)
 	run_next(s);
 }
 
-static const struct mcp_places places = {.take = on_take, .give = on_give};
+/* A principal may have several directories, and each its engine. One that is nobody's is refused by
+ * the first. */
+static struct engine *on_find(void *owner, const struct mcp_offer *offer, const char *workspace)
+{
+	const struct side *side = owner;
+	struct serve *s = side->http->serve;
+	const struct principal *p = principals_by_name(&s->principals, side->client->name);
+	const char *const *roots = p && p->workspaces ? p->workspaces : s->options.workspaces;
+	const char *root = workspace[0] == '/' ? bench_root_of(roots, workspace) : NULL;
+	struct bench *b;
+
+	if (!root || (!p && side->client->name[0]) ||
+	    bench_at(s, offer->engine->wishes.profile, root, &b, NULL) < 0)
+		return offer->engine;
+	return &b->engine;
+}
+
+static const struct mcp_places places = {.take = on_take, .give = on_give, .find = on_find};
 
 static void side_free(struct side *s)
 {

@@ -324,6 +324,23 @@ class Mcp(ServeTest):
         self.assertIn("error", self.modern("tools/call", {"name": "Bash", "arguments": {"command": "true"}}, "Bash",
                                            token=token).json)
 
+    def test_a_principal_has_all_of_its_directories(self):
+        for name in ("a", "b", "c"):
+            (self.dir / name / "in").mkdir(parents=True)
+        token = self.make_token("two", "--profile", "readonly", "--workspace", str(self.dir / "a"), "--workspace", str(self.dir / "b"))
+
+        def run(place):
+            arguments = {"command": "pwd", **({"workspace": str(place)} if place else {})}
+            answer = self.modern("tools/call", {"name": "run_shell", "arguments": arguments}, "run_shell", token=token)
+            return answer.json["result"]["content"][0]["text"].splitlines()[0]
+        self.assertEqual(run(None), str(self.dir / "a"))
+        for place in (self.dir / "a", self.dir / "b", self.dir / "a" / "in", self.dir / "b" / "in"):
+            self.assertEqual(run(place), str(place))
+        (self.dir / "b" / "link").symlink_to(self.dir / "c")
+        told = {run(place) for place in (self.dir / "c", self.work, "/etc", "/nowhere", self.dir / "b" / "link", "../b")}
+        self.assertEqual(len(told), 1, told)
+        self.assertNotIn(str(self.dir), told.pop())
+
     def test_a_token_made_anew_has_no_rights_of_the_one_before(self):
         token = self.make_token("ci")
         session = self.begin(token=token)
