@@ -250,7 +250,9 @@ void tool_task_output(struct mcp_call *c, const struct argument_value *v)
 		return;
 	mark = find_mark(c->peer, r->id);
 	r->remember = !c->peer->shared && !v[3].given;
-	if (mark && !v[4].flag && !v[3].given)
+	if (v[5].given) /* who has no connection of their own has no place in it, either */
+		r->since = v[5].number;
+	else if (mark && !v[4].flag && !v[3].given)
 		r->since = mark->offset;
 	r->for_end = v[1].flag;
 	if (v[3].given) {

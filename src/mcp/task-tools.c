@@ -84,7 +84,9 @@ const struct mcp_tool mcp_tools[] = {
                                WAIT_MS_MAX},
                               {"filter", ARGUMENT_STRING, false,
                                "a regular expression: only lines that match", 0},
-                              {"all", ARGUMENT_BOOL, false, "from the beginning", 0}},
+                              {"all", ARGUMENT_BOOL, false, "from the beginning", 0},
+                              {"since", ARGUMENT_NUMBER, false,
+                               "from this byte on, as the answer before says", 0}},
 		.call = tool_task_output,
 	},
 	{

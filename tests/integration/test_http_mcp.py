@@ -383,6 +383,17 @@ class Mcp(ServeTest):
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
 
+    def test_a_long_output_is_read_to_its_end_without_a_session(self):
+        def call(tool, **arguments):
+            return self.modern("tools/call", {"name": tool, "arguments": arguments}, tool).json["result"]
+        task = call("Bash", command="seq 10000", run_in_background=True)["_meta"]["dev.nacre/run"]["task_id"]
+        text, since = "", 0
+        while since < 48894:
+            result = call("TaskOutput", task_id=task, block=True, since=since)
+            text += result["content"][0]["text"].rsplit("[exit", 1)[0]
+            since = result["_meta"]["dev.nacre/run"]["next"]
+        self.assertEqual("".join(text.split()), "".join(str(i) for i in range(1, 10001)))
+
     def test_no_method_tells_of_the_tasks_of_others(self):
         run = self.run_command("echo private-words; sleep 1000", background=True)["task_id"]
         wait_until("it has begun", lambda: "private" in self.get(f"/v1/tasks/{run}/output").json["output"])
