@@ -165,34 +165,75 @@ void method_tasks_update(struct mcp_call *c, const struct rpc_message *m)
 	mcp_call_empty(c);
 }
 
+static bool is_listed(const struct mcp_peer *p, const struct find_entry *e)
+{
+	return mcp_task_is_ours(p, e) && !mcp_memo_find(p, e->id);
+}
+
+/* Where the page begins that CURSOR, the last task of the one before, stands for. -EINVAL: it is
+ * none of ours. */
+static int find_page(const struct mcp_peer *p, const struct find_list *list, json_t *cursor,
+                     size_t *ret_at)
+{
+	const char *id = json_string_value(cursor);
+
+	*ret_at = 0;
+	if (!cursor)
+		return 0;
+	for (size_t i = 0; id && i < list->count; i++)
+		if (is_listed(p, &list->entries[i]) && strcmp(list->entries[i].id, id) == 0) {
+			*ret_at = i + 1;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+/* The id of the last one, if it is not the last of all; else NULL. */
+static const char *put_page(struct mcp_peer *p, const struct find_list *list, size_t at,
+                            struct json_writer *w)
+{
+	const char *last = NULL;
+
+	for (size_t shown = 0; at < list->count; at++) {
+		if (!is_listed(p, &list->entries[at]))
+			continue;
+		if (shown++ == LISTED_MAX)
+			return last;
+		json_object_begin(w);
+		task_put(w, &list->entries[at], false);
+		json_object_end(w);
+		last = list->entries[at].id;
+	}
+	for (const struct mcp_memo *memo = p->memos; memo; memo = memo->next) {
+		json_object_begin(w);
+		mcp_memo_put(w, memo);
+		json_object_end(w);
+	}
+	return NULL;
+}
+
 void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
 {
 	scoped(find_list_donep) struct find_list list = {0};
 	struct mcp_peer *p = c->peer;
 	struct error err = {0};
 	struct mcp_answer a;
+	const char *next;
+	size_t at;
 
-	if (rpc_param(m, "cursor"))
-		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
 	if (find_tasks(mcp_peer_store(p), FIND_ALL, MCP_LOOK_THROUGH, &list, &err) < 0)
 		return mcp_call_fail(c, &err);
+	if (find_page(p, &list, rpc_param(m, "cursor"), &at) < 0)
+		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
 	answer_begin(&a, c, "complete");
 	json_put_key(&a.w, "tasks");
 	json_array_begin(&a.w);
-	for (size_t i = 0, shown = 0; i < list.count && shown < LISTED_MAX; i++) {
-		if (!mcp_task_is_ours(p, &list.entries[i]) || mcp_memo_find(p, list.entries[i].id))
-			continue;
-		json_object_begin(&a.w);
-		task_put(&a.w, &list.entries[i], false);
-		json_object_end(&a.w);
-		shown++;
-	}
-	for (const struct mcp_memo *memo = p->memos; memo; memo = memo->next) {
-		json_object_begin(&a.w);
-		mcp_memo_put(&a.w, memo);
-		json_object_end(&a.w);
-	}
+	next = put_page(p, &list, at, &a.w);
 	json_array_end(&a.w);
+	if (next) {
+		json_put_key(&a.w, "nextCursor");
+		json_put_string(&a.w, next);
+	}
 	(void)answer_send(&a);
 }
 

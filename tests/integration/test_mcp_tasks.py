@@ -166,6 +166,22 @@ class HandshakeTasks(McpTest):
         self.assertIn("result", c.answer(waiting))
         c.close()
 
+    def test_a_list_goes_on_where_it_was_cut(self):
+        c = self.client()
+        ids = [c.request("tools/call", {"name": "Bash", "arguments": {"command": "true"}, "task": {}}) for _ in range(103)]
+        made = {c.answer(id)["result"]["task"]["taskId"] for id in ids}
+        first = c.result("tasks/list")
+        self.assertEqual(len(first["tasks"]), 100)
+        rest = c.result("tasks/list", {"cursor": first["nextCursor"]})
+        self.assertNotIn("nextCursor", rest)
+        listed = [task["taskId"] for task in first["tasks"] + rest["tasks"]]
+        self.assertEqual((set(listed), len(listed)), (made, 103))
+        for wrong in ("", "nonsense", 7, None):
+            self.assertEqual(c.error("tasks/list", {"cursor": wrong}), -32602)
+        for id in made:
+            c.result("tasks/result", {"taskId": id})
+        c.close()
+
     def test_a_refusal_is_a_task_that_failed(self):
         c = self.client()
         task = self.start_task(c, {"command": "mkfs /dev/sda"})
