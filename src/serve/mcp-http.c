@@ -313,21 +313,39 @@ static bool is_initialize(const struct rpc_message *m)
 	return m->kind == RPC_REQUEST && strcmp(m->method, "initialize") == 0;
 }
 
+/* Many clients never say that they are through: of too many sessions of a principal the one that
+ * was not used for the longest time ends. False: all of them are in use. */
+static bool make_room(struct mcp_http *m, const struct client *client)
+{
+	struct side *oldest = NULL;
+	size_t own = 0;
+
+	for (struct side *s = m->sides; s; s = s->next) {
+		if (!s->id[0] || s->client != client)
+			continue;
+		own++;
+		if (!s->posts && !s->listener && !mcp_peer_is_busy(s->peer) &&
+		    (!oldest || s->used_ms <= oldest->used_ms))
+			oldest = s;
+	}
+	if (m->sessions < SESSIONS_MAX && own < SESSIONS_EACH)
+		return true;
+	if (oldest)
+		end_session(oldest);
+	return oldest;
+}
+
 static void begin_session(struct post *p, const struct rpc_message *m, const char *header)
 {
 	struct call *c = p->call;
 	struct mcp_http *http = c->serve->mcp;
 	struct error err = {0};
-	size_t own = 0;
-	struct side *s;
+	struct side *s = NULL;
 
-	for (s = http->sides; s; s = s->next)
-		own += s->id[0] && s->client == c->client;
-	if (http->sessions >= SESSIONS_MAX || own >= SESSIONS_EACH) {
+	if (!make_room(http, c->client)) {
 		answer_error(c, 503, "limit", "there are too many sessions");
 		return;
 	}
-	s = NULL;
 	if (side_new(c, true, &s, &err) < 0 || !s) {
 		answer_failure(c, &err);
 		return;

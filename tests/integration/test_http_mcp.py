@@ -81,6 +81,14 @@ class Mcp(ServeTest):
         self.assertIn("error", refused.json)
         self.assertNotIn("Mcp-Session-Id", refused.headers)
 
+    def test_of_too_many_sessions_the_one_that_rests_ends(self):
+        first, second = self.begin(), self.begin()
+        events = self.stream("GET", "/mcp", headers={"Mcp-Session-Id": first})  # in use
+        others = [self.begin() for _ in range(255)]
+        for session, status in ((first, 200), (second, 404), (others[0], 200), (others[-1], 200)):
+            self.assertEqual(self.legacy("ping", session=session).status, status)
+        events.close()
+
     def test_a_session_is_its_principals(self):
         session = self.begin()
         other = self.make_token("other")
