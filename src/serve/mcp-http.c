@@ -402,6 +402,7 @@ void mcp_http_post(struct call *c)
 	if (!p)
 		return;
 	p->wants_events = accept && !http_accepts(accept, "application/json", true);
+	p->wants_json = accept && !http_accepts(accept, "text/event-stream", true);
 	body = http_body(c->x, &n);
 	rpc_message_read(body, n, &m);
 	if (m.kind == RPC_INVALID) {

@@ -38,6 +38,7 @@ struct post {
 	bool listens, modern, begins; /* begins: the answer names the new session */
 	bool streaming, ended;
 	bool wants_events; /* the client takes nothing but a stream */
+	bool wants_json;   /* or no stream: what is not needed is not said to it */
 	int64_t ended_ms;
 	const char *revision;
 	struct replay replay;

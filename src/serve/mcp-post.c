@@ -188,6 +188,8 @@ bool post_send(void *owner, const struct mcp_output *o)
 		return false;
 	if (o->kind != MCP_OUTPUT_MESSAGE)
 		return end_post(p, o);
+	if (p->wants_json && !p->streaming && !o->needed)
+		return false;
 	if (!p->streaming)
 		post_begin_stream(p);
 	return send_event(p, o->json, o->len);

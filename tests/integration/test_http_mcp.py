@@ -144,6 +144,13 @@ class Mcp(ServeTest):
         self.assertIsNone(events.next())
         self.assertEqual(self.modern("nothing/known", headers={"Accept": "text/event-stream"}).status, 404)
 
+    def test_who_takes_no_stream_gets_none_for_mere_news(self):
+        call = {"name": "Bash", "arguments": {"command": "echo a; sleep 0.6; echo b"}}
+        body, head = self.modern_parts("tools/call", call, "Bash", meta={"progressToken": 1})
+        answer = self.post("/mcp", body, headers={**head, "Accept": "application/json"})
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "application/json"), answer)
+        self.assertIn("a\nb\n", answer.json["result"]["content"][0]["text"])
+
     def test_headers_must_say_what_the_body_says(self):
         call = {"name": "Bash", "arguments": {"command": "true"}}
         for headers in ({"Mcp-Method": "tools/list"}, {"Mcp-Method": None}, {"Mcp-Name": "other"}, {"Mcp-Name": None},
