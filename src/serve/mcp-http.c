@@ -416,13 +416,18 @@ void mcp_http_post(struct call *c)
 		receive_legacy(p, &m, header);
 }
 
-/* The session that the headers name; NULL: that is answered. */
+/* The session that the headers name; NULL: that is answered. A revision that has no sessions has
+ * nothing but POST. */
 static struct side *named_session(struct call *c)
 {
-	const char *id = http_header(c->x, "Mcp-Session-Id");
+	const char *id = http_header(c->x, "Mcp-Session-Id"),
+		   *header = http_header(c->x, "MCP-Protocol-Version");
 	struct side *s = id ? find_session(c, id) : NULL;
 
-	if (!id)
+	c->allow = "POST";
+	if (!id && header && mcp_revision_is_modern(mcp_revision_find(header)))
+		answer_error(c, 405, "input", "this revision of MCP has only POST");
+	else if (!id)
 		answer_error(c, 400, "input", "Mcp-Session-Id is missing");
 	else if (!s)
 		answer_error(c, 404, "input", "there is no such session");

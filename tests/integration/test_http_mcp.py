@@ -81,6 +81,13 @@ class Mcp(ServeTest):
         self.assertIn("error", refused.json)
         self.assertNotIn("Mcp-Session-Id", refused.headers)
 
+    def test_a_revision_without_sessions_has_only_post(self):
+        for method in ("GET", "DELETE"):
+            head = {"Accept": "text/event-stream"}
+            self.assertEqual(self.ask(method, "/mcp", headers=head).status, 400)
+            answer = self.ask(method, "/mcp", headers={**head, "MCP-Protocol-Version": MODERN})
+            self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
+
     def test_of_too_many_sessions_the_one_that_rests_ends(self):
         first, second = self.begin(), self.begin()
         events = self.stream("GET", "/mcp", headers={"Mcp-Session-Id": first})  # in use
