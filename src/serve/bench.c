@@ -14,7 +14,7 @@
 #include "engine/place.h"
 #include "serve/inside.h"
 
-#define BENCHES_MAX 256
+#define BENCHES_MAX 2048 /* each has a descriptor, and a few more once it is used */
 
 static void bench_free(struct bench *b)
 {

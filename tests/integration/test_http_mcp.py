@@ -363,6 +363,18 @@ class Mcp(ServeTest):
         self.assertEqual(len(told), 1, told)
         self.assertNotIn(str(self.dir), told.pop())
 
+    def test_many_principals_have_directories_of_their_own(self):
+        server = self.serve(*(f"--profile={name}" for name in ("bash", "verify", "universal", "workspace", "readonly")),
+                            unix=self.dir / "many.sock")
+        for i in range(60):
+            home = self.dir / f"home{i}"
+            home.mkdir()
+            token = self.make_token(f"p{i}", "--workspace", str(home))
+            call = {"name": "run_shell", "arguments": {"command": "pwd"}}
+            answer = self.modern("tools/call", call, "run_shell", token=token, server=server)
+            self.assertEqual(answer.status, 200, (i, answer))
+            self.assertIn(str(home), answer.json["result"]["content"][0]["text"])
+
     def test_a_token_made_anew_has_no_rights_of_the_one_before(self):
         token = self.make_token("ci")
         session = self.begin(token=token)
