@@ -75,7 +75,7 @@ struct keeper {
 	int detail;                       /* where, for sandbox_plan_explain() */
 	bool owns_plan;                   /* it was made here */
 	bool tmp_full;
-	bool refused; /* the kernel did not let init into its box */
+	bool refused; /* init could not enter its box */
 	struct stream streams[2];
 	struct index index;
 	struct listen listen;
@@ -125,8 +125,9 @@ void keeper_choose_spec(struct keeper *k);
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
                     struct sandbox_plan **ret_plan, struct error *err);
 
-/* The kernel refused the namespaces: a spec that can do without them gets the next tier. */
-int keeper_start_weaker(struct keeper *k);
+/* The box could not be entered. A kernel that refused the namespaces: a spec that can do without
+ * them gets the next tier; where others renamed what was to be bound, the same once more. */
+int keeper_start_again(struct keeper *k);
 
 /* Why there is no output: at the task's end, and now and then before it. */
 void keeper_explain_quiet(struct keeper *k);

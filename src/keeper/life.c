@@ -117,7 +117,7 @@ static enum keeper_state take_over(struct keeper *k)
 /* What init could not end is now below us. */
 static enum keeper_state on_gone(struct keeper *k)
 {
-	if (k->refused && keeper_start_weaker(k) == 0)
+	if (k->refused && keeper_start_again(k) == 0)
 		return RUNNING;
 	return k->report.survivors > 0 ? take_over(k) : drain(k);
 }

@@ -17,6 +17,7 @@
 #include "keeper/record.h"
 #include "keeper/search.h"
 #include "keeper/variables.h"
+#include "process/message.h"
 #include "process/spawn.h"
 #include "profile/profile.h"
 #include "sandbox/pids.h"
@@ -186,13 +187,13 @@ static int let_run(struct keeper *k, struct error *err)
 	return r;
 }
 
-int keeper_start_weaker(struct keeper *k)
+int keeper_start_again(struct keeper *k)
 {
 	struct error err = {0};
 	int r;
 
 	k->refused = false;
-	r = sandbox_plan_weaken(&k->plan, k->report.sys, &err);
+	r = sandbox_plan_retry(&k->plan, k->detail, k->report.sys, &err);
 	if (r < 0)
 		return r;
 	k->process = process_free(k->process);
@@ -300,11 +301,30 @@ static int spend_consent(struct keeper *k, const struct keeper_order *asked, str
 	return r;
 }
 
+/* Where and why. A box that was made ahead of its command may have failed before there was one: its
+ * last words tell. */
+static bool failed_to_enter(struct keeper *k, int *ret_step, int *ret_sys, int r)
+{
+	struct init_message m;
+
+	*ret_sys = -r;
+	if (!k->process)
+		return true;
+	if (r != -EPIPE || process_receive(k->process, &m) != 1 || m.event != INIT_FAILED ||
+	    m.step != CHILD_SANDBOX)
+		return false;
+	process_reap(k->process);
+	k->process = process_free(k->process);
+	*ret_step = m.detail;
+	*ret_sys = m.sys;
+	return true;
+}
+
 int keeper_launch(struct keeper *k, struct error *err)
 {
 	const struct keeper_order asked = k->order;
 	struct arena *arena = k->arena;
-	int r;
+	int r, step = SANDBOX_STEP_CLONE, sys = 0;
 
 	r = check(k, arena, err);
 	if (r < 0)
@@ -337,7 +357,8 @@ int keeper_launch(struct keeper *k, struct error *err)
 	if (r < 0)
 		return r;
 	r = start(k, err);
-	if (r < 0 && k->plan && !k->process && sandbox_plan_weaken(&k->plan, -r, err) == 0)
+	if (r < 0 && k->plan && failed_to_enter(k, &step, &sys, r) &&
+	    sandbox_plan_retry(&k->plan, step, sys, err) == 0)
 		r = start_recorded(k, err);
 	return r < 0 ? r : let_run(k, err);
 }

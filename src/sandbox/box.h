@@ -224,6 +224,7 @@ struct sandbox_plan {
 	bool keeps;       /* the plan will be asked whether it is current */
 	int company_fd;   /* the workspace, while a command of ours runs there; -1 */
 	bool has_company; /* other commands were there when the plan was made */
+	int retries;      /* how often it was made anew */
 	struct box_absent absent[BOX_ABSENT_MAX];
 	size_t absent_count;
 	struct box_witness *witnesses;

@@ -22,6 +22,7 @@
 /* With the first ABI of Landlock nothing can be renamed from one directory to another; beside a
  * tree of our own it is not worth that. */
 #define LANDLOCK_ABI_USEFUL 2
+#define RETRIES_MAX         8
 
 /* Doubles an array of the arena; the old one stays there unused. */
 static void *grow(struct arena *arena, void *items, size_t size, size_t count, size_t *capacity)
@@ -256,7 +257,7 @@ static void box_forget(struct sandbox_plan *p)
 {
 	sandbox_plan_end(p);
 	p->ground_count = p->absent_count = 0;
-	p->witness_count = p->around_count = 0;
+	p->witness_count = p->around_count = p->directory_count = 0;
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
@@ -302,13 +303,41 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	return 0;
 }
 
-int sandbox_plan_weaken(struct sandbox_plan **plan, int sys, struct error *err)
+/* A process that was cloned into its namespaces, and got its identity, root and file systems there,
+ * was refused nothing: what fails behind that is a file that somebody has changed meanwhile. And
+ * what is used up says nothing about what is allowed. */
+static bool is_refusal(const struct sandbox_plan *p, int step, int sys)
+{
+	static const int allowed_later[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, EINTR,
+	                                    ENOENT, ENODEV, EBUSY,  EPIPE,  ESRCH};
+
+	for (size_t i = 0; step == SANDBOX_STEP_CLONE && i < array_size(allowed_later); i++)
+		if (sys == allowed_later[i])
+			return false;
+	if (step >= 0)
+		return (size_t)step < p->steps.count && p->steps.items[step].phase < BOX_GRANTS;
+	return step == SANDBOX_STEP_CLONE || step >= BOX_AT_SWITCH;
+}
+
+/* Only files of the host that are bound can be others the next time. */
+static bool is_worth_another(struct sandbox_plan *p, int step)
+{
+	return step >= 0 && !p->keeps && p->retries++ < RETRIES_MAX;
+}
+
+int sandbox_plan_retry(struct sandbox_plan **plan, int step, int sys, struct error *err)
 {
 	struct sandbox_plan *p = *plan;
 	int r;
 
 	if (p->standing.tier != SANDBOX_TIER_FULL)
 		return error_sys(err, sys, "sandbox");
+	if (!is_refusal(p, step, sys)) {
+		if (!is_worth_another(p, step)) /* the caller knows more about it */
+			return -sys;
+		box_forget(p);
+		return build(p, SANDBOX_TIER_FULL, err);
+	}
 	box_forget(p);
 	r = build(p, SANDBOX_TIER_LANDLOCK, err);
 	return r < 0 ? error_wrap(err, "namespaces cannot be had here (%s)", strerrordesc_np(sys))

@@ -7,6 +7,7 @@
  * A plan belongs to one process and its clones. It holds descriptors; those that the box needs are
  * named by sandbox_plan_fds().
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,9 +64,13 @@ const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *
 int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value **ret_limits);
 /* What a control group holds for all processes of the box together. */
 void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret_processes);
-/* The tier below this one, if the spec can do with it: the plan is made anew for the landlock tier.
- * For a kernel that refused the namespaces. SYS says how it refused. */
-int sandbox_plan_weaken(struct sandbox_plan **p, int sys, struct error *err);
+/* For a box that could not be entered: STEP is what sandbox_enter() says, SANDBOX_STEP_CLONE that
+ * there was not even a process, SYS the reason. A kernel that refused the namespaces gets the tier
+ * below this one, if the spec can do with it. What others in the workspace can bring about, by
+ * renaming what is about to be bound, is no refusal: the plan is made anew, for the same tier, and
+ * a few times only. */
+#define SANDBOX_STEP_CLONE INT_MIN
+int sandbox_plan_retry(struct sandbox_plan **p, int step, int sys, struct error *err);
 /* For the box's init, at the end of the command: whether the bounded space for temporary files is
  * used up. */
 bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "sandbox/box.h"
 #include "sandbox/plan.h"
 
 struct place {
@@ -253,12 +254,25 @@ static void a_weaker_plan_is_made_only_once_and_only_if_allowed(void **state)
 	struct sandbox_plan *a = plan(p, &free_spec, false), *b = plan(p, &strict, false);
 	struct error err = {0};
 
-	assert_int_equal(sandbox_plan_weaken(&a, EPERM, &err), 0);
+	/* What is used up, and where all of the tree but the workspace was made, nothing is
+	 * refused.
+	 */
+	assert_int_equal(sandbox_plan_retry(&a, SANDBOX_STEP_CLONE, EAGAIN, &err), -EAGAIN);
+	assert_int_equal(sandbox_plan_retry(&a, BOX_AT_FILTER, EPERM, &err), -EPERM);
+	for (int i = 0; i < 20; i++) {
+		size_t last = a->steps.count - 1;
+
+		assert_true(a->steps.items[last].phase > BOX_GRANTS);
+		assert_int_equal(sandbox_plan_retry(&a, (int)last, ESTALE, &err),
+		                 i < 8 ? 0 : -ESTALE);
+		assert_int_equal(sandbox_plan_standing(a)->tier, SANDBOX_TIER_FULL);
+	}
+	assert_int_equal(sandbox_plan_retry(&a, SANDBOX_STEP_CLONE, EPERM, &err), 0);
 	assert_int_equal(sandbox_plan_standing(a)->tier, SANDBOX_TIER_LANDLOCK);
 	assert_true(sandbox_plan_standing(a)->missing & SANDBOX_LAYER_NAMESPACES);
 	assert_int_equal(sandbox_plan_clone_flags(a), 0);
-	assert_int_equal(sandbox_plan_weaken(&a, EPERM, &err), -EPERM);
-	assert_int_equal(sandbox_plan_weaken(&b, EPERM, &err), -EOPNOTSUPP);
+	assert_int_equal(sandbox_plan_retry(&a, SANDBOX_STEP_CLONE, EPERM, &err), -EPERM);
+	assert_int_equal(sandbox_plan_retry(&b, BOX_AT_ROOT, EPERM, &err), -EOPNOTSUPP);
 	assert_int_equal(err.kind, ERROR_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "namespaces"));
 	sandbox_plan_free(a);

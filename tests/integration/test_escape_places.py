@@ -450,6 +450,28 @@ class Races(PlaceTest):
             swapper.close()
         self.assertEqual(sorted(os.listdir(self.outside / "hooks")), ["secret.txt"])
 
+    def test_the_box_does_not_become_a_weaker_one(self):
+        """Something that is to be bound comes and goes: the box is made anew, and is no other one."""
+        hook = self.work / ".git" / "hooks" / "existing"
+        for user, options in self.users():
+            shutil.rmtree(self.work)
+            hook.parent.mkdir(parents=True)
+            hook.write_text("#!/bin/sh\n")
+            self.give(options)
+            other = self.start("--quiet", "-c", "while [ ! -e stop ]; do mkdir .vscode; rmdir .vscode; done 2>/dev/null",
+                               **options)
+            tiers = []
+            with self.subTest(who=user):
+                try:
+                    for _ in range(self.ROUNDS):
+                        done = self.run_nacre("--json", "-c", "echo x >>.git/hooks/existing; true", **options)
+                        tiers.append(json.loads(done.out)["sandbox"]["tier"])
+                finally:
+                    (self.work / "stop").touch()
+                    self.finish(other)
+                self.assertEqual({tier for tier in tiers if tier}, {"full"})
+                self.assertEqual(hook.read_text(), "#!/bin/sh\n")
+
     def test_what_appeared_is_moved_from_the_workspace_only(self):
         """nacre itself takes away what a command has planted: it must not be led elsewhere meanwhile."""
         (self.work / ".git" / "info").mkdir(parents=True)
