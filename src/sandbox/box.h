@@ -321,10 +321,16 @@ int box_protect_same(struct sandbox_plan *p, const char *path);
 int box_protect_inside(struct sandbox_plan *p, const char *inside);
 /* Follows links as far as they stay in the workspace; a descriptor or a negative errno. */
 int box_open_inside(const struct sandbox_plan *p, const char *path, uint64_t flags);
-/* modules.c: the hooks and configurations of submodules and linked work trees. */
-int box_modules_plan(struct sandbox_plan *p);
-/* gitconfig.c: what the configuration of git names in the workspace. */
-int box_gitconfig_plan(struct sandbox_plan *p);
+/* leads.c: where a path, relative to the workspace as the answer is, leads: the link FD, or a file
+ * that has the place behind PREFIX. NULL: nowhere in the workspace, or there is no memory. */
+const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd);
+const char *box_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix);
+/* modules.c: the hooks and configurations of submodules and linked work trees of the repository in
+ * this directory. */
+int box_modules_plan(struct sandbox_plan *p, const char *directory);
+/* gitconfig.c: what the configuration in this directory names in the workspace; NULL: that of the
+ * user. */
+int box_gitconfig_plan(struct sandbox_plan *p, const char *directory);
 /* "a/../b" without the dots; NULL: it leads out of where it begins, is empty, or there is no
  * memory. */
 const char *box_fold(struct sandbox_plan *p, const char *path);

@@ -177,14 +177,11 @@ static int read_file(struct reading *r, int fd, const char *base)
 	return code;
 }
 
-int box_gitconfig_plan(struct sandbox_plan *p)
+static int read_users(struct reading *r)
 {
 	static const char *const of_home[] = {".gitconfig", ".config/git/config"};
-	struct reading r = {.plan = p};
-	int code;
-
-	box_witness_add(p, arena_printf(p->arena, "%s/.git/config", p->workspace), true);
-	code = read_file(&r, box_open_inside(p, ".git/config", O_RDONLY | O_NONBLOCK), ".git");
+	struct sandbox_plan *p = r->plan;
+	int code = 0;
 
 	for (size_t i = 0; code == 0 && p->home && i < array_size(of_home); i++) {
 		const char *path = arena_printf(p->arena, "%s/%s", p->home, of_home[i]);
@@ -192,7 +189,21 @@ int box_gitconfig_plan(struct sandbox_plan *p)
 		if (!path)
 			return -ENOMEM;
 		if (!path_is_in(p->home, p->workspace)) /* else a command may have written it */
-			code = read_file(&r, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), NULL);
+			code = read_file(r, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), NULL);
 	}
 	return code;
+}
+
+int box_gitconfig_plan(struct sandbox_plan *p, const char *directory)
+{
+	struct reading r = {.plan = p};
+	const char *path;
+
+	if (!directory)
+		return read_users(&r);
+	path = arena_printf(p->arena, "%s/config", directory);
+	if (!path)
+		return -ENOMEM;
+	box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, path), true);
+	return read_file(&r, box_open_inside(p, path, O_RDONLY | O_NONBLOCK), directory);
 }

@@ -17,8 +17,6 @@
 #define REPOSITORIES_MAX 24 /* each may add some paths to look at afterwards */
 #define ENTRIES_MAX      2000
 #define DEPTH_MAX        12 /* a submodule's name has slashes, and it may have submodules itself */
-#define MODULES          ".git/modules"
-#define WORKTREES        ".git/worktrees"
 #define CONFIG_MAX       ((size_t)64 << 10)
 
 struct walk {
@@ -70,6 +68,17 @@ static int protect_link(struct sandbox_plan *p, const char *directory, int fd)
 	return tree ? box_protect_inside(p, tree) : 0;
 }
 
+/* The same for a linked work tree, whose place is told by a file. */
+static int protect_tree(struct sandbox_plan *p, const char *directory)
+{
+	const char *path = arena_printf(p->arena, "%s/gitdir", directory);
+	const char *tree = path ? box_lead_of_file(p, path, "") : NULL;
+
+	if (!path)
+		return -ENOMEM;
+	return tree ? box_protect_inside(p, tree) : 0;
+}
+
 static int protect_repository(struct walk *w, const char *directory, int fd)
 {
 	static const char *const names[] = {"hooks", "config", "config.worktree", "commondir",
@@ -79,7 +88,9 @@ static int protect_repository(struct walk *w, const char *directory, int fd)
 	if (++w->repositories > REPOSITORIES_MAX)
 		return -E2BIG;
 	r = protect_in(w->plan, directory, names);
-	return r == 0 ? protect_link(w->plan, directory, fd) : r;
+	if (r == 0)
+		r = protect_link(w->plan, directory, fd);
+	return r == 0 ? protect_tree(w->plan, directory) : r;
 }
 
 /* One of these is in every repository, and a command can remove none of them. */
@@ -139,17 +150,18 @@ static int visit(struct walk *w, const char *directory, int depth)
 	return r;
 }
 
-int box_modules_plan(struct sandbox_plan *p)
+int box_modules_plan(struct sandbox_plan *p, const char *directory)
 {
-	static const char *const places[] = {MODULES, WORKTREES};
+	static const char *const places[] = {"modules", "worktrees"};
 
 	for (size_t i = 0; i < array_size(places); i++) {
+		const char *place = arena_printf(p->arena, "%s/%s", directory, places[i]);
 		struct walk w = {.plan = p};
-		int r = visit(&w, places[i], DEPTH_MAX);
+		int r = place ? visit(&w, place, DEPTH_MAX) : -ENOMEM;
 
 		/* More than can be watched one by one, or not to be read: all of it stays. */
 		if (r < 0 && r != -ENOMEM)
-			r = box_protect_inside(p, places[i]);
+			r = box_protect_inside(p, place);
 		if (r < 0)
 			return r;
 	}

@@ -26,6 +26,9 @@
 #define CONFIG_MAX  ((size_t)64 << 10)
 #define SECTION_MAX 31
 #define TRIES_MAX   1000
+#define HOPS_MAX    8  /* links that lead to links */
+#define ENTRIES_MAX 64 /* links of one directory */
+#define GITFILE     "gitdir: "
 
 /* Links are followed as far as they stay in the workspace: what git or an editor would read. Where
  * one has a ".." in it the kernel gives up as soon as anybody renames anything meanwhile, which
@@ -97,13 +100,15 @@ static int hold_real(struct sandbox_plan *p, const char *inside)
 	size_t n = strlen(p->workspace);
 	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH);
 	struct stat st;
+	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || path_of_fd(fd, real) < 0)
 		return 0;
 	if (strncmp(real, p->workspace, n) != 0 || real[n] != '/' ||
 	    strcmp(real + n + 1, inside) == 0)
 		return 0;
-	return hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY, &st);
+	r = box_pin_parents(p, real);
+	return r == 0 ? hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY, &st) : r;
 }
 
 /* A number for what a path is now, with what a directory has in it; never 0. */
@@ -162,46 +167,107 @@ static int note_same(struct sandbox_plan *p, const char *inside, int fd)
 	return r;
 }
 
-static int protect(struct sandbox_plan *p, const char *inside)
+static int protect_from(struct sandbox_plan *p, const char *inside, int hops);
+
+/* What stands for a part of a path leads TO; REST is what is behind it. */
+static int protect_lead(struct sandbox_plan *p, const char *to, const char *rest, int hops)
+{
+	const char *path = to && *rest ? arena_printf(p->arena, "%s%s", to, rest) : to;
+
+	return path && hops < HOPS_MAX && is_usable(path) ? protect_from(p, path, hops + 1) : 0;
+}
+
+/* The files of a directory that are links: a hook often leads to a script of the project. */
+static int protect_entries(struct sandbox_plan *p, const char *inside, int hops)
+{
+	int fd = open_inside(p->workspace_fd, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), r = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int links = 0;
+	struct dirent *d;
+
+	if (!dir)
+		fd_close(fd);
+	while (dir && r == 0 && links < ENTRIES_MAX && (d = readdir(dir))) {
+		scoped(fd_closep) int link = -1;
+		const char *path;
+
+		if (d->d_type != DT_LNK && d->d_type != DT_UNKNOWN)
+			continue;
+		links++;
+		link = openat(fd, d->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		path = arena_printf(p->arena, "%s/%s", inside, d->d_name);
+		r = path ? protect_lead(p, box_lead_of_link(p, path, link), "", hops) : -ENOMEM;
+	}
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+/* The first N bytes of INSIDE are there, and FD. */
+static int protect_part(struct sandbox_plan *p, const char *inside, size_t n, int fd,
+                        const struct stat *st, int hops)
+{
+	const char *part = arena_strndup(p->arena, inside, n), *rest = inside + n;
+	int r = part ? hold(p, inside, n, *rest ? 0 : MOUNT_ATTR_RDONLY, st) : -ENOMEM;
+
+	if (r == 0 && S_ISLNK(st->st_mode))
+		r = protect_lead(p, box_lead_of_link(p, part, fd), rest, hops);
+	if (r < 0 || *rest)
+		return r;
+	r = note_same(p, inside, fd);
+	if (r == 0)
+		r = hold_real(p, inside);
+	if (r == 0 && S_ISDIR(st->st_mode)) {
+		box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, inside), true);
+		r = protect_entries(p, inside, hops);
+	}
+	return r;
+}
+
+/* A work tree or submodule has a file ".git" that leads to its repository: nothing is below it, and
+ * it must not lead elsewhere. */
+static int protect_file(struct sandbox_plan *p, const char *part, const char *rest, int hops)
+{
+	int r = protect_from(p, part, hops);
+
+	return r == 0 ? protect_lead(p, box_lead_of_file(p, part, GITFILE), rest, hops) : r;
+}
+
+/* HOPS: links that led here. */
+static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 {
 	const char *end = inside;
 	struct stat st;
 	int r = 0;
 
-	while (r == 0) {
+	for (bool last = false; r == 0 && !last; end++) {
 		scoped(fd_closep) int fd = -1;
-		const char *part =
-			arena_strndup(p->arena, inside, strcspn(end, "/") + (size_t)(end - inside));
-		bool last;
+		const char *part;
 
+		end += strcspn(end, "/");
+		last = *end == '\0';
+		part = arena_strndup(p->arena, inside, (size_t)(end - inside));
 		if (!part)
 			return -ENOMEM;
 		if (p->keeps)
 			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
 			                false);
-		end += strcspn(end, "/");
-		last = *end == '\0';
 		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return note(p, inside, (size_t)(end - inside), 0);
-		/* A work tree or submodule has a file ".git" that leads to its repository: nothing
-		 * is below it, and it must not lead elsewhere. */
 		if (!last && S_ISREG(st.st_mode))
-			return protect(p, part);
-		if (!p->clone_flags) { /* nothing can be mounted: it is compared afterwards */
-			if (last)
-				return note(p, inside, strlen(inside), content_of(fd));
-			end++;
-			continue;
-		}
-		r = hold(p, inside, (size_t)(end - inside), last ? MOUNT_ATTR_RDONLY : 0, &st);
-		if (r == 0 && last)
-			r = note_same(p, inside, fd);
-		if (r == 0 && last)
-			return hold_real(p, inside);
-		end++;
+			return protect_file(p, part, end, hops);
+		if (p->clone_flags)
+			r = protect_part(p, inside, (size_t)(end - inside), fd, &st, hops);
+		else if (last) /* nothing can be mounted: it is compared afterwards */
+			r = note(p, inside, strlen(inside), content_of(fd));
 	}
 	return r;
+}
+
+static int protect(struct sandbox_plan *p, const char *inside)
+{
+	return protect_from(p, inside, 0);
 }
 
 int box_pin_parents(struct sandbox_plan *p, const char *path)
@@ -263,15 +329,14 @@ static bool is_there(const struct sandbox_plan *p, const char *inside)
 	return fd >= 0;
 }
 
-/* Without .git the workspace itself is a repository as soon as it has a HEAD, and a few directories
- * that do no harm alone. */
+/* The workspace itself is a repository as soon as it has a HEAD, and a few directories that do no
+ * harm alone. That there is a .git does not help: who takes away what makes it one, its HEAD
+ * perhaps, has git look here next. */
 static int protect_bare(struct sandbox_plan *p)
 {
 	static const char *const names[] = {"config", "hooks", "config.worktree", "commondir"};
 	int r = 0;
 
-	if (is_there(p, ".git"))
-		return 0;
 	if (!is_there(p, "HEAD"))
 		return protect(p, "HEAD");
 	for (size_t i = 0; r == 0 && i < array_size(names); i++)
@@ -279,7 +344,38 @@ static int protect_bare(struct sandbox_plan *p)
 	return r;
 }
 
-/* Both let git read its configuration from another file than the one that is protected. */
+/* What the repository in this directory names and has in it. */
+static int protect_named(struct sandbox_plan *p, const char *directory)
+{
+	int r = box_gitconfig_plan(p, directory);
+
+	return r == 0 ? box_modules_plan(p, directory) : r;
+}
+
+/* Where .git is a file, the repository is elsewhere, perhaps in the workspace; and one of a linked
+ * work tree has its hooks and its configuration in yet another place. */
+static int protect_elsewhere(struct sandbox_plan *p)
+{
+	static const char *const names[] = {"hooks", "config", "config.worktree", "commondir",
+	                                    "info/attributes"};
+	const char *directory = box_lead_of_file(p, ".git", GITFILE), *common, *path;
+	int r;
+
+	if (!directory)
+		return 0;
+	r = protect_named(p, directory);
+	path = arena_printf(p->arena, "%s/commondir", directory);
+	if (r < 0 || !path)
+		return r < 0 ? r : -ENOMEM;
+	common = box_lead_of_file(p, path, "");
+	for (size_t i = 0; r == 0 && common && i < array_size(names); i++) {
+		path = arena_printf(p->arena, "%s/%s", common, names[i]);
+		r = path ? protect(p, path) : -ENOMEM;
+	}
+	return r == 0 && common ? protect_named(p, common) : r;
+}
+
+/* The first two let git read its configuration from another file than the one that is protected. */
 static int protect_config(struct sandbox_plan *p)
 {
 	int r = protect(p, ".git/config.worktree");
@@ -289,8 +385,10 @@ static int protect_config(struct sandbox_plan *p)
 	if (r == 0)
 		r = protect_bare(p);
 	if (r == 0)
-		r = box_gitconfig_plan(p);
-	return r == 0 ? box_modules_plan(p) : r;
+		r = protect_named(p, ".git");
+	if (r == 0)
+		r = protect_elsewhere(p);
+	return r == 0 ? box_gitconfig_plan(p, NULL) : r;
 }
 
 int box_protect_plan(struct sandbox_plan *p)

@@ -206,6 +206,8 @@ ATTEMPTS = [
     _("planting", "common_dir", "lead git to another configuration by .git/commondir"),
     _("planting", "submodule", "hooks and configuration of a submodule, and the file that leads to it", landlock=TREES),
     _("planting", "named", "hooks and configuration elsewhere in the workspace, which .git/config names", landlock=TREES),
+    _("planting", "led_to", "what protected links, and links among the hooks, lead to in the workspace", landlock=TREES),
+    _("planting", "bare", "make the workspace itself a repository, and .git none"),
     _("planting", "parent_link", "let nacre itself move files outside, through a link above a protected path",
       "not tried outside: there is no nacre"),
     _("planting", "settings_new", "settings of editors, agents, shells that do not exist yet"),

@@ -114,6 +114,23 @@ common_dir() {
 	echo ../evil > .git/commondir
 }
 
+bare() {
+	mkdir -p objects refs
+	mv .git/HEAD HEAD || echo 'ref: refs/heads/main' > HEAD
+	printf '[core]\n\tfsmonitor = evil\n' > config
+}
+
+led_to() {
+	printf '%s\n' "$hook" > scripts/hook
+	mv scripts old-scripts && mkdir scripts && printf '%s\n' "$hook" > scripts/hook
+	mkdir -p evil && printf '%s\n' "$hook" > evil/pre-commit
+	ln -sfn ../evil tools/way
+	printf '%s\n' "$hook" > elsewhere/hooks/pre-commit
+	mv elsewhere/hooks old-hooks && mkdir elsewhere/hooks
+	mv elsewhere old && mkdir -p elsewhere/hooks && printf '%s\n' "$hook" > elsewhere/hooks/pre-commit
+	mkdir -p settings && echo 'repos: []' > settings/hooks.yaml
+}
+
 parent_link() {
 	rm -rf .git/info
 	ln -s "$outside" .git/info

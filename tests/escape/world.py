@@ -31,11 +31,12 @@ SPOTS = ("/etc", "/usr", "/usr/bin", "/usr/lib", "/usr/local/bin", "/opt", "/var
          "/dev", "/bin", "/lib", "/sbin")
 # Hooks and configuration that lie elsewhere: those of a submodule, and those that .git/config names.
 OTHERS = (".git/modules/group/inner/hooks", ".git/modules/group/inner/config", "inner/.git", "tools/hooks",
-          "tools/shared")
+          "tools/shared", ".githooks", "tools/way", "elsewhere", "scripts")
 # What must not exist in the workspace after a command, because somebody would run it later.
 PLANTS = (".vscode", ".mcp.json", ".claude", ".cursor", ".idea", ".envrc", ".bashrc", ".profile",
           ".zshrc", ".gitconfig", ".nacre.yaml", ".git/commondir", ".git/config.worktree",
-          ".git/info/attributes", ".config/git", ".config/autostart", ".config/systemd", ".bash_aliases", ".hg/hgrc")
+          ".git/info/attributes", ".config/git", ".config/autostart", ".config/systemd", ".bash_aliases", ".hg/hgrc",
+          "HEAD", "settings/hooks.yaml")
 
 
 class Shared:
@@ -431,6 +432,7 @@ class World:
         (self.work / "inner").mkdir()
         shutil.copy2(self.template / "link", self.work / "inner" / ".git")
         shutil.copytree(self.template / "tools", self.work / "tools")
+        self.plant_links()
         (self.work / "attack" / "nacre-pids").unlink(missing_ok=True)
         (self.work / "link-out").symlink_to("../../outside")
         (self.work / "link-secret").symlink_to(self.home / "secret.txt")
@@ -443,6 +445,16 @@ class World:
                 for name in [*names, *files]:
                     os.lchown(os.path.join(where, name), self.uid, self.uid)
         self.give(self.work, mode=0o755)
+
+    def plant_links(self):
+        """What is protected, and leads elsewhere in the workspace: by links that lead to links, and to nothing."""
+        for name in ("elsewhere/hooks/existing", "scripts/hook"):
+            (self.work / name).parent.mkdir(parents=True)
+            shutil.copy2(self.template / "hooks" / "existing", self.work / name)
+        for name, target in ((".githooks", "tools/way"), ("tools/way", "../elsewhere/hooks"),
+                             (".git/hooks/linked", "../../scripts/hook"),
+                             (".pre-commit-config.yaml", "settings/hooks.yaml")):
+            (self.work / name).symlink_to(target)
 
     def look(self):
         """The state of everything outside, and of what must not change inside."""

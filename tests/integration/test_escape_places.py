@@ -624,6 +624,63 @@ class Together(PlaceTest):
         self.assertEqual(self.left(), [".envrc", ".git/config"])
 
 
+class Elsewhere(PlaceTest):
+    """The repository is not in .git, but in a place of the workspace to which .git leads."""
+
+    EVIL = ("for d in .git .bare repo; do echo x >$d/hooks/pre-commit; echo x >>$d/hooks/existing; "
+            "printf '[core]\\n\\tfsmonitor = x\\n' >>$d/config; echo ../../evil >$d/commondir; done; "
+            "mv .bare old; mv repo old; cp -r old .bare; cp -r old repo; ln -sfn evil .git; echo 'gitdir: evil' >.git; "
+            "echo 'gitdir: ../evil' >tree/.git; echo x >old/hooks/pre-commit; touch old/index; echo TRIED")
+
+    def git(self, *words):
+        subprocess.run(["git", *words], cwd=self.work, check=True, capture_output=True, timeout=DEADLINE,
+                       env={**self.env, "HOME": str(self.dir)})
+
+    def seen(self):
+        names = [".git", "tree/.git", *(f"{place}/{name}" for place in (".git", ".bare", "repo")
+                                        for name in ("config", "hooks/existing", "hooks/pre-commit", "commondir"))]
+        paths = [self.work / name for name in names]
+        return [os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else None for path in paths]
+
+    def attempt(self, arrange):
+        for user, options in self.users():
+            shutil.rmtree(self.work)
+            self.work.mkdir()
+            self.git("init", "-q", ".")
+            hooks = self.work / ".git" / "hooks"
+            shutil.rmtree(hooks, ignore_errors=True)
+            hooks.mkdir()
+            (hooks / "existing").write_text("#!/bin/sh\n")
+            arrange()
+            self.give(options)
+            before = self.seen()
+            with self.subTest(who=user):
+                for _ in range(2):
+                    self.assertIn("TRIED", self.text(self.run_result("-c", self.EVIL, **options)))
+                    self.assertEqual(self.seen(), before)
+
+    def test_a_link_leads_there(self):
+        def arrange():
+            (self.work / ".git").rename(self.work / "repo")
+            (self.work / ".git").symlink_to("repo")
+        self.attempt(arrange)
+
+    def test_a_file_leads_there(self):
+        def arrange():
+            (self.work / ".git").rename(self.work / "repo")
+            (self.work / ".git").write_text("gitdir: ./repo\n")
+        self.attempt(arrange)
+
+    def test_a_file_leads_to_a_work_tree_of_it(self):
+        def arrange():
+            self.git("-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "--allow-empty", "-m", "x")
+            (self.work / ".git").rename(self.work / ".bare")
+            (self.work / ".git").write_text(f"gitdir: {self.work}/.bare\n")
+            self.git("worktree", "add", "-q", "tree")
+            (self.work / ".git").write_text(f"gitdir: {self.work}/.bare/worktrees/tree\n")
+        self.attempt(arrange)
+
+
 class Names(PlaceTest):
     """A limit that struck is named in the result."""
 
