@@ -224,12 +224,33 @@ static int kill_excess(pid_t root, const struct tree *t, const size_t order[TREE
 	return count > 0 ? kill_inside(root, chosen, count) : 0;
 }
 
+/* Those with the most of HELD go, until what is left has no more of BYTES than the limit: many that
+ * have little are too much, too. */
+static int kill_holders(pid_t root, const struct tree *t, uint64_t held[TREE_MAX], uint64_t bytes,
+                        uint64_t limit)
+{
+	pid_t chosen[KILLS_MAX];
+	size_t order[TREE_MAX], count = 0;
+	uint64_t total = 0, left;
+
+	put_in_order(t, held, order);
+	for (size_t i = 1; i < t->count; i++)
+		total += held[i];
+	left = total;
+	for (size_t i = t->count - 1; i > 0 && count < KILLS_MAX; i--) {
+		if ((double)bytes * (double)left <= (double)limit * (double)total && count > 0)
+			break;
+		chosen[count++] = t->pids[order[i - 1]];
+		left -= held[order[i - 1]];
+	}
+	return kill_inside(root, chosen, count);
+}
+
 int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use)
 {
 	uint64_t bytes[TREE_MAX], unseen;
 	size_t order[TREE_MAX];
 	struct tree t;
-	pid_t most;
 	int r = tree_read(root, &t);
 
 	if (r < 0)
@@ -240,11 +261,9 @@ int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct mem
 	r = ret_use->bytes > limit ? kill_excess(root, &t, order, limit, &ret_use->bytes) : 0;
 	if (ret_use->bytes > limit || t.count < 2 || !before)
 		return r;
-	/* Who has how much of that nobody can tell, so one goes, and it is looked again. */
-	most = t.pids[order[t.count - 2]];
-	unseen = unseen_of(t.pids, t.count, before, limit, &most);
+	unseen = unseen_of(t.pids, t.count, before, limit, bytes);
 	if (unseen <= limit)
 		return 0;
 	ret_use->bytes = unseen;
-	return kill_inside(root, &most, 1);
+	return kill_holders(root, &t, bytes, unseen, limit);
 }

@@ -175,10 +175,12 @@ static const struct seccomp_rule rules_always[] = {
 };
 
 /* Programs fall back to a file in /tmp, which is bounded. System V memory stays when nobody has it
- * any more; data bases want a few bytes of it. */
+ * any more; data bases want a few bytes of it. A byte of a huge page that was given to a pipe keeps
+ * all of that page, in nobody's memory; programs fall back to write(). */
 static const struct seccomp_rule rules_no_anonymous_files[] = {
 	{SYS_memfd_create, ABSENT},
 	{SYS_shmget, CHECK_SHMGET},
+	{SYS_vmsplice, ABSENT},
 };
 
 /* A program without a file would be on no list. */

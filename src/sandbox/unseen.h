@@ -1,9 +1,9 @@
 #pragma once
 /*
  * Unseen: memory that belongs to a tree of processes and is in none of them. Pages of a shared
- * mapping that nobody has touched lately, page tables, what waits in sockets, and what the kernel
- * itself keeps for somebody (messages, semaphores, locks, maps) are in no process's size; without a
- * control group only the machine as a whole shows that they are gone.
+ * mapping that nobody has touched lately, page tables, what waits in sockets and pipes, and what
+ * the kernel itself keeps for somebody (messages, semaphores, locks, maps) are in no process's
+ * size; without a control group only the machine as a whole shows that they are gone.
  *
  * So a growth of the machine's own numbers is the reason to look, and never a proof: it counts only
  * as far as the tree has what such memory is held by.
@@ -20,7 +20,7 @@ struct unseen { /* bytes of the whole machine */
 void unseen_read(struct unseen *ret_now);
 
 /* What these processes, but not the first, may hold since BEFORE if that alone is more than ENOUGH,
- * else 0; *RET_MOST is the one of them that holds most. BEFORE becomes the best of both moments.
- */
+ * else 0; HELD says how it is divided among them, by any measure, where all of it may be one's who
+ * holds most. BEFORE becomes the best of both moments. */
 uint64_t unseen_of(const pid_t *pids, size_t count, struct unseen *before, uint64_t enough,
-                   pid_t *ret_most);
+                   uint64_t held[]);

@@ -116,6 +116,7 @@ ATTEMPTS = [
     _("resources", "memory_unmapped", "1 GiB of shared memory that nobody has mapped", LARGE, profile="limits"),
     _("resources", "memory_detached", "1 GiB of System V memory that nobody has attached", LARGE, profile="limits"),
     _("resources", "memory_sockets", "1 GiB that waits in sockets", LARGE, profile="limits"),
+    _("resources", "memory_pinned", "1 GiB of huge pages, one page of each in a pipe", LARGE, profile="limits"),
     _("resources", "memory_tables", "1 GiB of page tables", LARGE, profile="limits"),
     _("resources", "memory_semaphores", "1 GiB of System V semaphores", LARGE, profile="limits"),
     _("resources", "memory_messages", "512 MiB of empty System V messages", LARGE, profile="limits"),

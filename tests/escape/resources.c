@@ -11,10 +11,12 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 
 #define MIB      (1L << 20)
 #define STEP     (8 * MIB)
@@ -274,6 +276,87 @@ static void memory_sockets(void)
 	printf("%ld MiB in sockets stayed\n", sum / MIB);
 	if (sum >= MEMORY)
 		got("%ld MiB in sockets", sum / MIB);
+}
+
+static long fill_pipes(void)
+{
+	static char block[65536];
+	long sum = 0;
+	int ends[2];
+
+	while (sum < MEMORY && pipe2(ends, O_NONBLOCK) == 0) {
+		ssize_t n;
+
+		while ((n = write(ends[1], block, sizeof(block))) > 0)
+			sum += n;
+	}
+	return sum;
+}
+
+/* Past what a user may have in pipes the kernel gives small ones, without end. Every other one does
+ * not want to be looked at; those count that are let live. */
+static void memory_pipes(void)
+{
+	long *sums = mmap(NULL, CROWD * sizeof(long), PROT_READ | PROT_WRITE,
+	                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long sum = 0;
+
+	if (sums == MAP_FAILED) {
+		no("mmap");
+		return;
+	}
+	for (int i = 0; i < CROWD; i++) {
+		if (fork() == 0) {
+			long mine;
+
+			prctl(PR_SET_DUMPABLE, i % 2, 0, 0, 0);
+			mine = fill_pipes();
+			wait_here(2000);
+			sums[i] = mine;
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	for (int i = 0; i < CROWD; i++)
+		sum += sums[i];
+	printf("%ld MiB in pipes stayed\n", sum / MIB);
+	if (sum >= 3 * MEMORY / 4)
+		got("%ld MiB in pipes", sum / MIB);
+}
+
+/* One page of a huge one that waits in a pipe keeps all of it. */
+static void memory_pinned(void)
+{
+	long huge = 2 * MIB, sum = 0;
+	int ends[2];
+
+	while (sum < MEMORY && pipe2(ends, O_NONBLOCK) == 0) {
+		for (int i = 0; i < 16 && sum < MEMORY; i++) {
+			char *p = mmap(NULL, (size_t)(2 * huge), PROT_READ | PROT_WRITE,
+			               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			char *at = (char *)(((unsigned long)p + (unsigned long)huge - 1) &
+			                    ~((unsigned long)huge - 1));
+			struct iovec page = {at, 4096};
+			ssize_t n;
+
+			if (p == MAP_FAILED)
+				break;
+			(void)madvise(at, (size_t)huge, MADV_HUGEPAGE);
+			*at = 1;
+			n = vmsplice(ends[1], &page, 1, 0);
+			munmap(p, (size_t)(2 * huge));
+			if (n <= 0) {
+				no("vmsplice");
+				return;
+			}
+			sum += huge;
+		}
+	}
+	wait_here(1500);
+	printf("%ld MiB behind pipes\n", sum / MIB);
+	if (sum >= MEMORY)
+		got("%ld MiB behind pipes", sum / MIB);
 }
 
 /* What the kernel keeps for the box as a whole: 64 bytes for each semaphore, and for each message
@@ -536,6 +619,8 @@ static const struct attempt all[] = {
 	{"memory_unmapped", memory_unmapped},
 	{"memory_detached", memory_detached},
 	{"memory_sockets", memory_sockets},
+	{"memory_pipes", memory_pipes},
+	{"memory_pinned", memory_pinned},
 	{"memory_tables", memory_tables},
 	{"memory_semaphores", memory_semaphores},
 	{"memory_messages", memory_messages},

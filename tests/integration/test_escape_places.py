@@ -708,6 +708,15 @@ class Names(PlaceTest):
         # A control group tells of it; a process limit only makes an allocation fail.
         self.expect("memory", "./resources", "memory", users=("root",))
 
+    def test_memory_in_pipes(self):
+        """With as many open files as the profile has; fewer are a bound by themselves."""
+        policy = self.policy("pipes", "profile: pipes\ninherits: bash\nsandbox: {limits: {memory: 256M, processes: 64}}\n")
+        for user, options in self.users():
+            with self.subTest(who=user):
+                result = self.run_result("--policy", policy, "--", "./resources", "memory_pipes", **options)
+                self.assertEqual(result["sandbox"]["limit_hit"], "memory", result)
+                self.assertNotIn("GOT", self.text(result))
+
     def test_tmp(self):
         self.expect("tmp", "sh", "-c", "cat </dev/zero >/tmp/a; cat </dev/zero >/tmp/b")
 
