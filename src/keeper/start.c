@@ -221,6 +221,7 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 	const char *hidden[4] = {0};
 	struct sandbox_place place = {
 		.workspace = k->order.request.workspace,
+		.resolved = true,
 		/* Of nacre, not of the command: a request can say what HOME is, and would so choose
 	         * which of the operator's directories are granted and which are secret. */
 		.home = getenv("HOME"),

@@ -133,7 +133,8 @@ static int check_workspace(const char *path, struct error *err)
 	               : 0;
 }
 
-static int find_workspace(struct sandbox_plan *p, const char *path, struct error *err)
+static int find_workspace(struct sandbox_plan *p, const char *path, bool resolved,
+                          struct error *err)
 {
 	struct stat held, named;
 	char real[PATH_MAX];
@@ -148,6 +149,10 @@ static int find_workspace(struct sandbox_plan *p, const char *path, struct error
 	if (!p->workspace || fstat(p->workspace_fd, &held) < 0 || lstat(p->workspace, &named) < 0 ||
 	    held.st_ino != named.st_ino || held.st_dev != named.st_dev)
 		return error_set(err, ERROR_INPUT, ENOENT, "workspace '%.150s' is not there", path);
+	/* Who works in a directory above it can make a link of it, to any place. */
+	if (resolved && strcmp(p->workspace, path) != 0)
+		return error_set(err, ERROR_INPUT, ESTALE, "workspace '%.150s' has become a link",
+		                 path);
 	p->workspace_device = held.st_dev;
 	p->workspace_inode = held.st_ino;
 	p->workspace_changed = held.st_ctim;
@@ -287,7 +292,7 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	p->umask = umask(0);
 	(void)umask(p->umask);
 	p->runs_own = spec->exec == SANDBOX_EXEC_ANY && !spec->workspace_noexec;
-	r = find_workspace(p, place->workspace, err);
+	r = find_workspace(p, place->workspace, place->resolved, err);
 	if (r < 0)
 		return r;
 	box_homes_find(p, place->home);

@@ -22,6 +22,7 @@ struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 
 struct sandbox_place {
 	const char *workspace; /* an existing directory */
+	bool resolved;         /* it was found to be allowed, and had no links on the way then */
 	const char *home;      /* where the box has a private home; NULL: nowhere */
 	bool kept; /* the plan is for a box that is kept: sandbox_plan_is_current() will be asked */
 	const char *tmp; /* a private directory for temporary files; used without namespaces only */

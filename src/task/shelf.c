@@ -235,8 +235,11 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 static int make_box(struct shelf *s, int64_t now_ms)
 {
 	const char *hidden[4] = {0};
-	struct sandbox_place place = {
-		.workspace = s->workspace, .home = getenv("HOME"), .hidden = hidden, .kept = true};
+	struct sandbox_place place = {.workspace = s->workspace,
+	                              .resolved = true,
+	                              .home = getenv("HOME"),
+	                              .hidden = hidden,
+	                              .kept = true};
 	struct profile_request rq;
 	char buffer[PATH_MAX];
 	int r, n = 0;

@@ -3,6 +3,7 @@ import json
 import unittest
 
 from serving import ServeTest
+from test_escape_places import Swapper
 
 
 class ShellEndpoint(ServeTest):
@@ -73,6 +74,21 @@ class ShellEndpoint(ServeTest):
                         "find . -exec cat {} +", "env ls"):
             self.refused(command)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nTODO two\nthree\n")
+
+    def test_the_workspace_does_not_become_one_above(self):
+        """A command that works in the directory above can make a link of a workspace, when that was found allowed."""
+        (self.dir / "secret.txt").write_text("SECRET-5a1f0c\n")
+        (self.work / "link").symlink_to("..")
+        swapper = Swapper(self.work / "sub", self.work / "link")
+        answers = []
+        try:
+            for _ in range(150):
+                answers.append(self.post("/shell", {"command": "cat secret.txt ../secret.txt ../../secret.txt",
+                                                    "workspace": str(self.work / "sub"), "timeout": 30}).json)
+        finally:
+            turns = swapper.close()
+        self.assertGreater(turns, 150, "there was no race")
+        self.assertNotIn("SECRET", str(answers))
 
     def test_the_workspace_is_where_it_runs(self):
         self.assertEqual(self.shell("ls", self.work / "sub")["stdout"], "b.txt\n")
