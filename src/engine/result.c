@@ -270,6 +270,13 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		       f->output_prefix ? "the directory of task " : "/", r->task_id);
 		r->output_kept = true;
 	}
+	for (const char *path = r->report.replaced, *end; *path; path = end + (*end == '\n')) {
+		end = strchrnul(path, '\n');
+		notice(r,
+		       "%.*s, which is protected, was replaced from outside while the command "
+		       "ran; from then on the command could change it: look at it",
+		       (int)(end - path), path);
+	}
 	if (r->report.killed > 0)
 		notice(r, "%d process%s still alive at the end and had to be killed",
 		       r->report.killed, r->report.killed == 1 ? " was" : "es were");

@@ -69,10 +69,12 @@ static int open_home(void *owner)
 void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 {
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
+	scoped(buffer_donep) struct buffer replaced = {.max = REPORT_PLANTED_MAX - 1};
 	const struct protect_aside aside = {.open = open_home, .owner = k, .id = k->order.task_id};
 
-	(void)sandbox_protect_check(plan, &aside, &planted);
+	(void)sandbox_protect_check(plan, &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
+	snprintf(k->report.replaced, sizeof(k->report.replaced), "%s", buffer_str(&replaced));
 }
 
 void keeper_judge_box(struct keeper *k)

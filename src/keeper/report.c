@@ -63,6 +63,8 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	put(&w, "limit_hit", r->limit_hit);
 	json_put_key(&w, "planted");
 	json_put_string(&w, r->planted);
+	json_put_key(&w, "replaced");
+	json_put_string(&w, r->replaced);
 	json_put_key(&w, "ended");
 	json_put_string(&w, r->ended);
 	json_put_key(&w, "quiet");
@@ -155,6 +157,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	json_t *streams[2];
 	/* A report of before these were told is still one. */
 	const char *ended = "", *quiet = "", *session = "", *engine = "", *audit = "";
+	const char *replaced = "";
 	const char *end, *planted, *why;
 	json_t *sandbox;
 	json_error_t e;
@@ -165,15 +168,15 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
 	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s?i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, "
-	                   "s:s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
+	                   "s:s, s?s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
 	                   "end", &end, "step", &step, "errno", &report.sys, "status",
 	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
 	                   "processes", &report.processes, "processes_bounded",
 	                   &report.processes_bounded, "started_ms", &started, "duration_ms",
 	                   &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox", &sandbox,
-	                   "limit_hit", &hit, "planted", &planted, "ended", &ended, "quiet", &quiet,
-	                   "session", &session, "engine", &engine, "audit", &audit, "why", &why,
-	                   "out", &streams[0], "err", &streams[1]) < 0)
+	                   "limit_hit", &hit, "planted", &planted, "replaced", &replaced, "ended",
+	                   &ended, "quiet", &quiet, "session", &session, "engine", &engine, "audit",
+	                   &audit, "why", &why, "out", &streams[0], "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)
@@ -189,6 +192,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	report.step = (enum child_step)step;
 	report.limit_hit = (enum limit_hit)hit;
 	copy_text(report.planted, sizeof(report.planted), planted);
+	copy_text(report.replaced, sizeof(report.replaced), replaced);
 	copy_text(report.ended, sizeof(report.ended), ended);
 	copy_text(report.quiet, sizeof(report.quiet), quiet);
 	copy_text(report.session, sizeof(report.session), session);

@@ -58,12 +58,13 @@ struct keeper_report {
 	enum limit_hit limit_hit;
 	char planted[REPORT_PLANTED_MAX]; /* protected paths that were made, one per line; they were
 	                                     moved away */
-	char ended[REPORT_NAMES_MAX];     /* names of what had to be ended, one per line */
-	char quiet[REPORT_QUIET_MAX];     /* what a quiet command was doing when it was ended */
-	char engine[REPORT_ENGINE_MAX];   /* what is to be said about the container engine */
-	char session[REPORT_SESSION_MAX]; /* what is to be said about the session */
-	char audit[REPORT_AUDIT_MAX];     /* what is to be said about the audit log */
-	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
+	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */
+	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
+	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
+	char engine[REPORT_ENGINE_MAX];    /* what is to be said about the container engine */
+	char session[REPORT_SESSION_MAX];  /* what is to be said about the session */
+	char audit[REPORT_AUDIT_MAX];      /* what is to be said about the audit log */
+	char why[REPORT_WHY_MAX];          /* words for a failure that step and sys do not tell */
 };
 
 /* The mode of a task's directory whose report is in it: a list of thousands needs no second look.

@@ -135,6 +135,7 @@ static void a_changed_protected_path_is_named(void **state)
 	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
 	scoped(process_freep) struct process *p = NULL;
 	scoped(buffer_donep) struct buffer names = {0};
+	scoped(buffer_donep) struct buffer others = {0};
 	struct protect_aside aside = {.open = open_given, .id = "t"};
 	int nowhere = -1;
 	char path[160];
@@ -147,7 +148,7 @@ static void a_changed_protected_path_is_named(void **state)
 	p = box_start(b, "echo x >> .git/config", &plan);
 	box_follow(b, p);
 	aside.owner = &nowhere;
-	assert_int_equal(sandbox_protect_check(plan, &aside, &names), 1);
+	assert_int_equal(sandbox_protect_check(plan, &aside, &names, &others), 1);
 	assert_string_equal(buffer_str(&names), ".git/config");
 }
 

@@ -36,7 +36,9 @@ static int plant(struct box *b, const char *script, int into_fd, struct buffer *
 {
 	scoped(sandbox_plan_freep) struct sandbox_plan *plan = NULL;
 	scoped(process_freep) struct process *p = NULL;
+	scoped(buffer_donep) struct buffer replaced = {0};
 	struct protect_aside aside = {.open = open_given, .id = "task-1"};
+	int count;
 
 	buffer_clear(&b->output);
 	b->spec.protected_ = hooks;
@@ -44,7 +46,9 @@ static int plant(struct box *b, const char *script, int into_fd, struct buffer *
 	box_follow(b, p);
 	assert_int_equal(b->status, 0);
 	aside.owner = &into_fd;
-	return sandbox_protect_check(plan, &aside, names);
+	count = sandbox_protect_check(plan, &aside, names, &replaced);
+	assert_int_equal(replaced.len, 0);
+	return count;
 }
 
 static void only_listed_programs_exist(void **state)

@@ -135,6 +135,7 @@ struct box_absent {       /* a protected path that the tree does not protect */
 	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
 	uint64_t content; /* what was there instead; 0: nothing */
 	bool same;        /* what was there is protected, and has to be the same at the end: */
+	bool stays;       /* if it is not, only somebody outside can have replaced it */
 	dev_t device;
 	ino_t inode;
 	int64_t born_ns; /* the number of a file that is gone is soon another's */

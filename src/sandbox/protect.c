@@ -153,15 +153,18 @@ static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64
 	return 0;
 }
 
-/* What is bound can come free while others are at work (company.c): then it is looked at, too. As
- * if all but the first part were missing: what git itself would write is harmless. */
+/* What is bound comes free when somebody who has it not bound replaces it: another command
+ * (company.c), or the operator's own git, which writes a new configuration and renames it. Then it
+ * is looked at, too. As if all but the first part were missing: what git itself would write is
+ * harmless. */
 static int note_same(struct sandbox_plan *p, const char *inside, int fd)
 {
 	size_t count = p->absent_count;
-	int r = p->has_company ? note(p, inside, strcspn(inside, "/"), 0) : 0;
+	int r = note(p, inside, strcspn(inside, "/"), 0);
 
 	if (r == 0 && p->absent_count > count) {
 		p->absent[count].same = true;
+		p->absent[count].stays = !p->has_company;
 		r = box_identify(fd, &p->absent[count]);
 	}
 	return r;
@@ -618,8 +621,21 @@ static bool is_planted(int workspace_fd, const struct box_absent *a, int fd,
 	return move_away(workspace_fd, first, to, number);
 }
 
+/* Nothing is made in the workspace's own directory without its time changing. */
+static bool is_passed_over(const struct box_absent *a)
+{
+	return !a->content && !memchr(a->path, '/', a->same ? strlen(a->path) : a->missing);
+}
+
+static void add_name(struct buffer *names, const char *path)
+{
+	if (names->len > 0)
+		buffer_putc(names, '\n');
+	buffer_puts(names, path);
+}
+
 int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
-                          struct buffer *planted)
+                          struct buffer *planted, struct buffer *replaced)
 {
 	scoped(fd_closep) int workspace_fd = -1;
 	bool untouched;
@@ -632,17 +648,21 @@ int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *as
 		const struct box_absent *a = &p->absent[i];
 		scoped(fd_closep) int fd = -1;
 
-		if (untouched && !a->content && !memchr(a->path, '/', a->missing))
+		if (untouched && is_passed_over(a))
 			continue;
 		fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
 		if (is_same(a, fd))
 			continue;
+		if (a->stays) {
+			if (fd >= 0 && !is_harmless(workspace_fd, a))
+				add_name(replaced, a->path);
+			continue;
+		}
 		if (a->content ? !is_changed(a, fd)
 		               : !is_planted(workspace_fd, a, fd, aside, count))
 			continue;
-		if (count++ > 0)
-			buffer_putc(planted, '\n');
-		buffer_puts(planted, a->path);
+		count++;
+		add_name(planted, a->path);
 	}
 	return count;
 }

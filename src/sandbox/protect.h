@@ -19,6 +19,8 @@ struct protect_aside {
 };
 
 /* Moves what appeared aside, or, where that is another file system, renames it on the spot. Appends
- * the names, one per line, to *planted. Returns how many. */
+ * the names, one per line, to *planted. Returns how many. What was bound and is another file now
+ * was replaced from outside, by the operator perhaps, so it stays; but the command could write it
+ * from then on: it is named in *replaced, unless there is nothing in it that would be run. */
 int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
-                          struct buffer *planted);
+                          struct buffer *planted, struct buffer *replaced);

@@ -612,6 +612,43 @@ class Together(PlaceTest):
                 self.assertIn(b".envrc", done.out, "it was not there at all")
                 self.assertEqual(self.left(), [])
 
+    def test_below_a_directory_that_stays(self):
+        """Nothing is made in the workspace's own directory, whose time is looked at first."""
+        first = ("mkdir .git/hooks; echo x >sub/made; while [ ! -e sub/seen ]; do sleep 0.02; done; rmdir .git/hooks")
+        second = "touch sub/seen; while [ ! -e sub/go ]; do sleep 0.02; done; mkdir .git/hooks; echo x >.git/hooks/pre-push"
+        for user, options in self.users():
+            with self.subTest(who=user):
+                shutil.rmtree(self.work)
+                (self.work / ".git").mkdir(parents=True)
+                (self.work / "sub").mkdir()
+                self.give(options)
+                time.sleep(2.1)
+                one = self.start("-c", first, **options)
+                self.wait_for_file(self.work / "sub" / "made")
+                two = self.start("-c", second, **options)
+                self.finish(one)
+                (self.work / "sub" / "go").touch()
+                self.finish(two)
+                self.assertFalse((self.work / ".git" / "hooks" / "pre-push").exists())
+
+    def test_what_the_operator_replaces_is_named(self):
+        """git renames a new configuration over the old one, which was bound: the new one is not."""
+        config = self.work / ".git" / "config"
+        for user, options in self.users():
+            for key, want in (("core.filemode", 0), ("core.fsmonitor", 1)):
+                shutil.rmtree(self.work)
+                config.parent.mkdir(parents=True)
+                config.write_text("[core]\n\tbare = false\n")
+                self.give(options)
+                with self.subTest(who=user, key=key):
+                    popen = self.start("--json", "-c", "echo x >up; while [ ! -e go ]; do sleep 0.02; done; true", **options)
+                    self.wait_for_file(self.work / "up")
+                    subprocess.run(["git", "config", "--file", str(config), key, "true"], check=True, timeout=DEADLINE)
+                    (self.work / "go").touch()
+                    notices = json.loads(self.finish(popen).out)["notices"]
+                    self.assertEqual(len([n for n in notices if ".git/config" in n and "replaced" in n]), want, notices)
+                    self.assertIn(key[5:], config.read_text())
+
     def test_what_others_did_not_touch_stays(self):
         """Company alone is no reason to take anything away."""
         (self.work / ".envrc").write_text("x\n")
