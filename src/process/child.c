@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "process/message.h"
 #include "process/which.h"
@@ -81,6 +83,22 @@ static _Noreturn void exec_or_replace(const struct child_plan *plan)
 	child_fail(plan, CHILD_EXEC, sys, 0);
 }
 
+/* Nothing to read is a device of the host, and a descriptor of it lets everybody change its times.
+ * The box has one that cannot be changed. */
+static void take_own_null(void)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(STDIN_FILENO, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return;
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)dup2(fd, STDIN_FILENO);
+	close(fd);
+}
+
 _Noreturn void child_main(const struct child_plan *plan)
 {
 	sigset_t none;
@@ -90,6 +108,8 @@ _Noreturn void child_main(const struct child_plan *plan)
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(plan->stdio[fd], fd) < 0)
 			child_fail(plan, CHILD_STDIO, errno, 0);
+	if (plan->sandbox)
+		take_own_null();
 	if (plan->terminal.rows && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
 		child_fail(plan, CHILD_TERMINAL, errno, 0);
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */

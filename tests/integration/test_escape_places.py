@@ -779,7 +779,9 @@ class Devices(PlaceTest):
         for user, options in self.users():
             with self.subTest(who=user):
                 result = self.run_result("-c", f"for d in {names}; do touch -c $d && echo GOT $d; "
-                                         "chmod 600 $d && echo GOT $d; done; echo TRIED", **options)
+                                         "chmod 600 $d && echo GOT $d; done; touch -c /proc/self/fd/0 && echo GOT 0; "
+                                         "/usr/bin/python3 -c 'import os; os.utime(0); print(\"GOT 0\")'; echo TRIED",
+                                         **options)
                 self.assertIn("TRIED", self.text(result))
                 self.assertNotIn("GOT", self.text(result))
                 self.assertEqual([(os.stat(name).st_mode, os.stat(name).st_mtime_ns)
