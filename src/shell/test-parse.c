@@ -342,6 +342,8 @@ static void says_what_it_does_not_support(void **state)
 		"echo ${x:0:1>(echo })}",
 		"echo ${x'}'}",
 		"[[ ${a[} = $\n]]",
+		"[[ '' = $@() ]]",
+		"[[ a == b$\\\n?(x) ]]",
 		"echo ${a[} ]",
 		"cat <<E\n${x#`a`}\nE\n",
 		"echo $((${x-$''}))",

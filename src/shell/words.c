@@ -129,6 +129,25 @@ static bool extglob_here(struct shell_reader *r, enum word_mode mode, char c)
 	       shell_peek2(r) == '(';
 }
 
+/* At a $: bash looks for the end of $@(x) as if the glob @(x) stood there, and then expands $@. */
+static bool is_glob_in_expansion(struct shell_reader *r, enum word_mode mode)
+{
+	char next = shell_peek2(r);
+	uint32_t name = shell_after(r, r->pos);
+
+	return mode == WORD_EXTENDED && next && strchr("?*@!", next) &&
+	       shell_at(r, shell_after(r, name)) == '(';
+}
+
+static bool read_unquoted_expansion(struct shell_reader *r, struct part_list *list,
+                                    enum word_mode mode)
+{
+	if (r->s[r->pos] == '$' && is_glob_in_expansion(r, mode))
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos, r->pos + 1,
+		                  "expansion in front of a parenthesis");
+	return shell_read_expansion(r, list, false, SHELL_QUOTE_NONE);
+}
+
 static bool read_parts(struct shell_reader *r, struct part_list *list, enum word_mode mode,
                        const char *stops)
 {
@@ -154,7 +173,7 @@ static bool read_parts(struct shell_reader *r, struct part_list *list, enum word
 		} else if (c == '"') {
 			ok = shell_read_double(r, list);
 		} else if (c == '$' || c == '`') {
-			ok = shell_read_expansion(r, list, false, SHELL_QUOTE_NONE);
+			ok = read_unquoted_expansion(r, list, mode);
 		} else {
 			/* A run of characters that mean nothing here. */
 			from = r->pos++;
