@@ -69,6 +69,14 @@ static bool is_unexpanded(const struct shell_simple *simple, const struct shell_
 	return associative;
 }
 
+/* Whether there are braces that may expand; those of ${ } do not count, as the canonical text has
+ * them where none were written. */
+static bool has_brace(const struct shell_assign *assign)
+{
+	return shell_word_has_brace(assign->value) ||
+	       (assign->index && shell_word_has_brace(assign->index));
+}
+
 /* An argument of a declaration command: an assignment, unless its braces expand. */
 static bool read_declared(struct shell_reader *r, struct simple *s, bool *ret_done)
 {
@@ -90,7 +98,7 @@ static bool read_declared(struct shell_reader *r, struct simple *s, bool *ret_do
 		if (is_unexpanded(&s->command->simple, assign))
 			return shell_fail(r, SHELL_UNSUPPORTED, start, after,
 			                  "bracket in a list of keys and values");
-	} else if (memchr(r->s + start, '{', after - start)) {
+	} else if (has_brace(assign)) {
 		r->pos = start;
 		word = shell_read_word(r, WORD_ARGUMENT);
 		if (!word || !shell_expand_braces(r, word, WORD_ARGUMENT, &first, &last))

@@ -62,6 +62,8 @@ static void keeps_names_that_bash_looks_up_unquoted(void **state)
 	expect_print("declare -A a=([k]=v)", "declare -A a=([k]='v')");
 	expect_print("declare a[`b`c]=$x d[\"e f\"]=$y g['0]=1 h'",
 	             "declare a[$('b')c]=${x} d[\"e f\"]=${y} 'g[0]=1 h'");
+	expect_print("export a[$-$é]=b", "export a[${-}$é]='b'");
+	expect_print("export a[$b$'\\Uffffffff']=c", "export a[${b}$'\\Uffffffff']='c'");
 	expect_print("echo -A", "'echo' '-A'");
 	expect_print("a & %1 & %?'b c' %1; '%1' &", "'a' & %'1' & %?'b c' '%1'; '%1' &");
 	expect_print("% %; %$x", "% '%'; %${x}");
