@@ -277,8 +277,20 @@ static bool has_negation(const char *s)
 	return false;
 }
 
-void pass_note_patterns(struct shell_pass *p, struct shell_text code)
+static bool has_high_byte(struct shell_text code)
 {
+	for (size_t i = 0; i < code.len; i++) {
+		while (code.len - i >= 8 && is_printable(code.bytes + i))
+			i += 8;
+		if (i < code.len && (unsigned char)code.bytes[i] >= 0x80)
+			return true;
+	}
+	return false;
+}
+
+void pass_note_code(struct shell_pass *p, struct shell_text code)
+{
+	p->high_bytes = p->high_bytes || has_high_byte(code);
 	p->patterns = p->patterns || strpbrk(code.bytes, "*?[");
 	p->negations = p->negations || has_negation(code.bytes);
 }
@@ -287,8 +299,11 @@ static void combine(struct shell_pass *p)
 {
 	struct shell_range all = {0, (uint32_t)p->tree->text.len};
 
-	if ((p->alias && p->alias_on) || (p->extglob && p->negations))
+	if ((p->alias && p->alias_on) || (p->extglob && p->negations) ||
+	    (p->charset && p->high_bytes))
 		p->facts->changes_reading = true;
+	if (p->charset && p->high_bytes)
+		pass_opaque(p, all, "later text may be read in another charset", "set:charset");
 	if (p->extglob && p->negations)
 		pass_opaque(p, all, "it changes how later words are read", "set:extglob");
 	if (p->nocaseglob && p->patterns)
@@ -323,7 +338,7 @@ static void read_tree(struct shell_pass *p)
 	struct shell_facts *f = p->facts;
 
 	note_characters(p, f->tree);
-	pass_note_patterns(p, f->tree->text);
+	pass_note_code(p, f->tree->text);
 	switch (f->tree->status) {
 	case SHELL_OK:
 		pass_list(p, f->tree->list);

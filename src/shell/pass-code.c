@@ -55,7 +55,7 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 		return;
 	}
 	p->code_left -= code.len;
-	pass_note_patterns(p, code);
+	pass_note_code(p, code);
 	if (shell_parse(p->arena, code.bytes, code.len, p->options, &tree) < 0) {
 		p->error = -ENOMEM;
 		return;

@@ -13,6 +13,7 @@
 
 #include <fnmatch.h>
 #include <string.h>
+#include <strings.h>
 #include "base/cleanup.h"
 
 /* Variables that bash keeps as integers itself: their values are numbers, and what is assigned to
@@ -268,6 +269,35 @@ static bool prompt_may_run(const struct shell_fact_word *value)
 	return false;
 }
 
+static bool names_charset(struct shell_text name)
+{
+	return pass_text_is(name, "LC_ALL") || pass_text_is(name, "LC_CTYPE") ||
+	       pass_text_is(name, "LANG");
+}
+
+/*
+ * bash reads text in the charset of its locale. In some, such as Big5, a byte beyond ASCII and the
+ * backslash behind it are one character, which then quotes nothing; in others such a byte is a
+ * letter of a name. Only in C and in UTF-8 all is as it is read here.
+ */
+static bool keeps_charset(const struct shell_fact_word *value)
+{
+	const char *s = value->text.bytes;
+	size_t n, len;
+
+	if (!pass_word_known(value))
+		return false;
+	if (!*s || !strcmp(s, "C") || !strcmp(s, "POSIX"))
+		return true;
+	n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+	if (s[n] != '.')
+		return false;
+	s += n + 1;
+	len = strcspn(s, "@");
+	return (len == 5 && !strncasecmp(s, "UTF-8", len)) ||
+	       (len == 4 && !strncasecmp(s, "utf8", len));
+}
+
 void pass_assigned(struct shell_pass *p, struct shell_text name,
                    const struct shell_fact_word *value, struct shell_range range)
 {
@@ -277,6 +307,8 @@ void pass_assigned(struct shell_pass *p, struct shell_text name,
 		p->counts_other = true;
 	if (pass_text_is(name, "IFS"))
 		p->sets_ifs = true;
+	if (names_charset(name) && !keeps_charset(value))
+		p->charset = true;
 	if (pass_text_is(name, "PS4") && prompt_may_run(value))
 		p->prompt = p->startup = true;
 	/* ENV is for interactive shells, which are opaque anyway. */

@@ -255,6 +255,15 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("shopt -s extglob\n!\\\n(a)", "set:extglob");
 	expect_opaque("eval 'shopt -s extglob'; eval '!'\"(a)\"", "set:extglob");
 	expect_known("shopt -s extglob; a");
+	expect_opaque("LC_ALL=zh_TW.BIG5\na \"日\\$(b)\"", "set:charset");
+	expect_opaque("LANG=de_DE\nú=a b", "set:charset");
+	expect_opaque("env LC_CTYPE=zh_CN.GBK bash -c 'a \"日\\$(b)\"'", "set:charset");
+	expect_opaque("export LC_ALL=$x; a é", "set:charset");
+	expect_opaque("read LANG; eval a $'\\xa5\\\\'", "set:charset");
+	expect_opaque("LC_ALL=C.UTF-8/../x.BIG5; a é", "set:charset");
+	expect_opaque("LC_ALL='LC_CTYPE=zh_TW.BIG5;C.UTF-8'; a é", "set:charset");
+	expect_known("LC_ALL=C sort é; LANG=de_DE.UTF-8 LC_CTYPE=C.utf8 LC_ALL= a é");
+	expect_known("LC_ALL=zh_TW.BIG5 a b; LC_MESSAGES=x a");
 	expect_opaque("set +B; a {b,c}", "set:braceexpand");
 	expect_opaque("a 1>&'$(b)'", "redirect-expansion");
 	expect_opaque("exec {f}>o; a >&$f",
