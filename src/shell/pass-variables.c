@@ -239,6 +239,7 @@ static bool is_dangerous(const char *name)
 		"LESSOPEN",
 		"LESSCLOSE",
 		"POSIXLY_CORRECT",
+		"POSIX_PEDANTIC",
 		"HOME",
 		"SHELL",
 		"EDITOR",
@@ -317,7 +318,7 @@ void pass_assigned(struct shell_pass *p, struct shell_text name,
 		p->startup = true;
 	if (pass_text_is(name, "SHELLOPTS"))
 		p->trace = true;
-	if (pass_text_is(name, "POSIXLY_CORRECT"))
+	if (pass_text_is(name, "POSIXLY_CORRECT") || pass_text_is(name, "POSIX_PEDANTIC"))
 		p->alias_on = p->posix_mode = true;
 	if (pass_text_is(name, "SHELL"))
 		p->shell_named = true;

@@ -234,6 +234,8 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("shopt -s expand_aliases; alias a=b\na", "alias-expansion");
 	expect_opaque("set -o posix; alias a=b\na", "alias-expansion");
 	expect_opaque("sh -c 'alias a=b\na'", "alias-expansion");
+	expect_opaque("POSIXLY_CORRECT= bash -c 'alias a=b\na'", "alias-expansion");
+	expect_opaque("POSIX_PEDANTIC= bash -c 'alias a=b\na'", "alias-expansion");
 	expect_known("alias a=b; a");
 	expect_opaque("fc -s", "history");
 	expect_opaque("set -k", "set:keyword");
