@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "keeper/variables.h"
+#include "shell/facts.h"
 
 #define EXTRA_MAX    256
 #define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -46,6 +47,17 @@ static void drop(const char **env, size_t *count, const char *name)
 		}
 }
 
+/* Whether bash would read its text in another charset than the one it was analysed in. */
+static bool is_foreign_locale(const char *assignment)
+{
+	static const char *const names[] = {"LC_ALL=", "LC_CTYPE=", "LANG="};
+
+	for (size_t i = 0; i < array_size(names); i++)
+		if (strncmp(assignment, names[i], strlen(names[i])) == 0)
+			return !shell_locale_is_plain(assignment + strlen(names[i]));
+	return false;
+}
+
 static int check(const char *assignment, struct error *err)
 {
 	size_t n = (size_t)(strchrnul(assignment, '=') - assignment);
@@ -67,6 +79,9 @@ static int check(const char *assignment, struct error *err)
 			"environment: %.*s cannot be set: it changes what the shell or the loader "
 			"runs",
 			(int)n, assignment);
+	if (is_foreign_locale(assignment))
+		return error_set(err, ERROR_INPUT, EPERM,
+		                 "environment: '%.60s' is not a locale of UTF-8", assignment);
 	return 0;
 }
 
@@ -102,15 +117,17 @@ int environment_build(struct arena *arena, const struct environment_wish *wish,
 		const char *name = wish->base[i];
 		size_t n = (size_t)(strchrnul(name, '=') - name);
 
-		if (name_in(passed, array_size(passed), name, n) ||
-		    name_in(wish->pass, passes, name, n))
+		if ((name_in(passed, array_size(passed), name, n) ||
+		     name_in(wish->pass, passes, name, n)) &&
+		    !is_foreign_locale(name))
 			set(env, &count, name);
 	}
 	set(env, &count, pwd);
 	if (wish->terminal) /* nacre's own may be another kind, or none */
 		set(env, &count, "TERM=xterm-256color");
 	for (size_t i = 0; i < sets; i++)
-		set(env, &count, wish->set[i]);
+		if (!is_foreign_locale(wish->set[i]))
+			set(env, &count, wish->set[i]);
 	for (size_t i = 0; wish->dropped && wish->dropped[i]; i++)
 		drop(env, &count, wish->dropped[i]);
 	for (size_t i = 0; i < kept; i++)

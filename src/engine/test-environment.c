@@ -167,6 +167,26 @@ static void what_steers_shell_or_loader_cannot_be_set(void **state)
 		expect_refused(refused[i], -EPERM);
 }
 
+/* In another charset bash would read other commands in the text than those that were judged. */
+static void a_locale_of_another_charset_is_not_passed_on(void **state)
+{
+	static const char *const base[] = {"LANG=zh_TW.BIG5", "LC_CTYPE=de_DE", "LC_TIME=de_DE",
+	                                   NULL};
+	static const char *const fixed[] = {"LC_ALL=zh_CN.GBK", NULL};
+	const struct environment_wish wish = {
+		.base = base, .set = fixed, .kept = base, .cwd = "/w"};
+	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
+	const char *const *env;
+
+	assert_int_equal(environment_build(arena, &wish, &env, NULL), 0);
+	assert_null(value_of(env, "LANG"));
+	assert_null(value_of(env, "LC_CTYPE"));
+	assert_null(value_of(env, "LC_ALL"));
+	assert_string_equal(value_of(env, "LC_TIME"), "de_DE");
+	expect_refused("LC_ALL=zh_TW.BIG5", -EPERM);
+	expect_refused("LANG=de_DE@euro", -EPERM);
+}
+
 static void names_that_only_look_like_those_can_be_set(void **state)
 {
 	static const char *const extra[] = {"XLD_PRELOAD=1", "ENVIRONMENT=1", "MY_ENV=1",
@@ -247,6 +267,7 @@ int main(void)
 		cmocka_unit_test(a_profile_lets_more_pass_and_sets_its_own),
 		cmocka_unit_test(a_request_adds_and_replaces),
 		cmocka_unit_test(what_steers_shell_or_loader_cannot_be_set),
+		cmocka_unit_test(a_locale_of_another_charset_is_not_passed_on),
 		cmocka_unit_test(names_that_only_look_like_those_can_be_set),
 		cmocka_unit_test(what_is_not_a_variable_is_refused),
 		cmocka_unit_test(the_number_of_variables_is_limited),

@@ -104,5 +104,8 @@ struct shell_facts {
 int shell_facts_read(struct arena *arena, const char *text, size_t n,
                      const struct shell_parse_options *options, struct shell_facts **ret_facts);
 
+/* Whether bash reads text as it is read here in this locale, a value of LC_ALL, LC_CTYPE, LANG. */
+bool shell_locale_is_plain(const char *locale);
+
 const char *shell_facts_status_name(enum shell_facts_status status);
 const char *shell_kind_name(enum shell_kind kind);

@@ -281,22 +281,18 @@ static bool names_charset(struct shell_text name)
  * backslash behind it are one character, which then quotes nothing; in others such a byte is a
  * letter of a name. Only in C and in UTF-8 all is as it is read here.
  */
-static bool keeps_charset(const struct shell_fact_word *value)
+bool shell_locale_is_plain(const char *locale)
 {
-	const char *s = value->text.bytes;
-	size_t n, len;
+	const char *s = locale;
+	size_t n;
 
-	if (!pass_word_known(value))
-		return false;
 	if (!*s || !strcmp(s, "C") || !strcmp(s, "POSIX"))
 		return true;
-	n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-	if (s[n] != '.')
+	s += strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+	if (*s++ != '.')
 		return false;
-	s += n + 1;
-	len = strcspn(s, "@");
-	return (len == 5 && !strncasecmp(s, "UTF-8", len)) ||
-	       (len == 4 && !strncasecmp(s, "utf8", len));
+	n = strcspn(s, "@");
+	return (n == 5 && !strncasecmp(s, "UTF-8", n)) || (n == 4 && !strncasecmp(s, "utf8", n));
 }
 
 void pass_assigned(struct shell_pass *p, struct shell_text name,
@@ -308,7 +304,8 @@ void pass_assigned(struct shell_pass *p, struct shell_text name,
 		p->counts_other = true;
 	if (pass_text_is(name, "IFS"))
 		p->sets_ifs = true;
-	if (names_charset(name) && !keeps_charset(value))
+	if (names_charset(name) &&
+	    !(pass_word_known(value) && shell_locale_is_plain(value->text.bytes)))
 		p->charset = true;
 	if (pass_text_is(name, "PS4") && prompt_may_run(value))
 		p->prompt = p->startup = true;
