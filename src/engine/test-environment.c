@@ -157,11 +157,12 @@ static void expect_refused(const char *assignment, int code)
 static void what_steers_shell_or_loader_cannot_be_set(void **state)
 {
 	static const char *const refused[] = {
-		"LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/x", "LD_=x",      "GLIBC_TUNABLES=x",
-		"GCONV_PATH=/x",    "BASH_ENV=/x",        "ENV=/x",     "SHELLOPTS=x",
-		"BASHOPTS=x",       "PS4=$(x)",           "IFS=x",      "BASH_FUNC_ls=x",
-		"CDPATH=/x",        "GLOBIGNORE=x",       "NACRE_X=1",  "PROMPT_COMMAND=x",
-		"BASH_XTRACEFD=1",  "MALLOC_CHECK_=1",    "LOCPATH=/x", "NLSPATH=/x"};
+		"LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/x", "LD_=x",          "GLIBC_TUNABLES=x",
+		"GCONV_PATH=/x",    "BASH_ENV=/x",        "ENV=/x",         "SHELLOPTS=x",
+		"BASHOPTS=x",       "PS4=$(x)",           "IFS=x",          "BASH_FUNC_ls=x",
+		"CDPATH=/x",        "GLOBIGNORE=x",       "NACRE_X=1",      "PROMPT_COMMAND=x",
+		"BASH_XTRACEFD=1",  "MALLOC_CHECK_=1",    "LOCPATH=/x",     "NLSPATH=/x",
+		"POSIXLY_CORRECT=", "POSIX_PEDANTIC=",    "BASH_COMPAT=31", "TEXTDOMAINDIR=/x"};
 
 	for (size_t i = 0; i < array_size(refused); i++)
 		expect_refused(refused[i], -EPERM);

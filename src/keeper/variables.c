@@ -26,10 +26,28 @@ bool variable_matches(const char *pattern, const char *name, size_t n)
 bool variable_is_refused(const char *name, size_t n)
 {
 	static const char *const refused[] = {
-		"LD_*",      "GLIBC_TUNABLES", "GCONV_PATH",    "BASH_ENV",       "ENV",
-		"SHELLOPTS", "BASHOPTS",       "PS4",           "CDPATH",         "GLOBIGNORE",
-		"IFS",       "BASH_FUNC_*",    "BASH_XTRACEFD", "PROMPT_COMMAND", "NACRE_*",
-		"MALLOC_*",  "LOCPATH",        "NLSPATH",
+		"LD_*",
+		"GLIBC_TUNABLES",
+		"GCONV_PATH",
+		"BASH_ENV",
+		"ENV",
+		"SHELLOPTS",
+		"BASHOPTS",
+		"PS4",
+		"CDPATH",
+		"GLOBIGNORE",
+		"IFS",
+		"BASH_FUNC_*",
+		"BASH_XTRACEFD",
+		"PROMPT_COMMAND",
+		"NACRE_*",
+		"MALLOC_*",
+		"LOCPATH",
+		"NLSPATH",
+		"POSIXLY_CORRECT",
+		"POSIX_PEDANTIC",
+		"BASH_COMPAT",
+		"TEXTDOMAIN*",
 	};
 
 	for (size_t i = 0; i < array_size(refused); i++)
