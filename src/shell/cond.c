@@ -43,17 +43,27 @@ static bool is_binary(const struct shell_word *word)
 	return false;
 }
 
+/* Whether ]] stands there; in a regular expression it goes on with ( and |. */
+static bool at_test_end(struct shell_reader *r, enum word_mode mode)
+{
+	uint32_t end;
+
+	if (shell_reserved(r, &end) != RESERVED_TEST_END)
+		return false;
+	return mode != WORD_REGEX || (shell_at(r, end) != '(' && shell_at(r, end) != '|');
+}
+
 /* A word; not an operator, not the number of a redirection, not ]]. */
 static struct shell_word *read_operand(struct shell_reader *r, enum word_mode mode)
 {
 	struct shell_word *word;
-	uint32_t start, end;
+	uint32_t start;
 	char c;
 
 	shell_skip_blanks(r);
 	c = shell_peek(r);
 	start = r->pos;
-	if (!c || shell_reserved(r, &end) == RESERVED_TEST_END) {
+	if (!c || at_test_end(r, mode)) {
 		shell_unexpected(r);
 		return NULL;
 	}

@@ -101,6 +101,8 @@ static void takes_what_bash_takes(void **state)
 		"[[ a == a\n]]",
 		"[[ a =~ (b c) ]]",
 		"[[ a =~ b|c ]]",
+		"[[ a =~ ]](b|c)d ]]",
+		"[[ a =~ ]]|b ]]",
 		"[[ (a =~ (b)) ]]",
 		"[[ a == !(a b) ]]",
 		"[[ == == == ]]",
