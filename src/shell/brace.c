@@ -531,6 +531,7 @@ bool shell_expand_braces(struct shell_reader *r, struct shell_word *word, enum w
 		*ret_first = *ret_last = word;
 		return shell_ok(r);
 	}
+	r->tree->braces = true;
 	if (!shell_count_copies(r, bytes_of(&rows, word), true))
 		return false;
 	for (uint32_t i = 0; i < rows.n; i++) {

@@ -22,10 +22,31 @@ static bool any_of(struct shell_text name, const char *const *names, size_t n)
 	return false;
 }
 
-/* What the tree does not show any more. */
-static void check_dialect(struct shell_pass *p, struct shell_text code, struct shell_range range)
+/* Whether the letters stand there, perhaps with continuations between them. */
+static bool has_letters(const char *s, const char *letters)
 {
-	if (strstr(code.bytes, "$'") || strstr(code.bytes, "$\"") || strstr(code.bytes, "function"))
+	for (; (s = strchr(s, letters[0])); s++) {
+		const char *at = s + 1, *next = letters + 1;
+
+		for (; *next; next++) {
+			at += strspn(at, "\\\n");
+			if (*at++ != *next)
+				break;
+		}
+		if (!*next)
+			return true;
+	}
+	return false;
+}
+
+/* What the tree does not show any more. */
+static void check_dialect(struct shell_pass *p, const struct shell_tree *tree,
+                          struct shell_range range)
+{
+	struct shell_text code = tree->text;
+
+	if (tree->braces || has_letters(code.bytes, "$'") || has_letters(code.bytes, "$\"") ||
+	    has_letters(code.bytes, "function"))
 		pass_opaque(p, range, "not every shell reads it so", "shell-dialect");
 }
 
@@ -73,7 +94,7 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 	else
 		walk_code(p, tree, script);
 	if (posix)
-		check_dialect(p, code, range);
+		check_dialect(p, tree, range);
 	if (process == PASS_NEW_PROCESS) {
 		p->sure_count = sure;
 		p->may_fail = may_fail;

@@ -128,6 +128,11 @@ void pass_index(struct shell_pass *p, struct shell_text name, const struct shell
 		pass_arith(p, index);
 }
 
+static void other_shells(struct shell_pass *p, struct shell_range range)
+{
+	pass_opaque(p, range, "not every shell reads it so", "shell-dialect");
+}
+
 /* ${!x} looks up the value of x as a name; ${!x[@]} and ${!x*} only list names. */
 static bool is_indirect(const struct shell_param *param)
 {
@@ -139,11 +144,23 @@ static bool is_indirect(const struct shell_param *param)
 	return !(whole && param->op == SHELL_PARAM_PLAIN);
 }
 
+/* Single quotes in the message of ? quote nothing in dash if there are double quotes around it. */
+static bool has_quoted_code(const struct shell_word *word)
+{
+	for (const struct shell_part *part = word ? word->parts : NULL; part; part = part->next)
+		if (part->kind == SHELL_PART_LITERAL && part->quote == SHELL_QUOTE_FULL &&
+		    strpbrk(part->text.bytes, "$`\"'}\\"))
+			return true;
+	return false;
+}
+
 static void param_inside(struct shell_pass *p, const struct shell_param *param,
                          struct shell_range range)
 {
 	size_t sure = p->sure_count;
 
+	if (p->posix && param->op == SHELL_PARAM_ERROR && has_quoted_code(param->word))
+		other_shells(p, range);
 	if (param->subscript == SHELL_SUBSCRIPT_WORD)
 		pass_index(p, param->name, param->index);
 	if (is_indirect(param))
@@ -205,16 +222,18 @@ static void part_inside(struct shell_pass *p, const struct shell_part *part)
 	case SHELL_PART_PROCESS_IN:
 	case SHELL_PART_PROCESS_OUT:
 		if (p->posix)
-			pass_opaque(p, part->range, "not every shell reads it so", "shell-dialect");
+			other_shells(p, part->range);
 		nested_list(p, part->list, "procsub");
 		break;
 	case SHELL_PART_ARITH:
+		if (p->posix && part->bracket)
+			other_shells(p, part->range);
 		pass_word_inside(p, part->word);
 		pass_arith(p, part->word);
 		break;
 	case SHELL_PART_ARRAY:
 		if (p->posix)
-			pass_opaque(p, part->range, "not every shell reads it so", "shell-dialect");
+			other_shells(p, part->range);
 		pass_array(p, part->items, false);
 		break;
 	}
@@ -234,11 +253,8 @@ static void parts_inside(struct shell_pass *p, const struct shell_part *parts)
 
 void pass_word_inside(struct shell_pass *p, const struct shell_word *word)
 {
-	if (!word)
-		return;
-	if (p->posix && word->from_braces)
-		pass_opaque(p, word->range, "not every shell expands braces", "shell-dialect");
-	parts_inside(p, word->parts);
+	if (word)
+		parts_inside(p, word->parts);
 }
 
 /* Commands that print nothing but an integer. "1" stands for one known word that is no option, "*"

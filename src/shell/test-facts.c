@@ -252,6 +252,7 @@ static void other_shells_are_trusted_only_where_all_agree(void **state)
 		"sh -c '((a))'",
 		"sh -c 'a &>f'",
 		"sh -c 'echo {a,b}'",
+		"sh -c 'echo {,}'",
 		"sh -c 'a <<< b'",
 		"sh -c '[[ a ]]'",
 		"sh -c \"echo \\$'a'\"",
@@ -262,10 +263,15 @@ static void other_shells_are_trusted_only_where_all_agree(void **state)
 		"sh -c 'x=(a)'",
 		"sh -c 'x+=a'",
 		"sh -c 'a 10>f'",
+		"sh -c 'a $[1 + 1]'",
+		"sh -c \"a \\\"\\${x?'\\$(b)'}\\\"\"",
+		"sh -c \"a \\\"\\${x?'}'; b}\\\"\"",
+		"sh <<'E'\na $\\\n'b\\'; c 'd'\nE\n",
 		NULL,
 	};
 
 	expect_all(lines, "shell-dialect");
+	expect_known("sh -c 'echo \"${x?no x}\" ${y:?\"no y\"}'");
 	expect_known("sh -c 'for x in a b; do echo \"$x\" > f 2>&1 || exit 1; done'");
 }
 
