@@ -48,6 +48,12 @@ static void note(const char *file, char **argv)
 	close(fd);
 }
 
+/* The language of sh is that of bash, whatever /bin/sh is here; its name makes it POSIX. With
+ * run --sh it is another one. */
+#ifndef SH
+#define SH "bash"
+#endif
+
 static void become(const char *name, char **argv)
 {
 	static const char *const real[] = {
@@ -58,10 +64,7 @@ static void become(const char *name, char **argv)
 	for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++) {
 		if (strcmp(name, real[i]) != 0)
 			continue;
-		/* The language is that of bash, whatever /bin/sh is here; its name makes it POSIX.
-		 */
-		snprintf(path, sizeof(path), "/usr/bin/%s",
-		         strcmp(name, "sh") == 0 ? "bash" : name);
+		snprintf(path, sizeof(path), "/usr/bin/%s", strcmp(name, "sh") == 0 ? SH : name);
 		execv(path, argv);
 		_exit(98);
 	}

@@ -300,10 +300,10 @@ def enter(probe):
 
 # ------------------------------------------------------------------ outside
 
-def build_probe(directory):
+def build_probe(directory, sh="bash"):
     """The compiler is the one the build uses; a static program starts fastest."""
     target = pathlib.Path(directory) / "probe"
-    command = [os.environ.get("CC", "cc"), "-std=gnu17", "-O1", "-o", str(target), str(HERE / "probe.c")]
+    command = [os.environ.get("CC", "cc"), "-std=gnu17", "-O1", f'-DSH="{sh}"', "-o", str(target), str(HERE / "probe.c")]
     done = subprocess.run([*command, "-static"], capture_output=True, check=False)
     if done.returncode != 0:
         subprocess.run(command, check=True)
