@@ -285,6 +285,34 @@ static struct shell_fact_word with_newline(struct shell_pass *p, struct shell_fa
 	return word;
 }
 
+static bool is_simple_text(struct shell_text code)
+{
+	for (size_t i = 0; i < code.len; i++) {
+		char c = code.bytes[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      strchr(" ./_:,@%+-", c)))
+			return false;
+	}
+	return true;
+}
+
+/* zsh and ksh are further from bash than dash is: only the plainest code is the same. */
+static bool is_foreign(const char *name, struct shell_text code)
+{
+	static const char *const words[] = {"noglob ", "nocorrect ", "repeat ",  "foreach ",
+	                                    "- ",      "always ",    "builtin ", "command ",
+	                                    "exec ",   "eval "};
+
+	if (strcmp(name, "zsh") != 0 && strcmp(name, "ksh") != 0 && strcmp(name, "mksh") != 0 &&
+	    strcmp(name, "ksh93") != 0)
+		return false;
+	for (size_t i = 0; i < array_size(words); i++)
+		if (strstr(code.bytes, words[i]))
+			return true;
+	return !is_simple_text(code);
+}
+
 static void script_from_input(struct shell_pass *p, const struct pass_call *call, const char *name,
                               bool posix)
 {
@@ -298,7 +326,7 @@ static void script_from_input(struct shell_pass *p, const struct pass_call *call
 		body = pass_word(p, input->body);
 	else if (input && input->op == SHELL_REDIRECT_STRING)
 		body = with_newline(p, pass_word(p, input->target));
-	if (pass_word_known(&body)) {
+	if (pass_word_known(&body) && !is_foreign(name, body.text)) {
 		run_script(p, body.text, name, posix, input->range);
 		return;
 	}
@@ -445,36 +473,7 @@ static bool read_shell_options(struct shell_pass *p, const struct pass_call *cal
 	return true;
 }
 
-static bool is_simple_text(struct shell_text code)
-{
-	for (size_t i = 0; i < code.len; i++) {
-		char c = code.bytes[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      strchr(" ./_:,@%+-", c)))
-			return false;
-	}
-	return true;
-}
-
-/* zsh and ksh are further from bash than dash is: only the plainest code is the same. */
-static bool is_foreign(struct shell_text name, struct shell_text code)
-{
-	static const char *const words[] = {"noglob ", "nocorrect ", "repeat ",  "foreach ",
-	                                    "- ",      "always ",    "builtin ", "command ",
-	                                    "exec ",   "eval "};
-
-	if (!pass_text_is(name, "zsh") && !pass_text_is(name, "ksh") &&
-	    !pass_text_is(name, "mksh") && !pass_text_is(name, "ksh93"))
-		return false;
-	for (size_t i = 0; i < array_size(words); i++)
-		if (strstr(code.bytes, words[i]))
-			return true;
-	return !is_simple_text(code);
-}
-
-static void run_shell(struct shell_pass *p, const struct pass_call *call, struct shell_text base,
-                      struct shell_reading *r)
+static void run_shell(struct shell_pass *p, const struct pass_call *call, struct shell_reading *r)
 {
 	const struct shell_fact_word *w =
 		r->operand < call->word_count ? &call->words[r->operand] : NULL;
@@ -484,7 +483,7 @@ static void run_shell(struct shell_pass *p, const struct pass_call *call, struct
 			return;           /* it refuses to start */
 		if (r->input && !r->bash) /* dash goes on with its input */
 			script_from_input(p, call, r->name, true);
-		if (pass_word_known(w) && !is_foreign(base, w->text)) {
+		if (pass_word_known(w) && !is_foreign(r->name, w->text)) {
 			pass_code(p, w->text, "shell-c", !r->bash, PASS_NEW_PROCESS, w->range);
 			return;
 		}
@@ -529,6 +528,9 @@ bool pass_shell(struct shell_pass *p, const struct pass_call *call)
 	r.bash = pass_text_is(base, "bash") || pass_text_is(base, "rbash");
 	p->bash_starts = true;
 	if (read_shell_options(p, call, &r) && !r.query)
-		run_shell(p, call, base, &r);
+		run_shell(p, call, &r);
+	/* It reads a start-up file in any case, and has more words that run others. */
+	if (pass_text_is(base, "zsh"))
+		pass_opaque(p, call->range, "code of another language is run", "shell-other:zsh");
 	return true;
 }

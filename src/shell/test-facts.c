@@ -224,6 +224,10 @@ static void code_that_is_not_known_is_opaque(void **state)
 	expect_opaque("su", "stdin-script:su");
 	expect_opaque("chroot /x", "stdin-script:chroot");
 	expect_opaque("zsh -c 'noglob a'", "shell-c-dynamic");
+	expect_opaque("zsh -c 'emulate sh -c a'", "shell-other:zsh");
+	expect_opaque("zsh <<< 'noglob a'", "stdin-script:zsh");
+	expect_opaque("ksh <<< 'repeat 2 a'", "stdin-script:ksh");
+	expect_known("ksh -c 'a b'");
 	expect_opaque("sudo -s", "stdin-script:sudo");
 }
 
