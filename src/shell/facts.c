@@ -300,7 +300,7 @@ static void combine(struct shell_pass *p)
 	struct shell_range all = {0, (uint32_t)p->tree->text.len};
 
 	if ((p->alias && p->alias_on) || (p->extglob && p->negations) ||
-	    (p->charset && p->high_bytes))
+	    (p->charset && p->high_bytes) || (p->posix_mode && p->timed))
 		p->facts->changes_reading = true;
 	if (p->charset && p->high_bytes)
 		pass_opaque(p, all, "later text may be read in another charset", "set:charset");
@@ -322,6 +322,8 @@ static void combine(struct shell_pass *p)
 	if (p->function_stands_in && (p->function_unset || p->posix_mode))
 		pass_opaque(p, all, "a function may be gone when its name is used",
 		            "function-unset");
+	if (p->posix_mode && p->timed)
+		pass_opaque(p, all, "time may be a program in posix mode", "set:posix");
 	if (p->full)
 		pass_opaque(p, all, "the text is larger than what is analysed", "limit");
 }

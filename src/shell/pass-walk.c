@@ -538,6 +538,7 @@ static void pipeline(struct shell_pass *p, const struct shell_pipeline *line)
 	struct pass_place here = pass_here(p);
 	size_t sure = p->sure_count;
 
+	p->timed |= line->timed;
 	if (line->timed)
 		bash_only(p, line->range);
 	if (line->command_count < 2) {

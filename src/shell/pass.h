@@ -148,7 +148,8 @@ struct shell_pass {
 	bool startup, bash_starts; /* BASH_ENV and the like are set; a bash starts */
 	bool counts,
 		counts_other; /* the output of id -u ... is a number; such a name or PATH is new */
-	bool posix_mode;      /* set -o posix: special builtins come before functions */
+	bool posix_mode;      /* set -o posix: special builtins come before functions ... */
+	bool timed;           /* ... and time in front of an option is a program */
 	bool shell_named, shell_used; /* SHELL is set; a wrapper starts that shell */
 	bool nocaseglob, patterns;    /* shopt -s nocaseglob; * ? or [ stands somewhere */
 	bool extglob, negations;      /* shopt -s extglob; !( stands somewhere */

@@ -233,6 +233,9 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("enable -f ./x y", "enable-file");
 	expect_opaque("shopt -s expand_aliases; alias a=b\na", "alias-expansion");
 	expect_opaque("set -o posix; alias a=b\na", "alias-expansion");
+	expect_opaque("set -o posix\ntime -p a", "set:posix");
+	expect_opaque("bash --posix -c 'time -p a'", "set:posix");
+	expect_known("time -p a");
 	expect_opaque("sh -c 'alias a=b\na'", "alias-expansion");
 	expect_opaque("POSIXLY_CORRECT= bash -c 'alias a=b\na'", "alias-expansion");
 	expect_opaque("POSIX_PEDANTIC= bash -c 'alias a=b\na'", "alias-expansion");
