@@ -332,6 +332,18 @@ static bool has_comma(struct braces *b, const struct row *t)
 	return false;
 }
 
+/* Whether there is a comma in the text of a part, as far as bash looks at it. */
+static bool may_have_comma(const struct shell_reader *r, const struct shell_part *part)
+{
+	if (part->kind == SHELL_PART_LITERAL)
+		return part->quote != SHELL_QUOTE_BACKSLASH &&
+		       memchr(part->text.bytes, ',', part->text.len);
+	if (part->kind == SHELL_PART_PARAM && part->param->bare)
+		return false;
+	return r->derived ||
+	       memchr(r->s + part->range.start, ',', part->range.end - part->range.start);
+}
+
 static bool expand(struct braces *b, struct row t, struct rows *ret)
 {
 	struct rows middle, rest, front, joined;
@@ -350,7 +362,7 @@ static bool expand(struct braces *b, struct row t, struct rows *ret)
 	} else {
 		/* bash sees a comma in quotes here and drops the braces. */
 		for (uint32_t i = 0; i < inner.n; i++)
-			if (inner.atoms[i].part)
+			if (inner.atoms[i].part && may_have_comma(b->r, inner.atoms[i].part))
 				return shell_fail(b->r, SHELL_UNSUPPORTED, b->start, b->r->pos,
 				                  "quoting or expansion in {..}");
 		if (!expand_sequence(b, &inner, &is, &middle))
