@@ -521,6 +521,13 @@ static bool read_bracket_arith(struct shell_reader *r, struct part_list *list, u
 	return part != NULL;
 }
 
+/* Whether it is sure how often bash takes the backslash of \" away before it looks at a backtick:
+ * once in double quotes, never in a here-document. */
+static bool counts_quotes(const struct shell_reader *r)
+{
+	return !r->in_param && !r->in_message && !r->in_arith && !r->in_inner;
+}
+
 /* What bash reads differently in double quotes: \", here-documents, and, in its search for braces,
  * the quotes; and it looks for $( ) before it takes the backslashes of inner backticks away. */
 static bool check_quoted_backtick(struct shell_reader *r, uint32_t p, uint32_t close)
@@ -540,7 +547,8 @@ static bool check_quoted_backtick(struct shell_reader *r, uint32_t p, uint32_t c
 			continue;
 		p++;
 		inner = inner || r->s[p] == '`';
-		if (r->s[p] == '"')
+		quote = quote || r->s[p] == '"';
+		if (r->s[p] == '"' && !counts_quotes(r))
 			return shell_fail(r, SHELL_UNSUPPORTED, p - 1, p + 1,
 			                  "\\\" in a quoted backtick");
 	}
@@ -554,6 +562,7 @@ static bool check_quoted_backtick(struct shell_reader *r, uint32_t p, uint32_t c
 static bool read_backtick(struct shell_reader *r, struct part_list *list, bool in_double)
 {
 	uint32_t start = r->pos, p = start + 1, close = p;
+	bool unescapes = in_double && !r->in_heredoc && counts_quotes(r);
 	struct shell_reader sub;
 	struct shell_part *part;
 	struct shell_list *commands;
@@ -584,7 +593,7 @@ static bool read_backtick(struct shell_reader *r, struct part_list *list, bool i
 				p++;
 				continue;
 			}
-			if (c != '$' && c != '`' && c != '\\')
+			if (c != '$' && c != '`' && c != '\\' && !(c == '"' && unescapes))
 				text[n++] = '\\';
 			p++;
 		}
