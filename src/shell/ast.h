@@ -187,7 +187,7 @@ struct shell_redirect {
 	struct shell_word *body;     /* parts; a literal only if !expand. Tabs of <<- are gone. */
 	bool expand;                 /* the delimiter was not quoted */
 	bool strip_tabs;             /* <<- */
-	bool unterminated;           /* ended by the end of the text; bash warns and goes on */
+	bool unterminated;           /* ended by the end of the text, or a ): bash only warns */
 	bool written_dup;            /* of BOTH: written >&word */
 };
 

@@ -60,10 +60,26 @@ static uint32_t scan_line(const struct shell_reader *r, const struct shell_redir
 	return p;
 }
 
-static bool ends_here(struct shell_reader *r, uint32_t line, uint32_t end)
+static void ended_early(struct shell_reader *r, struct shell_redirect *d)
+{
+	d->unterminated = true;
+	r->tree->unterminated_heredoc = true;
+}
+
+/* Whether the delimiter is right before the ) of the substitution: bash warns, and goes on there.
+ */
+static bool at_closing(const struct shell_reader *r, const struct shell_redirect *d, uint32_t p)
+{
+	size_t n = d->delimiter.len;
+
+	return r->in_substitution && n < r->end - p && r->s[p + n] == ')' &&
+	       memcmp(r->s + p, d->delimiter.bytes, n) == 0;
+}
+
+static bool check_rest(struct shell_reader *r, uint32_t line, uint32_t end)
 {
 	/* bash ends the document inside $( ) also where the delimiter only begins the line and a )
-	 * follows; what it then does with the rest of the line is not guessed. */
+	 * follows; what it then does with more on the line is not guessed. */
 	if (r->in_substitution && memchr(r->s + line, ')', end - line))
 		return shell_fail(r, SHELL_UNSUPPORTED, line, end,
 		                  "here-document delimiter with more on its line");
@@ -76,8 +92,9 @@ static bool at_continuation(const char *s, const struct shell_redirect *d, uint3
 	return d->expand && p + 1 < end && s[p] == '\\' && s[p + 1] == '\n';
 }
 
-/* Moves over the body and its delimiter; the body is from the old position to *ret_end. */
-static bool find_end(struct shell_reader *r, struct shell_redirect *d, uint32_t *ret_end)
+/* Moves over the body and its delimiter; the body is from the old position to *ret_end. LAST: no
+ * other body follows. */
+static bool find_end(struct shell_reader *r, struct shell_redirect *d, bool last, uint32_t *ret_end)
 {
 	while (r->pos < r->end) {
 		uint32_t line = r->pos, p = line, end;
@@ -93,11 +110,16 @@ static bool find_end(struct shell_reader *r, struct shell_redirect *d, uint32_t 
 			*ret_end = line;
 			return true;
 		}
-		if (begins && !ends_here(r, p, end))
+		if (begins && last && at_closing(r, d, p)) {
+			r->pos = p + (uint32_t)d->delimiter.len;
+			*ret_end = line;
+			ended_early(r, d);
+			return true;
+		}
+		if (begins && !check_rest(r, p, end))
 			return false;
 	}
-	d->unterminated = true;
-	r->tree->unterminated_heredoc = true;
+	ended_early(r, d);
 	*ret_end = r->end;
 	return true;
 }
@@ -197,7 +219,8 @@ bool shell_heredoc_read(struct shell_reader *r)
 	for (; h; h = h->next) {
 		uint32_t start = r->pos, end;
 
-		if (!find_end(r, h->redirect, &end) || !read_body(r, h->redirect, start, end))
+		if (!find_end(r, h->redirect, !h->next, &end) ||
+		    !read_body(r, h->redirect, start, end))
 			return false;
 	}
 	return true;

@@ -91,26 +91,42 @@ static bool read_operator(struct shell_reader *r, struct shell_redirect *d)
 	return false;
 }
 
-/* Quote removal for a delimiter; an expansion in it would be taken by its letters. */
+/* One piece of a delimiter, without its quotes: $x is taken by its letters. */
+static bool delimiter_piece(const struct shell_part *p, bool *ret_dollar, struct shell_text *ret)
+{
+	*ret_dollar = p->kind == SHELL_PART_PARAM && p->param->bare;
+	if (*ret_dollar)
+		*ret = p->param->name;
+	else
+		*ret = p->text;
+	return *ret_dollar || p->kind == SHELL_PART_LITERAL || p->kind == SHELL_PART_TILDE;
+}
+
+/* Quote removal for a delimiter; nothing in it is expanded. */
 static bool read_delimiter(struct shell_reader *r, struct shell_redirect *d,
                            const struct shell_word *word)
 {
+	struct shell_text piece;
+	bool dollar;
 	size_t n = 0;
 	char *text;
 
 	for (const struct shell_part *p = word->parts; p; p = p->next) {
-		if (p->kind != SHELL_PART_LITERAL && p->kind != SHELL_PART_TILDE)
+		if (!delimiter_piece(p, &dollar, &piece))
 			return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,
 			                  "expansion in a here-document delimiter");
-		n += p->text.len;
+		n += piece.len + dollar;
 	}
 	text = shell_alloc(r, n + 1);
 	if (!text)
 		return false;
 	d->delimiter = (struct shell_text){text, n};
 	for (const struct shell_part *p = word->parts; p; p = p->next) {
-		memcpy(text, p->text.bytes, p->text.len);
-		text += p->text.len;
+		delimiter_piece(p, &dollar, &piece);
+		if (dollar)
+			*text++ = '$';
+		memcpy(text, piece.bytes, piece.len);
+		text += piece.len;
 	}
 	if (strchr(d->delimiter.bytes, '\n'))
 		return shell_fail(r, SHELL_UNSUPPORTED, word->range.start, word->range.end,

@@ -33,6 +33,34 @@ static void substitutions_are_listed_wherever_they_stand(void **state)
 	expect("declare -a q=($(a) [1]=$(b))", "dynamic: declare -a ?q=; a; b");
 }
 
+static void backticks_in_double_quotes_lose_the_backslash_of_a_quote(void **state)
+{
+	expect("echo \"`a \\\"b c\\\"`\"", "dynamic: echo ?; a b c");
+	expect("echo \"`a \\\\\\\"b`\"", "dynamic: echo ?; a \"b");
+	expect("echo \"`a \\\"\\`b \\\\\\\"c d\\\\\\\"\\`\\\"`\"", "dynamic: echo ?; a ?; b c d");
+	expect("echo `a \\\"b c`", "dynamic: echo *; a \"b c");
+	expect("cat <<E\n`a \\\"b c\\\"`\nE\n", "static: cat {<<}; a \"b c\"");
+}
+
+static void here_documents_end_where_bash_ends_them(void **state)
+{
+	expect("cat <<$x\n$(a)\n$x\nb", "static: cat {<<}; a; b");
+	expect("cat <<E$$.$1\n$(a)\nE$$.$1\nb", "static: cat {<<}; a; b");
+	expect("cat <<'E'$x\n$(a)\nE$x\nb", "static: cat {<<}; b");
+	expect("echo $(cat <<E\n$(a)\nE) b; c", "dynamic: echo * b; cat {<<}; a; c");
+	expect("echo \"$( (cat <<-'E'\n\t$(a)\n\tE))\"; b", "dynamic: echo ?; cat {<<-}; b");
+	expect("echo $(cat <<A <<B\n$(a)\nA\n$(b)\nB); c",
+	       "dynamic: echo *; cat {<<} {<<}; a; b; c");
+}
+
+static void a_sequence_has_no_quotes_or_expansions(void **state)
+{
+	expect("echo {1..$n}", "dynamic: echo *{1..");
+	expect("echo {1..$n}{a,b}", "dynamic: echo *{1.. *{1..");
+	expect("echo {\"a\"..c} {1..\\3} {1..\\,}", "static: echo {a..c} {1..3} {1..,}");
+	expect("for i in {1..$(a)}; do b; done", "static: a; b");
+}
+
 static void places_are_told_from_the_outside_in(void **state)
 {
 	expect_via("a", "a", "");
@@ -512,6 +540,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_branch_is_listed),
 		cmocka_unit_test(substitutions_are_listed_wherever_they_stand),
+		cmocka_unit_test(backticks_in_double_quotes_lose_the_backslash_of_a_quote),
+		cmocka_unit_test(here_documents_end_where_bash_ends_them),
+		cmocka_unit_test(a_sequence_has_no_quotes_or_expansions),
 		cmocka_unit_test(places_are_told_from_the_outside_in),
 		cmocka_unit_test(redirections_and_assignments_belong_to_their_command),
 		cmocka_unit_test(wrappers_show_the_command_inside),

@@ -252,7 +252,7 @@ static void refuses_what_bash_refuses(void **state)
 static void says_what_it_does_not_support(void **state)
 {
 	static const char *const texts[] = {
-		"cat <<$x\n$x",
+		"cat <<${x}\n${x}",
 		"echo ${x!}",
 		"echo ${$(id)}",
 		"ls\r",
@@ -260,10 +260,13 @@ static void says_what_it_does_not_support(void **state)
 		"for 1x in a; do :; done",
 		"\"f\"() { ls; }",
 		"echo $(cat <<EOF) y\nx\nEOF",
-		"echo $(cat <<EOF\nx\nEOF)",
+		"echo $(cat <<EOF\nx\nEOF )",
+		"echo $(cat <<A <<B\nx\nA)\ny\nB\n)",
 		"cat <<EOF\n${x:-\nEOF\n",
 		"echo `if`",
 		"echo {a..Z}",
+		"echo {1..\"a,b\"}",
+		"echo {1..$(a ,)}",
 		"echo {$,a}b",
 		"a=(x)y",
 		"a[1 2]",
