@@ -78,7 +78,7 @@ struct shell_param {
 enum shell_part_kind {
 	SHELL_PART_LITERAL,     /* text that stands for itself */
 	SHELL_PART_GLOB,        /* text: one of * ? [ that makes the word a pattern */
-	SHELL_PART_EXTGLOB,     /* letter ( alternatives ), only in patterns of [[ ]] */
+	SHELL_PART_EXTGLOB,     /* letter ( alternatives ), in [[ ]] or switched on */
 	SHELL_PART_TILDE,       /* text: ~ ~name ~+ ~- up to the slash */
 	SHELL_PART_DOUBLE,      /* parts in double quotes, at least one of them no literal */
 	SHELL_PART_PARAM,       /* param */

@@ -158,6 +158,7 @@ static struct shell_test *read_term(struct shell_reader *r)
 	shell_peek(r);
 	start = r->pos;
 	if (shell_take_reserved(r, RESERVED_BANG)) {
+		shell_negated(r);
 		t = test_new(r, SHELL_TEST_NOT, start);
 		if (!t || !shell_enter(r) || !(t->a = read_term(r)))
 			return NULL;

@@ -264,19 +264,6 @@ static void note_characters(struct shell_pass *p, const struct shell_tree *tree)
 		pass_effect(p, tree->hidden_at, "hidden-character");
 }
 
-static bool has_negation(const char *s)
-{
-	for (s = strchr(s, '!'); s; s = strchr(s + 1, '!')) {
-		const char *next = s + 1;
-
-		while (next[0] == '\\' && next[1] == '\n')
-			next += 2;
-		if (*next == '(')
-			return true;
-	}
-	return false;
-}
-
 static bool has_high_byte(struct shell_text code)
 {
 	for (size_t i = 0; i < code.len; i++) {
@@ -288,11 +275,11 @@ static bool has_high_byte(struct shell_text code)
 	return false;
 }
 
-void pass_note_code(struct shell_pass *p, struct shell_text code)
+void pass_note_code(struct shell_pass *p, const struct shell_tree *tree)
 {
-	p->high_bytes = p->high_bytes || has_high_byte(code);
-	p->patterns = p->patterns || strpbrk(code.bytes, "*?[");
-	p->negations = p->negations || has_negation(code.bytes);
+	p->high_bytes = p->high_bytes || has_high_byte(tree->text);
+	p->patterns = p->patterns || strpbrk(tree->text.bytes, "*?[");
+	p->negations = p->negations || tree->negated_parenthesis;
 }
 
 static void combine(struct shell_pass *p)
@@ -340,7 +327,7 @@ static void read_tree(struct shell_pass *p)
 	struct shell_facts *f = p->facts;
 
 	note_characters(p, f->tree);
-	pass_note_code(p, f->tree->text);
+	pass_note_code(p, f->tree);
 	switch (f->tree->status) {
 	case SHELL_OK:
 		pass_list(p, f->tree->list);

@@ -66,8 +66,14 @@ static uint32_t token_end(const struct shell_reader *r, uint32_t p)
 /* An extended pattern, which bash takes behind a line that switches them on. */
 static bool at_extended(const struct shell_reader *r)
 {
-	return r->pos > 0 && shell_at(r, r->pos) == '(' && strchr("?*+@!", r->s[r->pos - 1]) &&
-	       memmem(r->s, r->pos, "extglob", 7);
+	const char *on;
+
+	if (r->extglob_until && r->tree->negated_parenthesis)
+		return true; /* what it was taken for does not go on as it should */
+	if (r->pos == 0 || shell_at(r, r->pos) != '(' || !strchr("?*+@!", r->s[r->pos - 1]))
+		return false;
+	on = memmem(r->s, r->pos, "extglob", 7);
+	return on && memchr(on, '\n', r->pos - (size_t)(on - r->s));
 }
 
 bool shell_unexpected(struct shell_reader *r)
@@ -78,7 +84,8 @@ bool shell_unexpected(struct shell_reader *r)
 	if (t->status != SHELL_OK)
 		return false;
 	if (at_extended(r))
-		return shell_fail(r, SHELL_UNSUPPORTED, r->pos - 1, r->pos, "extended pattern");
+		return shell_fail(r, SHELL_UNSUPPORTED, r->pos ? r->pos - 1 : 0, r->pos,
+		                  "extended pattern");
 	if (!shell_peek(r))
 		return shell_fail(r, SHELL_ERROR, r->end, r->end, "unexpected end of text");
 	end = token_end(r, r->pos);
@@ -87,6 +94,11 @@ bool shell_unexpected(struct shell_reader *r)
 	else
 		t->token = shell_copy(r, r->s + r->pos, end - r->pos);
 	return shell_fail(r, SHELL_ERROR, r->pos, end, "unexpected token");
+}
+
+void shell_negated(struct shell_reader *r)
+{
+	r->tree->negated_parenthesis |= shell_peek(r) == '(';
 }
 
 bool shell_enter(struct shell_reader *r)
@@ -138,6 +150,7 @@ bool shell_sub_reader(struct shell_reader *r, struct shell_reader *sub, struct s
 		.derived = true,
 		.origin = shell_span(r, start, end),
 		.control_ok = r->control_ok,
+		.extglob_until = r->pos < r->extglob_until ? UINT32_MAX : 0,
 	};
 	sub->heredocs_tail = &sub->heredocs;
 	sub->scratch = shell_alloc(r, text.len + 1);

@@ -306,6 +306,7 @@ static bool read_prefixes(struct shell_reader *r, struct shell_pipeline *p, bool
 	for (;;) {
 		shell_skip_blanks(r);
 		if (shell_take_reserved(r, RESERVED_BANG)) {
+			shell_negated(r);
 			p->negated = !p->negated;
 			p->negated_first = p->negated_first || !p->timed;
 		} else if (shell_take_reserved(r, RESERVED_TIME)) {
@@ -510,6 +511,36 @@ static bool read_separator(struct shell_reader *r, struct shell_statement *s, bo
 	return true;
 }
 
+static bool is_known(const struct shell_word *word, const char *text)
+{
+	return word && word->parts && !word->parts->next &&
+	       word->parts->kind == SHELL_PART_LITERAL && !strcmp(word->parts->text.bytes, text);
+}
+
+/*
+ * Behind a line of the text itself: bash has run it when it reads the next one. If it was
+ * shopt -s extglob, extended patterns are on, up to where they are mentioned again.
+ */
+static void line_ended(struct shell_reader *r, const struct shell_statement *s)
+{
+	const struct shell_command *c = s->pipelines->commands;
+	const struct shell_word *w;
+	const char *again;
+
+	if (r->depth || r->derived || s->background || s->pipelines->next || !c || c->next ||
+	    c->kind != SHELL_SIMPLE || c->redirects || c->simple.assigns)
+		return;
+	w = c->simple.words;
+	if (!is_known(w, "shopt") || !is_known(w->next, "-s"))
+		return;
+	for (w = w->next->next; w && !is_known(w, "extglob");)
+		w = w->next;
+	if (!w)
+		return;
+	again = memmem(r->s + r->pos, r->end - r->pos, "extglob", 7);
+	r->extglob_until = again ? (uint32_t)(again - r->s) : r->end + 1;
+}
+
 struct shell_list *shell_read_list(struct shell_reader *r)
 {
 	struct shell_list *list = shell_alloc(r, sizeof(*list));
@@ -539,6 +570,8 @@ struct shell_list *shell_read_list(struct shell_reader *r)
 			break;
 		shell_skip_blanks(r);
 		s->newline = newline = shell_peek(r) == '\n';
+		if (newline)
+			line_ended(r, s);
 		if (!shell_skip_newlines(r))
 			return NULL;
 	}

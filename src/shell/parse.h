@@ -41,6 +41,7 @@ struct shell_tree {
 	struct shell_range hidden_at; /* the first of them */
 	bool unterminated_heredoc;    /* a here-document ended by the end of the text */
 	bool braces;                  /* some were expanded, perhaps to no words at all */
+	bool negated_parenthesis;     /* !( was read as a negation */
 	uint32_t command_count, word_count, depth;
 	uint32_t copied;        /* bytes made by brace expansion */
 	uint32_t copied_inside; /* the same, counted again where a substitution is met again */

@@ -76,11 +76,11 @@ static void code_in(struct shell_pass *p, struct shell_text code, bool posix,
 		return;
 	}
 	p->code_left -= code.len;
-	pass_note_code(p, code);
 	if (shell_parse(p->arena, code.bytes, code.len, p->options, &tree) < 0) {
 		p->error = -ENOMEM;
 		return;
 	}
+	pass_note_code(p, tree);
 	p->nested_at = pass_range(p, range);
 	p->nested = true;
 	p->posix = posix;

@@ -207,6 +207,8 @@ static void part_inside(struct shell_pass *p, const struct shell_part *part)
 	case SHELL_PART_TILDE:
 		break;
 	case SHELL_PART_EXTGLOB:
+		if (p->posix)
+			pass_opaque(p, part->range, "not every shell reads it so", "shell-dialect");
 		for (const struct shell_word *w = part->extglob->alternatives; w; w = w->next)
 			pass_word_inside(p, w);
 		break;

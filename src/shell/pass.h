@@ -152,7 +152,7 @@ struct shell_pass {
 	bool timed;           /* ... and time in front of an option is a program */
 	bool shell_named, shell_used; /* SHELL is set; a wrapper starts that shell */
 	bool nocaseglob, patterns;    /* shopt -s nocaseglob; * ? or [ stands somewhere */
-	bool extglob, negations;      /* shopt -s extglob; !( stands somewhere */
+	bool extglob, negations;      /* shopt -s extglob; !( was read as a negation */
 	bool charset, high_bytes;     /* perhaps neither UTF-8 nor ASCII; there are such bytes */
 	bool function_unset;          /* unset -f */
 	bool function_stands_in;      /* a function has the name of something that has rules here */
@@ -167,7 +167,7 @@ static inline bool pass_ok(const struct shell_pass *p) /* go on? */
 {
 	return !p->error && !p->full;
 }
-void pass_note_code(struct shell_pass *p, struct shell_text code);
+void pass_note_code(struct shell_pass *p, const struct shell_tree *tree);
 bool pass_enter(struct shell_pass *p, const char *step); /* a level deeper; false: too deep */
 static inline struct shell_range pass_range(const struct shell_pass *p, struct shell_range range)
 {

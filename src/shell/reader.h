@@ -43,14 +43,15 @@ struct shell_reader {
 	bool after_compound;  /* a reserved word may follow without a separator */
 	bool in_pipe;         /* behind |: time is no reserved word */
 	bool control_ok;
-	uint32_t in_double;             /* levels of double quotes around, also outside a $( ) */
-	uint32_t in_param;              /* levels of ${ } */
-	bool in_default;                /* in WORD_OPERAND */
-	bool in_pattern;                /* in WORD_OPERAND_PATTERN or _REPLACE, at any depth */
-	bool in_arith;                  /* in QUOTED_ARITH: $'...' is text */
-	bool in_inner;                  /* in QUOTED_INNER */
-	bool in_message;                /* of ? in double quotes: read as if there were none */
-	uint32_t measuring;             /* inside shell_measure() */
+	uint32_t extglob_until; /* a line before has switched extended patterns on; 0: none has */
+	uint32_t in_double;     /* levels of double quotes around, also outside a $( ) */
+	uint32_t in_param;      /* levels of ${ } */
+	bool in_default;        /* in WORD_OPERAND */
+	bool in_pattern;        /* in WORD_OPERAND_PATTERN or _REPLACE, at any depth */
+	bool in_arith;          /* in QUOTED_ARITH: $'...' is text */
+	bool in_inner;          /* in QUOTED_INNER */
+	bool in_message;        /* of ? in double quotes: read as if there were none */
+	uint32_t measuring;     /* inside shell_measure() */
 	struct remembered **remembered; /* by offset; NULL until the first measuring */
 	struct heredoc *heredocs, **heredocs_tail;
 	struct heredoc **statement_heredocs; /* the tail where the statement began */
@@ -90,7 +91,9 @@ enum word_mode {
 bool shell_fail(struct shell_reader *r, enum shell_status status, uint32_t start, uint32_t end,
                 const char *message);
 bool shell_unexpected(struct shell_reader *r); /* the token at pos is not allowed here */
-bool shell_enter(struct shell_reader *r);      /* one level deeper; false at the limit */
+/* Behind a ! that is taken for a negation: with extended patterns on, !( would be one. */
+void shell_negated(struct shell_reader *r);
+bool shell_enter(struct shell_reader *r); /* one level deeper; false at the limit */
 void shell_leave(struct shell_reader *r);
 void *shell_alloc(struct shell_reader *r, size_t n);
 struct shell_text shell_copy(struct shell_reader *r, const char *bytes, size_t n);

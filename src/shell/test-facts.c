@@ -61,6 +61,26 @@ static void a_sequence_has_no_quotes_or_expansions(void **state)
 	expect("for i in {1..$(a)}; do b; done", "static: a; b");
 }
 
+static void extended_patterns_are_read_behind_the_line_that_switches_them_on(void **state)
+{
+	expect("shopt -s extglob\nls !(a) x@(b|'c d')y", "dynamic: shopt -s extglob; ls * *x");
+	expect("shopt -s extglob\nfor i in +(a|$(b)); do c; done",
+	       "static: shopt -s extglob; b; c");
+	expect("shopt -s extglob\ncase x in !(a)|?(b)) c;; esac", "static: shopt -s extglob; c");
+	expect("shopt -s extglob\nx `a @(b)`", "dynamic: shopt -s extglob; x *; a *");
+	expect("shopt -s extglob\n! (a)", "static: shopt -s extglob; a");
+	expect("shopt -s extglob\n@(a|b) c", "opaque: shopt -s extglob; * c");
+	expect("shopt -s extglob; ls !(a)", "error");
+	expect("ls !(a)", "error");
+	expect_opaque("shopt -s extglob\n!(a)", "set:extglob");
+	expect("shopt -s extglob\necho @({a,b})", "unsupported");
+	expect("a && shopt -s extglob\nls !(a)", "unsupported");
+	expect("shopt -s extglob\nshopt -u extglob\nls !(a)", "unsupported");
+	expect_opaque("eval 'shopt -s extglob'\n!(a)", "set:extglob");
+	expect_opaque("eval 'shopt -s extglob'\n[[ !(-n a) ]]", "set:extglob");
+	expect_opaque("sh -c 'shopt -s extglob\nls !(a)'", "shell-dialect");
+}
+
 static void places_are_told_from_the_outside_in(void **state)
 {
 	expect_via("a", "a", "");
@@ -543,6 +563,7 @@ int main(void)
 		cmocka_unit_test(backticks_in_double_quotes_lose_the_backslash_of_a_quote),
 		cmocka_unit_test(here_documents_end_where_bash_ends_them),
 		cmocka_unit_test(a_sequence_has_no_quotes_or_expansions),
+		cmocka_unit_test(extended_patterns_are_read_behind_the_line_that_switches_them_on),
 		cmocka_unit_test(places_are_told_from_the_outside_in),
 		cmocka_unit_test(redirections_and_assignments_belong_to_their_command),
 		cmocka_unit_test(wrappers_show_the_command_inside),

@@ -99,8 +99,10 @@ static void add_parts(struct build *b, const struct shell_part *part, bool quote
 		case SHELL_PART_COMMAND:
 			b->many = b->many || (b->split && !quoted);
 			break;
-		case SHELL_PART_TILDE:
 		case SHELL_PART_EXTGLOB:
+			b->many = b->many || b->split;
+			break;
+		case SHELL_PART_TILDE:
 		case SHELL_PART_ARITH:
 		case SHELL_PART_PROCESS_IN:
 		case SHELL_PART_PROCESS_OUT:

@@ -29,8 +29,20 @@ static bool read_process(struct shell_reader *r, struct part_list *list)
 	return part != NULL;
 }
 
+static bool extglob_has_brace(const struct shell_extglob *glob)
+{
+	for (const struct shell_word *w = glob->alternatives; w; w = w->next) {
+		if (shell_word_has_brace(w))
+			return true;
+		for (const struct shell_part *p = w->parts; p; p = p->next)
+			if (p->kind == SHELL_PART_EXTGLOB && extglob_has_brace(p->extglob))
+				return true;
+	}
+	return false;
+}
+
 /* At the letter of an extended glob. */
-static bool read_extglob(struct shell_reader *r, struct part_list *list)
+static bool read_extglob(struct shell_reader *r, struct part_list *list, enum word_mode mode)
 {
 	struct shell_extglob *glob = shell_alloc(r, sizeof(*glob));
 	struct shell_word **tail;
@@ -56,6 +68,10 @@ static bool read_extglob(struct shell_reader *r, struct part_list *list)
 	if (!shell_take(r, ")"))
 		return shell_fail(r, SHELL_ERROR, start, r->end, "unmatched (");
 	shell_leave(r);
+	/* bash looks for braces in an argument first, also inside the parentheses. */
+	if (mode == WORD_ARGUMENT && extglob_has_brace(glob))
+		return shell_fail(r, SHELL_UNSUPPORTED, start, r->pos,
+		                  "braces in an extended pattern");
 	part = shell_part_add(r, list, SHELL_PART_EXTGLOB, start);
 	if (part)
 		part->extglob = glob;
@@ -125,8 +141,10 @@ static bool read_backslash(struct shell_reader *r, struct part_list *list)
 
 static bool extglob_here(struct shell_reader *r, enum word_mode mode, char c)
 {
-	return (mode == WORD_EXTENDED || mode == WORD_ALTERNATIVE) && c && strchr("?*+@!", c) &&
-	       shell_peek2(r) == '(';
+	bool on = mode == WORD_EXTENDED || mode == WORD_ALTERNATIVE ||
+	          ((mode == WORD_ARGUMENT || mode == WORD_PATTERN) && r->pos < r->extglob_until);
+
+	return on && c && strchr("?*+@!", c) && shell_peek2(r) == '(';
 }
 
 /* At a $: bash looks for the end of $@(x) as if the glob @(x) stood there, and then expands $@. */
@@ -159,7 +177,7 @@ static bool read_parts(struct shell_reader *r, struct part_list *list, enum word
 		if (stops && strchr(stops, c))
 			break;
 		if (extglob_here(r, mode, c)) {
-			ok = read_extglob(r, list);
+			ok = read_extglob(r, list, mode);
 		} else if (shell_is(c, CLASS_META)) {
 			uint32_t before = r->pos;
 
@@ -177,7 +195,7 @@ static bool read_parts(struct shell_reader *r, struct part_list *list, enum word
 		} else {
 			/* A run of characters that mean nothing here. */
 			from = r->pos++;
-			if (mode != WORD_EXTENDED)
+			if (mode != WORD_EXTENDED && from >= r->extglob_until)
 				while (r->pos < r->end &&
 				       !shell_is(r->s[r->pos], CLASS_META | CLASS_SPECIAL) &&
 				       !(stops && strchr(stops, r->s[r->pos])) &&
