@@ -393,6 +393,29 @@ static void option_unknown(struct shell_pass *p, const struct pass_call *call, c
 	            "wrapper-option:%s", name);
 }
 
+/* The name behind -o or -O; false: it may change how the code is read. */
+static bool read_option_name(struct shell_pass *p, struct shell_text name)
+{
+	static const char *const plain[] = {
+		"allexport", "checkjobs",   "dotglob",  "errexit",         "errtrace", "failglob",
+		"functrace", "globstar",    "hashall",  "inherit_errexit", "lastpipe", "monitor",
+		"noclobber", "nocasematch", "noexec",   "noglob",          "notify",   "nounset",
+		"nullglob",  "physical",    "pipefail", "verbose",         "xpg_echo",
+	};
+
+	if (pass_text_is(name, "posix") || pass_text_is(name, "expand_aliases"))
+		p->alias_on = p->posix_mode = true;
+	else if (pass_text_is(name, "xtrace"))
+		p->trace = true;
+	else if (pass_text_is(name, "extglob"))
+		p->extglob = true;
+	else if (pass_text_is(name, "nocaseglob"))
+		p->nocaseglob = true;
+	else
+		return any_of(name, plain, array_size(plain));
+	return true;
+}
+
 /* -x, -ec, +o; false: it cannot be told. */
 static bool read_letters(struct shell_pass *p, const struct pass_call *call, size_t *i,
                          struct shell_reading *r)
@@ -415,20 +438,8 @@ static bool read_letters(struct shell_pass *p, const struct pass_call *call, siz
 			const struct shell_fact_word *name =
 				*i + 1 < call->word_count ? &call->words[*i + 1] : NULL;
 
-			if (!name || !pass_word_known(name))
+			if (!name || !pass_word_known(name) || !read_option_name(p, name->text))
 				return false;
-			if (pass_text_is(name->text, "posix") ||
-			    pass_text_is(name->text, "expand_aliases"))
-				p->alias_on = p->posix_mode = true;
-			else if (!pass_text_is(name->text, "pipefail") &&
-			         !pass_text_is(name->text, "errexit") &&
-			         !pass_text_is(name->text, "nounset") &&
-			         !pass_text_is(name->text, "xtrace") &&
-			         !pass_text_is(name->text, "nullglob") &&
-			         !pass_text_is(name->text, "globstar") &&
-			         !pass_text_is(name->text, "inherit_errexit"))
-				return false;
-			p->trace |= pass_text_is(name->text, "xtrace");
 			++*i;
 		} else if (!memchr("abcefhilmnprstuvxCEPT", c, 21)) {
 			return false;

@@ -164,6 +164,17 @@ static void env_splits_a_string_into_words(void **state)
 	expect_opaque("env -S 'a \"b'", "wrapper-dynamic");
 }
 
+static void options_of_bash_that_change_no_reading_are_taken(void **state)
+{
+	expect("bash -eo pipefail -O extglob +O nullglob -c a",
+	       "static: bash -eo pipefail -O extglob +O nullglob -c a; a");
+	expect_opaque("bash -O extglob -c '!(a)'", "set:extglob");
+	expect_opaque("bash -O extglob -c 'a @(b)'", "code-unreadable");
+	expect_opaque("bash -O nocaseglob -c 'a B*'", "set:nocaseglob");
+	expect_opaque("bash +o braceexpand -c a", "wrapper-option:bash");
+	expect_opaque("bash -o \"$x\" -c a", "wrapper-option:bash");
+}
+
 static void an_unlisted_option_hides_the_command(void **state)
 {
 	expect_opaque("nice --unknown a", "wrapper-option:nice");
@@ -568,6 +579,7 @@ int main(void)
 		cmocka_unit_test(redirections_and_assignments_belong_to_their_command),
 		cmocka_unit_test(wrappers_show_the_command_inside),
 		cmocka_unit_test(env_splits_a_string_into_words),
+		cmocka_unit_test(options_of_bash_that_change_no_reading_are_taken),
 		cmocka_unit_test(an_unlisted_option_hides_the_command),
 		cmocka_unit_test(an_unknown_word_before_the_command_hides_it),
 		cmocka_unit_test(xargs_and_find_build_words),
