@@ -521,7 +521,7 @@ static void computes_the_values_of_words(void **state)
 	expect_values("e *.c 'a*'?[b] [ a[", "?:*.c|?:a\\*?[b]|K:[|K:a[");
 	expect_values("e ~/x a~ x=~/y --p=~ \"~\" x:~ a=b:~",
 	              "1:|K:a~|1:x=|K:--p=~|K:~|K:x:~|1:a=b:");
-	expect_values("e a[\"x\"]=~ a[$y]+=~/z b[c[1]]=~", "*:a|*:a|*:b");
+	expect_values("e a[\"x\"]=~ a[$y]+=~/z b[c[1]]=~", "*:a|*:|*:b");
 	expect_values("e \"${a[@\\\n]}\"", "*:");
 	expect_values("e ~* ~[ab] ~a{b", "?:~*|?:~[ab]|K:~a{b");
 	expect_values("export A=$x B=~ C=(1) D=*", "1:A=|1:B=|1:C=|K:D=*");

@@ -79,6 +79,32 @@ static bool is_list(const struct shell_param *p)
 	       (p->name.len == 1 && p->name.bytes[0] == '@');
 }
 
+/* Whether what stands in an extended glob can become more words than one. */
+static bool extglob_splits(const struct shell_extglob *glob);
+
+static bool parts_split(const struct shell_part *part, bool quoted)
+{
+	for (; part; part = part->next) {
+		if (part->kind == SHELL_PART_PARAM && (!quoted || is_list(part->param)))
+			return true;
+		if (part->kind == SHELL_PART_COMMAND && !quoted)
+			return true;
+		if (part->kind == SHELL_PART_DOUBLE && parts_split(part->parts, true))
+			return true;
+		if (part->kind == SHELL_PART_EXTGLOB && extglob_splits(part->extglob))
+			return true;
+	}
+	return false;
+}
+
+static bool extglob_splits(const struct shell_extglob *glob)
+{
+	for (const struct shell_word *w = glob->alternatives; w; w = w->next)
+		if (parts_split(w->parts, false))
+			return true;
+	return false;
+}
+
 static void add_parts(struct build *b, const struct shell_part *part, bool quoted)
 {
 	for (; part; part = part->next) {
@@ -100,7 +126,8 @@ static void add_parts(struct build *b, const struct shell_part *part, bool quote
 			b->many = b->many || (b->split && !quoted);
 			break;
 		case SHELL_PART_EXTGLOB:
-			b->many = b->many || b->split;
+			b->glob = b->glob || b->split;
+			b->many = b->many || (b->split && extglob_splits(part->extglob));
 			break;
 		case SHELL_PART_TILDE:
 		case SHELL_PART_ARITH:
@@ -133,6 +160,9 @@ int shell_word_value(struct arena *arena, const struct shell_word *word, struct 
 	                                  : SHELL_VALUE_KNOWN,
 		.text = {b.text, b.text_len},
 	};
+	/* With nullglob the first of the words that it is split into can be gone. */
+	if (b.many && b.glob)
+		ret->text = (struct shell_text){"", 0};
 	/* bash drops slashes of what it finds for such a pattern, so that it does not match it. */
 	if (ret->kind == SHELL_VALUE_GLOB && memmem(b.pattern, b.pattern_len, "//", 2))
 		ret->kind = SHELL_VALUE_MANY;
