@@ -1,6 +1,7 @@
 #pragma once
 /*
- * Reading a text as bash 5.2 reads it in `bash -c TEXT`: not interactive, aliases and extglob off.
+ * Reading a text as bash 5.2 reads it in `bash -c TEXT`: not interactive, aliases off, extended
+ * patterns off until a line of the text switches them on.
  *
  * The answer is always a tree object with a status. Only SHELL_OK has a list; with any other status
  * nothing is known about what the text would do, and nothing of it may be run.
