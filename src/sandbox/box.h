@@ -20,6 +20,7 @@
 #include "sandbox/seccomp.h"
 
 struct arena;
+struct buffer;
 
 enum box_step_kind {
 	BOX_DIRECTORY, /* path, mode; one that exists is fine */
@@ -134,6 +135,7 @@ struct box_absent {       /* a protected path that the tree does not protect */
 	const char *path; /* relative to the workspace */
 	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
 	uint64_t content; /* what was there instead; 0: nothing */
+	const char *tree; /* of the submodule whose repository, or the way to it, this is; NULL */
 	bool same;        /* what was there is protected, and has to be the same at the end: */
 	bool stays;       /* if it is not, only somebody outside can have replaced it */
 	dev_t device;
@@ -322,6 +324,18 @@ int box_protect_same(struct sandbox_plan *p, const char *path);
 int box_protect_inside(struct sandbox_plan *p, const char *inside);
 /* Follows links as far as they stay in the workspace; a descriptor or a negative errno. */
 int box_open_inside(const struct sandbox_plan *p, const char *path, uint64_t flags);
+/* submodules.c: those that .gitmodules names, whether they are there or not. */
+int box_submodules_plan(struct sandbox_plan *p);
+/* Whether PATH, which was not there, is what git makes for the submodule at TREE and runs nothing.
+ */
+bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *tree);
+/* protect.c. Whether the repository in this directory ("": the workspace) runs nothing. WORKTREE:
+ * the one that its configuration may name; NULL: none. */
+bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree);
+/* The submodule at TREE has, or may get, this path. */
+int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree);
+/* A regular file of the workspace as text, no link. */
+int box_read_inside(int workspace_fd, const char *path, struct buffer *text);
 /* leads.c: where a path, relative to the workspace as the answer is, leads: the link FD, or a file
  * that has the place behind PREFIX. NULL: nowhere in the workspace, or there is no memory. */
 const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd);

@@ -325,6 +325,21 @@ int box_protect_inside(struct sandbox_plan *p, const char *inside)
 	return is_usable(inside) ? protect(p, inside) : 0;
 }
 
+int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree)
+{
+	scoped(fd_closep) int fd = open_inside(p->workspace_fd, path, O_PATH | O_NOFOLLOW);
+	size_t count = p->absent_count;
+	struct stat st;
+	int r;
+
+	if (!is_usable(path) || (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)))
+		return 0;
+	r = protect(p, path);
+	for (; r == 0 && count < p->absent_count; count++)
+		p->absent[count].tree = tree;
+	return r;
+}
+
 static bool is_there(const struct sandbox_plan *p, const char *inside)
 {
 	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
@@ -391,6 +406,8 @@ static int protect_config(struct sandbox_plan *p)
 		r = protect_named(p, ".git");
 	if (r == 0)
 		r = protect_elsewhere(p);
+	if (r == 0)
+		r = box_submodules_plan(p);
 	return r == 0 ? box_gitconfig_plan(p, NULL) : r;
 }
 
@@ -459,27 +476,49 @@ static bool is_harmless_line(const char *line, const char *section)
 	       is_harmless_key(section, key);
 }
 
-/* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
- * that begins with "ext::" names a program. */
-static bool is_harmless_config(int workspace_fd, const char *path)
+int box_read_inside(int workspace_fd, const char *path, struct buffer *text)
 {
 	scoped(fd_closep) int fd =
 		open_inside(workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return fd < 0 ? fd : -EINVAL;
+	r = fd_read_all(fd, text);
+	if (r == 0 && memchr(buffer_str(text), 0, text->len))
+		r = -EBADMSG;
+	return r;
+}
+
+static bool is_worktree(const char *line, const char *section, const char *worktree)
+{
+	static const char key[] = "worktree = ";
+
+	return worktree && strcmp(section, "core") == 0 && strncmp(line, key, strlen(key)) == 0 &&
+	       strcmp(line + strlen(key), worktree) == 0;
+}
+
+/* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
+ * that begins with "ext::" names a program. */
+static bool is_harmless_config(int workspace_fd, const char *path, const char *worktree)
+{
 	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
 	char section[SECTION_MAX + 1] = "", *line, *rest;
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || fd_read_all(fd, &text) < 0)
+	if (box_read_inside(workspace_fd, path, &text) < 0)
 		return false;
 	if (text.len == 0)
 		return true;
-	if (memchr(text.data, 0, text.len) || strchr(text.data, '\\') || strstr(text.data, "::"))
+	if (strchr(text.data, '\\') || strstr(text.data, "::"))
 		return false;
 	for (line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		line += strspn(line, " \t");
 		if (!*line || *line == '#' || *line == ';')
 			continue;
-		if (*line == '[' ? !is_section(line, section) : !is_harmless_line(line, section))
+		if (*line == '[' ? !is_section(line, section)
+		                 : !is_harmless_line(line, section) &&
+		                           !is_worktree(line, section, worktree))
 			return false;
 	}
 	return true;
@@ -505,25 +544,38 @@ static bool is_harmless_hooks(int workspace_fd, const char *path)
 	return harmless;
 }
 
-/* A bare repository that runs nothing; what else has this name is no repository either. */
-static bool is_harmless_bare(int workspace_fd)
+/* What else has this name is no repository either. */
+bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree)
 {
-	scoped(fd_closep) int config = open_inside(workspace_fd, "config", O_PATH | O_NOFOLLOW);
-	scoped(fd_closep) int hooks = open_inside(workspace_fd, "hooks", O_PATH | O_NOFOLLOW);
-	scoped(fd_closep) int common = open_inside(workspace_fd, "commondir", O_PATH | O_NOFOLLOW);
+	static const char *const names[] = {"config", "hooks", "commondir", "config.worktree"};
+	char path[PATH_MAX];
+	bool harmless = true;
 
-	return common < 0 && (config < 0 || is_harmless_config(workspace_fd, "config")) &&
-	       (hooks < 0 || is_harmless_hooks(workspace_fd, "hooks"));
+	for (size_t i = 0; harmless && i < array_size(names); i++) {
+		scoped(fd_closep) int fd = -1;
+
+		if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "",
+		             names[i]) >= (int)sizeof(path))
+			return false;
+		fd = open_inside(workspace_fd, path, O_PATH | O_NOFOLLOW);
+		if (fd >= 0)
+			harmless = i == 0   ? is_harmless_config(workspace_fd, path, worktree)
+			           : i == 1 ? is_harmless_hooks(workspace_fd, path)
+			                    : false;
+	}
+	return harmless;
 }
 
 static bool is_harmless(int workspace_fd, const struct box_absent *a)
 {
+	if (a->tree)
+		return box_submodule_is_harmless(workspace_fd, a->path, a->tree);
 	if (strcmp(a->path, "HEAD") == 0)
-		return is_harmless_bare(workspace_fd);
+		return box_repository_is_harmless(workspace_fd, "", NULL);
 	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
 		return false;
 	if (strcmp(a->path, ".git/config") == 0)
-		return is_harmless_config(workspace_fd, a->path);
+		return is_harmless_config(workspace_fd, a->path, NULL);
 	if (strcmp(a->path, ".git/hooks") == 0)
 		return is_harmless_hooks(workspace_fd, a->path);
 	return false;

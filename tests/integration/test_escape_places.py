@@ -718,6 +718,39 @@ class Elsewhere(PlaceTest):
         self.attempt(arrange)
 
 
+class Submodules(PlaceTest):
+    """One that .gitmodules names is not there yet: nobody else makes it, but git itself may."""
+
+    MAKE = ("mkdir -p \"$d/objects\" \"$d/refs\"; echo 'ref: refs/heads/main' >\"$d/HEAD\"; "
+            "printf '[core]\\n\\tbare = false\\n%b' \"$line\" >\"$d/config\"; [ -z \"$link\" ] || echo \"gitdir: $link\" >a/sub/.git; true")
+
+    def attempt(self, stays, **variables):
+        for user, options in self.users():
+            shutil.rmtree(self.work)
+            (self.work / "a" / "sub").mkdir(parents=True)
+            (self.work / ".git").mkdir()
+            (self.work / ".gitmodules").write_text('[submodule "the one"]\n\tpath = a/sub\n\turl = ../x\n')
+            self.give(options)
+            with self.subTest(who=user, **variables):
+                words = "; ".join(f"{name}='{value}'" for name, value in variables.items())
+                self.run_result("-c", f"{words}; {self.MAKE}", **options)
+                left = [path for path in ("a/sub/.git", ".git/modules/the one") if (self.work / path).exists()]
+                self.assertEqual(left, stays)
+
+    def test_what_git_would_run_does_not_stay(self):
+        evil, to = "\\tfsmonitor = x\\n", "../../.git/modules/the one"
+        self.attempt([], d="a/sub/.git", line=evil, link="")
+        self.attempt([], d=".git/modules/the one", line=evil, link=to)
+        self.attempt([], d=".git/modules/the one", line=evil, link="")
+        self.attempt([], d=".git/modules/the one", line="\\tworktree = ../../../..\\n", link=to)
+        self.attempt([], d="evil", line="", link="../../evil")
+
+    def test_what_git_makes_stays(self):
+        self.attempt(["a/sub/.git"], d="a/sub/.git", line="", link="")
+        self.attempt(["a/sub/.git", ".git/modules/the one"], d=".git/modules/the one",
+                     line="\\tworktree = ../../../a/sub\\n", link="../../.git/modules/the one")
+
+
 class Names(PlaceTest):
     """A limit that struck is named in the result."""
 
