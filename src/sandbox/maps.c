@@ -100,18 +100,34 @@ void box_identity_done(struct box_identity *id)
 	id->holder_stack = NULL;
 }
 
+/* What is mounted below may be of a kind that has no maps, a /proc for a tree that is being built
+ * perhaps: that is mapped to nobody, and its root is not ours. */
+static int map_top(const struct box_identity *id, int tree, uint64_t attr)
+{
+	struct mount_attr map = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)id->map_fd};
+	struct mount_attr all = {.attr_set = attr, .propagation = MS_PRIVATE};
+
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &map, sizeof(map)) < 0 ||
+	    mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &all, sizeof(all)) < 0)
+		return -errno;
+	return 0;
+}
+
 int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr)
 {
 	struct mount_attr a = {.attr_set = attr | MOUNT_ATTR_IDMAP,
 	                       .propagation = MS_PRIVATE,
 	                       .userns_fd = (uint64_t)id->map_fd};
 	scoped(fd_closep) int tree = -1;
+	int r = 0;
 
 	tree = open_tree(fd, "",
 	                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof(a)) < 0)
+	if (tree < 0)
 		return -errno;
-	return take_fd(&tree);
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof(a)) < 0)
+		r = map_top(id, tree, attr);
+	return r < 0 ? r : take_fd(&tree);
 }
 
 uint64_t box_workspace_attr(const struct sandbox_plan *p)

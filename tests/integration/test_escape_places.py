@@ -821,6 +821,25 @@ class Devices(PlaceTest):
                                   for name in names.split()[:-1]], before)
 
 
+class Mounts(PlaceTest):
+    """The workspace is a tree that is being built, with file systems of the kernel in it."""
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root mounts")
+    def test_root_stays_outside(self):
+        for name in ("proc", "sys", "sub"):
+            (self.work / name).mkdir()
+        line = ("for f in proc/sys/kernel/core_pattern proc/sys/vm/drop_caches sys/kernel/mm/ksm/run; do [ -w $f ] && echo GOT $f; "
+                "done; cat proc/1/environ >/dev/null && echo GOT it; echo x >file && echo TRIED")
+        mount = (f"mount -t proc proc '{self.work}/proc' && mount -t sysfs sysfs '{self.work}/sys' && exec '{NACRE}' run --json "
+                 f"-c '{line}'")
+        done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", mount], cwd=self.work, env=self.env,
+                              check=False, capture_output=True, timeout=DEADLINE)
+        result = json.loads(done.stdout)
+        self.assertEqual(result["stdout"], "TRIED\n", result)
+        self.assertIn("unprivileged", result["sandbox"]["layers"])
+        self.assertEqual((self.work / "file").stat().st_uid, 0)
+
+
 class Refused(PlaceTest):
     """Workspaces that would be the machine itself are not taken."""
 
