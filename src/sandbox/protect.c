@@ -243,6 +243,9 @@ static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 	struct stat st;
 	int r = 0;
 
+	/* A command can have git's files name a path so long that no box could be made with it. */
+	if (strlen(p->workspace) + strlen(inside) + 2 > PATH_MAX)
+		return 0;
 	for (bool last = false; r == 0 && !last; end++) {
 		scoped(fd_closep) int fd = -1;
 		const char *part;

@@ -472,6 +472,20 @@ class Races(PlaceTest):
                 self.assertEqual({tier for tier in tiers if tier}, {"full"})
                 self.assertEqual(hook.read_text(), "#!/bin/sh\n")
 
+    def test_a_path_that_is_too_long_makes_no_weaker_box(self):
+        """A command writes it where git's own files name the places of others that are protected."""
+        (self.work / ".git" / "hooks").mkdir(parents=True)
+        hook = self.work / ".git" / "hooks" / "existing"
+        hook.write_text("#!/bin/sh\n")
+        plant = ("import os; top = os.getcwd(); parts = ['d' * 200] * 20 + ['e' * 60]; os.makedirs('.git/modules/x'); "
+                 "open('.git/modules/x/HEAD', 'w').write('ref: refs/heads/main'); "
+                 "open('.git/modules/x/config', 'w').write('[core]\\n\\tworktree = ../../../' + '/'.join(parts) + '\\n'); "
+                 "[(os.mkdir(part), os.chdir(part)) for part in parts]; open('.git', 'w').write('gitdir: x')")
+        self.run_nacre("--", "/usr/bin/python3", "-c", plant)
+        result = json.loads(self.run_nacre("--json", "-c", "echo x >>.git/hooks/existing; rm -rf ddd*; true").out)
+        self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "full"), result)
+        self.assertEqual(hook.read_text(), "#!/bin/sh\n")
+
     def test_what_appeared_is_moved_from_the_workspace_only(self):
         """nacre itself takes away what a command has planted: it must not be led elsewhere meanwhile."""
         (self.work / ".git" / "info").mkdir(parents=True)
