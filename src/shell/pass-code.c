@@ -514,8 +514,9 @@ static void run_shell(struct shell_pass *p, const struct pass_call *call, struct
 
 static const char *const like_sh[] = {"sh",  "bash", "dash",  "ash", "rbash",
                                       "ksh", "mksh", "ksh93", "zsh"};
-static const char *const other[] = {"csh",   "tcsh", "fish", "elvish", "nu",
-                                    "xonsh", "pwsh", "rc",   "es"};
+static const char *const other[] = {"csh",  "tcsh", "fish", "elvish", "nu",  "xonsh",
+                                    "pwsh", "rc",   "es",   "yash",   "osh", "ysh",
+                                    "oksh", "lksh", "posh", "hush"};
 
 bool pass_is_shell(struct shell_text base)
 {

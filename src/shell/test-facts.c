@@ -280,6 +280,7 @@ static void code_that_is_not_known_is_opaque(void **state)
 	expect_opaque("bash -ic a", "interactive-shell");
 	expect_opaque("bash --rcfile f -c a", "startup-code");
 	expect_opaque("fish -c a", "shell-other:fish");
+	expect_opaque("yash -c a", "shell-other:yash");
 	expect_opaque("su", "stdin-script:su");
 	expect_opaque("chroot /x", "stdin-script:chroot");
 	expect_opaque("zsh -c 'noglob a'", "shell-c-dynamic");
