@@ -9,7 +9,7 @@ from escape_driver import ATTEMPTS, HERE, ROOT, EscapeTest, add_tests, make
 from attempts import table  # the driver has put its directory on the path
 
 # Functions that test_escape_places.py uses, or that only help.
-ELSEWHERE = {"show", "workspace_is_home", "state_in_workspace", "sub_repository"}
+ELSEWHERE = {"show", "workspace_is_home", "state_in_workspace", "sub_repository", "memory_pipes"}
 
 
 class Full(EscapeTest):
