@@ -93,7 +93,7 @@ int listen_tcp(const char *text, bool remote, char ret_address[LISTEN_ADDRESS_MA
 {
 	scoped(fd_closep) int fd = -1;
 	union address a;
-	socklen_t len;
+	socklen_t len = 0;
 	int r, one = 1;
 
 	r = parse(text, &a, &len, err);

@@ -184,7 +184,8 @@ bool post_send(void *owner, const struct mcp_output *o)
 	}
 	if (p->begins && o->kind == MCP_OUTPUT_ANSWER && o->code != 0)
 		s->refused = true;
-	if (p->ended || (p->call ? !p->call->x : !p->back))
+	/* Without a connection only a stream can go on, for who comes back to it. */
+	if (p->ended || (p->call ? !p->call->x : !p->back || !p->streaming))
 		return false;
 	if (o->kind != MCP_OUTPUT_MESSAGE)
 		return end_post(p, o);

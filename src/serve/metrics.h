@@ -46,4 +46,4 @@ void metrics_count(struct metrics *m, const char *profile, const struct result *
 void metrics_count_answer(struct metrics *m, int status);
 
 /* As Prometheus reads it. */
-void metrics_write(const struct metrics *m, const struct metrics_now *now, struct buffer *into);
+void metrics_write(const struct metrics *m, const struct metrics_now *now, struct buffer *b);

@@ -152,8 +152,8 @@ static int prepare(struct call *c, struct error *err)
 	int r;
 
 	r = read_request(c, &root, &profile, err);
-	if (r < 0)
-		return r;
+	if (r < 0 || !c->request)
+		return r < 0 ? r : -ENOMEM;
 	r = bench_find(c, profile, c->request->workspace, &c->bench, err);
 	/* Who asks for a place that is not theirs is refused by an engine, too, which remembers it.
 	 */

@@ -174,9 +174,8 @@ static int on_stop(struct loop_timer *t)
 
 	if (!s->letting_go && now >= s->stop_at)
 		let_go(s);
-	if (is_empty(s) || now >= s->stop_at + STOP_LAST_MS)
-		loop_stop(s->loop);
-	else if (loop_timer_set(s->loop, t, now + STOP_LOOK_MS, on_stop) < 0)
+	if (is_empty(s) || now >= s->stop_at + STOP_LAST_MS ||
+	    loop_timer_set(s->loop, t, now + STOP_LOOK_MS, on_stop) < 0)
 		loop_stop(s->loop);
 	return 0;
 }

@@ -89,6 +89,9 @@ static void a_revoked_token_is_gone_and_its_name_is_free(void **state)
 
 static void a_file_that_cannot_be_trusted_knows_nobody(void **state)
 {
+	static const char name[] =
+		"{\"tokens\":[{\"name\":\"a/b\",\"digest\":\"00\",\"profiles\":null,"
+		"\"workspaces\":null,\"approve\":true,\"audit\":true,\"created_ms\":1}]}";
 	static const char *const bad[] = {
 		"",
 		"{",
@@ -96,9 +99,7 @@ static void a_file_that_cannot_be_trusted_knows_nobody(void **state)
 		"{\"tokens\":1}",
 		"{\"tokens\":[1]}",
 		"{\"tokens\":[{\"name\":\"a\"}]}",
-		"{\"tokens\":[{\"name\":\"a/"
-		"b\",\"digest\":\"00\",\"profiles\":null,\"workspaces\":null,"
-		"\"approve\":true,\"audit\":true,\"created_ms\":1}]}",
+		name,
 	};
 	char token[PRINCIPAL_TOKEN_MAX], path[128];
 	struct world w;

@@ -312,7 +312,7 @@ int find_tasks(struct store *s, int which, size_t limit, struct find_list *ret_l
 		list.entries = calloc(count, sizeof(*list.entries));
 		r = list.entries ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; g.list && list.entries && i < count; i++) {
 		scoped(fd_closep) int dir_fd = find_open(s, g.list[i].id, NULL);
 
 		if (dir_fd >= 0) /* else it was deleted meanwhile */
