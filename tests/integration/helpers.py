@@ -202,7 +202,8 @@ class NacreTest(unittest.TestCase):
             reap_strangers(known)
         for report in sorted(self.dir.glob("sanitizer.*")):
             text = report.read_text(errors="replace")
-            if re.search(r"ERROR: |runtime error: ", text):  # no mere warning, of one that was killed as it looked for leaks
+            # Of one that was killed while it looked for leaks; all else that is said there is a failure.
+            if re.sub(r"==\d+==Unable to get registers from thread \d+\.\n", "", text):
                 self.fail(text)
 
     def start(self, *args, env=None, program=NACRE, **options):
