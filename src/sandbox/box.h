@@ -264,8 +264,8 @@ void box_witness_add(struct sandbox_plan *p, const char *path, bool content);
 int box_identity_choose(struct sandbox_plan *p, struct error *err);
 void box_identity_done(struct box_identity *id);
 int box_identity_write(const struct sandbox_plan *p, pid_t pid, struct error *err);
-/* A detached, idmapped copy of the tree at FD, or a negative errno. */
-int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr);
+/* A detached copy of the tree at FD, idmapped where owners are; or a negative errno. */
+int box_tree_copy(const struct box_identity *id, int fd, uint64_t attr);
 
 uint64_t box_workspace_attr(const struct sandbox_plan *p);
 

@@ -113,20 +113,23 @@ static int map_top(const struct box_identity *id, int tree, uint64_t attr)
 	return 0;
 }
 
-int box_idmap_tree(const struct box_identity *id, int fd, uint64_t attr)
+int box_tree_copy(const struct box_identity *id, int fd, uint64_t attr)
 {
-	struct mount_attr a = {.attr_set = attr | MOUNT_ATTR_IDMAP,
-	                       .propagation = MS_PRIVATE,
-	                       .userns_fd = (uint64_t)id->map_fd};
+	struct mount_attr a = {.attr_set = attr, .propagation = MS_PRIVATE};
 	scoped(fd_closep) int tree = -1;
 	int r = 0;
+
+	if (id->idmapped) {
+		a.attr_set |= MOUNT_ATTR_IDMAP;
+		a.userns_fd = (uint64_t)id->map_fd;
+	}
 
 	tree = open_tree(fd, "",
 	                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
 	if (tree < 0)
 		return -errno;
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof(a)) < 0)
-		r = map_top(id, tree, attr);
+		r = id->idmapped ? map_top(id, tree, attr) : -errno;
 	return r < 0 ? r : take_fd(&tree);
 }
 
@@ -172,7 +175,7 @@ int box_identity_choose(struct sandbox_plan *p, struct error *err)
 			id->map_fd = map_namespace(id);
 			if (id->map_fd >= 0)
 				p->workspace_tree =
-					box_idmap_tree(id, p->workspace_fd, box_workspace_attr(p));
+					box_tree_copy(id, p->workspace_fd, box_workspace_attr(p));
 			if (p->workspace_tree < 0)
 				stay_self(id);
 		}

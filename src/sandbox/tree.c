@@ -252,8 +252,9 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr)
 		return r;
 	if (fd == p->workspace_fd && p->workspace_tree >= 0)
 		tree = take_fd(&p->workspace_tree);
-	else if (p->identity.idmapped && p->fd_count < SANDBOX_FDS_MAX / 2)
-		tree = box_idmap_tree(&p->identity, fd, attr);
+	else if (p->identity.by_parent && p->fd_count < SANDBOX_FDS_MAX / 2)
+		/* Who the box runs as may not get there by itself: /root is root's alone. */
+		tree = box_tree_copy(&p->identity, fd, attr);
 	s = box_step_add(p, BOX_GRANTS, tree >= 0 ? BOX_ATTACH : BOX_TREE, path + 1);
 	if (!s)
 		return -ENOMEM;

@@ -27,6 +27,38 @@ class ChoiceTest(PlaceTest):
                 yield tier, user, options, ("--policy", policy)
 
 
+class Owner(ChoiceTest):
+    """Root works in a directory of somebody else's: the box is that user's, who may not get everywhere by himself."""
+
+    def test_what_only_root_gets_to_is_granted_all_the_same(self):
+        if os.geteuid() != 0:
+            self.skipTest("root: only he can run as the owner of a workspace")
+        home = self.dir / "home"
+        work = home / "work"
+        (home / ".cargo" / "bin").mkdir(parents=True)  # the profile grants it
+        (home / ".cargo" / "bin" / "tool").write_text("#!/bin/sh\necho from the tool\n")
+        (home / ".cargo" / "bin" / "tool").chmod(0o755)
+        (home / ".ssh").mkdir()
+        (home / ".ssh" / "id_ed25519").write_text(SECRET + "\n")
+        work.mkdir()
+        os.chown(work, 12345, 12345)
+        home.chmod(0o700)
+        self.env["HOME"] = str(home)
+        line = "id -u; ~/.cargo/bin/tool; touch made; touch ~/.cargo/bin/x; cat ~/.ssh/id_ed25519"
+        for kept in (False, True):
+            with self.subTest(kept=kept):
+                if kept:
+                    [result] = [json.loads(text)["result"] for text in self.run_nacre(
+                        "--batch", cwd=work, input=json.dumps({"id": 1, "command": line}).encode()).out.splitlines()]
+                else:
+                    result = self.run_result("-c", line, cwd=work)
+                self.assertEqual(result["stdout"], "12345\nfrom the tool\n", result)
+                self.assertIn("Read-only file system", result["stderr"])
+                self.assertNotIn(SECRET, self.text(result))
+                self.assertEqual((work / "made").stat().st_uid, 12345)
+                (work / "made").unlink()
+
+
 class Home(ChoiceTest):
     """The home that counts is the operator's: what a request says HOME is grants nothing and uncovers nothing."""
 
