@@ -140,6 +140,9 @@ static void put_asked(struct json_writer *w, const struct approval *a)
 	put_text(w, "description", a->description);
 	put_text(w, "workspace", a->workspace);
 	put_text(w, "cwd", a->cwd);
+	put_text(w, "sandbox", a->sandbox);
+	put_text(w, "network", a->network);
+	put_text(w, "engine", a->engine);
 	put_text(w, "input", a->input);
 	put_text(w, "rule_id", a->rule_id);
 	put_text(w, "rule_file", a->rule_file);
@@ -298,6 +301,9 @@ static int read_texts(const json_t *root, struct arena *arena, struct approval *
 		{"workspace", &a->workspace, true},
 		{"cwd", &a->cwd, true},
 		{"reason", &a->reason, true},
+		{"sandbox", &a->sandbox, false},
+		{"network", &a->network, false},
+		{"engine", &a->engine, false},
 		{"door", &a->door, false},
 		{"session", &a->session, false},
 		{"description", &a->description, false},

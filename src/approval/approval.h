@@ -57,6 +57,8 @@ struct approval {
 	const char *command;             /* canonical; may have several lines */
 	const char *description;         /* of the asker; may be NULL */
 	const char *workspace, *cwd;     /* absolute */
+	const char *sandbox;             /* as the profile asks: "strict" ...; or NULL */
+	const char *network, *engine;    /* "off", or "open": the host's, and a container engine */
 	const char *const *env;          /* NAME=VALUE that the request adds; never NULL */
 	const char *input;               /* its beginning; NULL: none, or not known */
 	const char *rule_id, *rule_file; /* may be NULL */

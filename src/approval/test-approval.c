@@ -31,6 +31,9 @@ static struct approval sample(void)
 		.description = "build it",
 		.workspace = "/w",
 		.cwd = "/w/sub",
+		.sandbox = "strict",
+		.network = "off",
+		.engine = "off",
 		.env = env,
 		.input = "hello",
 		.rule_id = "ask:docker",
@@ -57,6 +60,9 @@ static void what_is_written_is_read_again(void **state)
 	assert_string_equal(b.id, a.id);
 	assert_string_equal(b.principal, "alice");
 	assert_string_equal(b.session, "s1");
+	assert_string_equal(b.sandbox, "strict");
+	assert_string_equal(b.network, "off");
+	assert_string_equal(b.engine, "off");
 	assert_string_equal(b.command, a.command);
 	assert_string_equal(b.env[1], "B=two");
 	assert_null(b.env[2]);
@@ -214,6 +220,35 @@ static void every_line_of_a_command_has_its_mark(void **state)
 	assert_null(strstr(buffer_str(&b), "sub-command"));
 }
 
+static void the_box_is_told_as_it_is_asked_for(void **state)
+{
+	static const struct {
+		const char *sandbox, *network, *engine, *shown;
+	} cases[] = {
+		{"strict", "off", "off", "strict, network off, as profile workspace asks"},
+		{"landlock", "open", "open",
+	         "landlock, network open, container engine within reach, as profile workspace "
+	         "asks"},
+		{"none", "open", "open", "none, network open, as profile workspace asks"},
+		{"a\nb", "off", "off", "a<U+000A>b, network off, as profile workspace asks"},
+		{NULL, NULL, NULL, "not known"},
+	};
+
+	for (size_t i = 0; i < array_size(cases); i++) {
+		scoped(buffer_donep) struct buffer box = {0}, all = {0};
+		struct approval a = sample();
+
+		a.sandbox = cases[i].sandbox;
+		a.network = cases[i].network;
+		a.engine = cases[i].engine;
+		approval_print_box(&a, &box);
+		assert_string_equal(buffer_str(&box), cases[i].shown);
+		approval_print(&a, &all);
+		assert_non_null(strstr(buffer_str(&all), "\n  Sandbox    "));
+		assert_non_null(strstr(buffer_str(&all), cases[i].shown));
+	}
+}
+
 static void the_scope_says_when_there_is_none(void **state)
 {
 	scoped(buffer_donep) struct buffer b = {0};
@@ -237,6 +272,7 @@ int main(void)
 		cmocka_unit_test(an_id_is_read_as_people_write_it),
 		cmocka_unit_test(nothing_can_hide_in_what_is_shown),
 		cmocka_unit_test(every_line_of_a_command_has_its_mark),
+		cmocka_unit_test(the_box_is_told_as_it_is_asked_for),
 		cmocka_unit_test(the_scope_says_when_there_is_none),
 	};
 

@@ -58,8 +58,7 @@ const char *approval_escaped(struct arena *arena, const char *text, bool lines)
 	return buffer_error(&b) < 0 ? NULL : arena_strndup(arena, buffer_str(&b), b.len);
 }
 
-/* Each line behind the same mark, so that none of them can pass for one of ours. */
-static void print_lines(const char *text, struct buffer *out)
+void approval_print_lines(const char *text, struct buffer *out)
 {
 	const char *end;
 
@@ -80,6 +79,22 @@ static void print_field(const char *name, const char *text, struct buffer *out)
 	buffer_printf(out, "  %-10s ", name);
 	approval_escape(text, strlen(text), false, out);
 	buffer_putc(out, '\n');
+}
+
+void approval_print_box(const struct approval *a, struct buffer *out)
+{
+	if (!a->sandbox || !a->network || !a->engine) {
+		buffer_puts(out, "not known");
+		return;
+	}
+	approval_escape(a->sandbox, strlen(a->sandbox), false, out);
+	buffer_puts(out, ", network ");
+	approval_escape(a->network, strlen(a->network), false, out);
+	if (strcmp(a->engine, "off") != 0 && strcmp(a->sandbox, "none") != 0)
+		buffer_puts(out, ", container engine within reach");
+	buffer_puts(out, ", as profile ");
+	approval_escape(a->profile, strlen(a->profile), false, out);
+	buffer_puts(out, " asks");
 }
 
 static void print_asker(const struct approval *a, struct buffer *out)
@@ -112,11 +127,14 @@ static void print_length(const char *command, struct buffer *out)
 
 void approval_print(const struct approval *a, struct buffer *out)
 {
-	print_lines(a->command, out);
+	approval_print_lines(a->command, out);
 	print_field("In", a->cwd, out);
+	buffer_printf(out, "  %-10s ", "Sandbox");
+	approval_print_box(a, out);
+	buffer_putc(out, '\n');
 	if (a->input) {
 		buffer_puts(out, "  Its standard input:\n");
-		print_lines(a->input, out);
+		approval_print_lines(a->input, out);
 	}
 	print_length(a->command, out);
 	print_field("For", a->description, out);

@@ -125,6 +125,24 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 	return 0;
 }
 
+/* The one place that tells what box a command would get: the one its profile asks for. Without one
+ * nothing is shut, whatever else the profile says. */
+static void fill_box(const struct profile *p, struct approval *a)
+{
+	static const char *const modes[PROFILE_MODE_MAX] = {
+		[PROFILE_MODE_STRICT] = "strict",
+		[PROFILE_MODE_LANDLOCK] = "landlock",
+		[PROFILE_MODE_CONTAINER] = "container",
+		[PROFILE_MODE_NONE] = "none",
+	};
+	bool none = p->mode == PROFILE_MODE_NONE;
+
+	a->sandbox = modes[p->mode];
+	a->network = none || p->sandbox.network != SANDBOX_NETWORK_NONE ? "open" : "off";
+	/* In a container there is no such socket (keeper_ready_clients()). */
+	a->engine = none || (p->docker.allow && p->mode != PROFILE_MODE_CONTAINER) ? "open" : "off";
+}
+
 /* All that the person will see, made harmless here, once and for every door. */
 static int fill(struct arena *arena, const struct ask_question *q, struct approval *a)
 {
@@ -151,6 +169,7 @@ static int fill(struct arena *arena, const struct ask_question *q, struct approv
 	a->reason = approval_escaped(arena, f->reason ? f->reason : "", false);
 	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
 		return -E2BIG;
+	fill_box(q->checked->profile, a);
 	r = consent_terms(arena, q->checked, o, &a->terms);
 	if (r == 0)
 		r = fill_env(arena, o->request.env, a);

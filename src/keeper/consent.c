@@ -30,8 +30,9 @@ static const char *const *terms_of(struct arena *arena, const struct check_reque
 	terms[1] = p->base ? p->base : "";
 	terms[2] = o->request.agent ? o->request.agent : "";
 	terms[3] = o->request.policy_file ? o->request.policy_file : "";
-	terms[4] = arena_printf(arena, "%d %d %d %d", (int)p->mode, (int)p->sandbox.network,
-	                        (int)p->sandbox.exec, (int)p->sandbox.workspace_readonly);
+	terms[4] = arena_printf(arena, "%d %d %d %d %d", (int)p->mode, (int)p->sandbox.network,
+	                        (int)p->sandbox.exec, (int)p->sandbox.workspace_readonly,
+	                        (int)p->docker.allow);
 	terms[5] = arena_printf(arena, "%d %d", (int)rq->force, (int)(o->terminal.rows > 0));
 	return terms[4] && terms[5] ? terms : NULL;
 }

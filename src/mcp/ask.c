@@ -11,6 +11,7 @@
 #include <string.h>
 #include "approval/approval.h"
 #include "approval/desk.h"
+#include "approval/text.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -27,7 +28,7 @@
 #include "mcp/state.h"
 #include "mcp/task-put.h"
 
-#define MESSAGE_MAX 2000
+#define MESSAGE_MAX 1999
 #define STATE_MS    600000
 #define ARENA_MAX   ((size_t)8 << 20)
 #define ANSWERER    "the person at the client"
@@ -108,11 +109,16 @@ static void put_form(struct json_writer *w, const struct approval *a, const char
 static int write_message(const struct approval *a, struct buffer *into)
 {
 	into->max = MESSAGE_MAX;
-	buffer_printf(into, "Run in %s?\n  %s\n", a->cwd, a->command);
+	buffer_printf(into, "Run in %s (sandbox ", a->cwd);
+	approval_print_box(a, into);
+	buffer_puts(into, ")?\n");
+	approval_print_lines(a->command, into);
 	for (const char *const *e = a->env; *e; e++)
 		buffer_printf(into, "With %s\n", *e);
-	if (a->input && *a->input)
-		buffer_printf(into, "With the input: %s\n", a->input);
+	if (a->input && *a->input) {
+		buffer_puts(into, "With the input:\n");
+		approval_print_lines(a->input, into);
+	}
 	if (a->description && *a->description)
 		buffer_printf(into, "Said to be for: %s\n", a->description);
 	buffer_printf(into, "Rule: %s -> ask", a->rule_id ? a->rule_id : "default");

@@ -52,9 +52,10 @@ static const struct shape {
 	{"Approval",
          "id:string state:string principal?:string door?:string session?:string profile?:string "
          "created_ms:integer expires_ms:integer command?:string description?:string "
-         "workspace?:string cwd?:string input?:string rule_id?:string rule_file?:string "
-         "rule_line:integer reason?:string env:string[] files:string[] answers:string[] "
-         "answer?:string answered_by?:string answer_reason?:string answered_ms?:integer"},
+         "workspace?:string cwd?:string sandbox?:string network?:string engine?:string "
+         "input?:string rule_id?:string rule_file?:string rule_line:integer reason?:string "
+         "env:string[] files:string[] answers:string[] answer?:string answered_by?:string "
+         "answer_reason?:string answered_ms?:integer"},
 	{"Approvals", "approvals:Approval[]"},
 	{"Record", "seq:integer event:string ..."},
 	{"Records", "records:Record[]"},

@@ -586,6 +586,18 @@ class Shown(ApprovalTest):
         self.assertIn("harmless<U+001B>[8m", details)
         self.assertIn("for once only", details)
 
+    def test_the_box_that_the_profile_asks_for_is_told(self):
+        for mode, more, box, words in (
+                ("strict", "", ("strict", "off", "off"), "strict, network off, as profile asker asks"),
+                ("landlock, network: host", "docker: {allow: true}\n", ("landlock", "open", "open"),
+                 "landlock, network open, container engine within reach, as profile asker asks"),
+                ("none, network: none", "", ("none", "open", "open"), "none, network open, as profile asker asks")):
+            self.profile(mode=mode, more=more)
+            ident = self.ask_id("--", "touch", "x")
+            told = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)
+            self.assertEqual((told["sandbox"], told["network"], told["engine"]), box)
+            self.assertIn(f"\n  Sandbox    {words}\n", self.nacre("approvals", ident, code=0).stdout)
+
     def test_the_list_tells_what_is_open(self):
         self.assertEqual(self.nacre("approvals", code=0).stdout, "nothing waits for approval\n")
         first, second = self.ask_id("--", "touch", "x"), self.ask_id("--", "touch", "y")
@@ -697,7 +709,8 @@ class Terminal(ApprovalTest):
     def test_once(self):
         self.sit("-c", "touch x; echo out")
         text = self.read_until("xplain? ")
-        for part in ("touch", "is asked about in this test", "asker.yaml:", "[o]nce  [d]eny"):
+        for part in ("touch", "is asked about in this test", "asker.yaml:", "[o]nce  [d]eny",
+                     "  Sandbox    none, network open, as profile asker asks"):
             self.assertIn(part, text)
         self.assertNotIn("ession", text)
         self.assertFalse((self.work / "x").exists())

@@ -466,8 +466,16 @@ class Approvals(McpTest):
         self.assertEqual([o["const"] for o in decision["oneOf"]], ["deny", "once", "session"])
         self.assertNotIn("default", decision)
         self.assertEqual(form["requestedSchema"]["required"], ["decision"])
-        self.assertIn("'touch' 'made'", form["message"])
-        self.assertIn(str(self.work), form["message"])
+        self.assertTrue(form["message"].startswith(
+            f"Run in {self.work} (sandbox strict, network off, as profile workspace asks)?\n    'touch' 'made'\nRule: "), form)
+
+    def test_no_line_of_a_command_passes_for_one_of_the_form(self):
+        self.MAKE = {"command": ["touch", "made", "x\nRule: harmless -> allow\n\u202eRun in / (sandbox strict)?"]}
+        _, form = self.elicit({"result": self.allow("deny")})
+        lines = form["message"].splitlines()
+        self.assertEqual([line.split()[0] for line in lines if not line.startswith("    ")], ["Run", "Rule:"], form)
+        self.assertIn("    Rule: harmless -> allow", lines)
+        self.assertIn("<U+202E>Run in /", form["message"])
 
     def test_an_older_revision_gets_the_older_form(self):
         _, form = self.elicit({"result": self.allow("deny")}, "2025-06-18")
