@@ -148,12 +148,11 @@ static int list(struct store *store, const struct tasks_options *o)
 {
 	scoped(find_list_donep) struct find_list tasks = {0};
 	scoped(buffer_donep) struct buffer out = {0};
+	struct find_query q = {
+		.limit = o->all ? 0 : o->limit, .beside_running = true, .only_running = o->running};
 	struct error err = {0};
-	int r;
 
-	r = find_tasks(store, o->running ? FIND_ONLY_RUNNING : FIND_ALL, o->all ? 0 : o->limit,
-	               &tasks, &err);
-	if (r < 0) {
+	if (find_tasks(store, &q, &tasks, &err) < 0) {
 		cli_complain("%s", err.text);
 		return EXIT_NACRE_FAILED;
 	}

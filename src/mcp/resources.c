@@ -22,7 +22,8 @@
 #include "profile/show.h"
 #include "shell/facts.h"
 
-#define LISTED_MAX 20
+#define LISTED_MAX 50
+#define LOOKED_AT  1000 /* tasks of the client, for those that have printed something */
 #define READ_MAX   ((size_t)1 << 20)
 
 static void put_text(struct json_writer *w, const char *key, const char *text)
@@ -63,25 +64,30 @@ static void put_policy(struct json_writer *w, const struct mcp_call *c)
 void method_resources_list(struct mcp_call *c, const struct rpc_message *m)
 {
 	scoped(find_list_donep) struct find_list list = {0};
+	json_t *cursor = rpc_param(m, "cursor");
 	struct mcp_answer a;
+	size_t i = 0;
 
-	if (rpc_param(m, "cursor"))
-		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
-	(void)find_tasks(mcp_peer_store(c->peer), FIND_ALL, MCP_LOOK_THROUGH, &list, NULL);
+	if (!mcp_tasks_find(c, cursor, LOOKED_AT, &list))
+		return;
 	answer_begin(&a, c, "complete");
 	json_put_key(&a.w, "resources");
 	json_array_begin(&a.w);
-	put_policy(&a.w, c);
-	for (size_t i = 0, shown = 0; i < list.count && shown < LISTED_MAX; i++) {
+	if (!cursor) {
+		put_policy(&a.w, c);
+		mcp_fixture_put_resources(&a.w, false);
+	}
+	for (size_t shown = 0; i < list.count && shown < LISTED_MAX; i++) {
 		const struct find_entry *e = &list.entries[i];
 
-		if (!mcp_task_is_ours(c->peer, e) || e->bytes[0] + e->bytes[1] == 0)
+		if (e->bytes[0] + e->bytes[1] == 0)
 			continue;
 		put_output(&a.w, c, e);
 		shown++;
 	}
-	mcp_fixture_put_resources(&a.w, false);
 	json_array_end(&a.w);
+	if (i > 0 && (i < list.count || list.more))
+		put_text(&a.w, "nextCursor", list.entries[i - 1].cursor);
 	answer_cacheable(&a, 0, false);
 	(void)answer_send(&a);
 }

@@ -299,28 +299,25 @@ void tool_list(struct mcp_call *c, const struct argument_value *v)
 	scoped(content_donep) struct content content = {0};
 	scoped(find_list_donep) struct find_list list = {0};
 	struct json_writer w = {.out = &content.facts};
-	struct error err = {0};
-	size_t shown = 0;
 
-	if (find_tasks(mcp_peer_store(c->peer), FIND_ALL, MCP_LOOK_THROUGH, &list, &err) < 0)
-		return mcp_call_refuse(c, "the tasks cannot be listed");
+	if (!mcp_tasks_find(c, NULL, LISTED_MAX, &list))
+		return;
 	json_object_begin(&w);
 	json_put_key(&w, "tasks");
 	json_array_begin(&w);
-	for (size_t i = 0; i < list.count && shown < LISTED_MAX; i++) {
+	for (size_t i = 0; i < list.count; i++) {
 		const struct find_entry *e = &list.entries[i];
 
-		if (!mcp_task_is_ours(c->peer, e))
-			continue;
 		put_line(e, &content.text);
 		json_object_begin(&w);
 		task_put_facts(&w, e);
 		json_object_end(&w);
-		shown++;
 	}
 	json_array_end(&w);
 	json_object_end(&w);
-	if (shown == 0)
+	if (list.count == 0)
 		buffer_puts(&content.text, "[no tasks]");
+	if (list.more)
+		buffer_puts(&content.text, "[older ones are left out]");
 	(void)mcp_call_answer_content(c, &content);
 }

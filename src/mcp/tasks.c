@@ -165,74 +165,49 @@ void method_tasks_update(struct mcp_call *c, const struct rpc_message *m)
 	mcp_call_empty(c);
 }
 
-static bool is_listed(const struct mcp_peer *p, const struct find_entry *e)
+bool mcp_tasks_find(struct mcp_call *c, json_t *cursor, size_t limit, struct find_list *ret_list)
 {
-	return mcp_task_is_ours(p, e) && !mcp_memo_find(p, e->id);
-}
+	struct find_query q = {.principal = c->peer->principal ? c->peer->principal : "",
+	                       .after = json_string_value(cursor),
+	                       .limit = limit};
+	struct error err = {0};
+	int r = cursor && !q.after ? -EINVAL
+	                           : find_tasks(mcp_peer_store(c->peer), &q, ret_list, &err);
 
-/* Where the page begins that CURSOR, the last task of the one before, stands for. -EINVAL: it is
- * none of ours. */
-static int find_page(const struct mcp_peer *p, const struct find_list *list, json_t *cursor,
-                     size_t *ret_at)
-{
-	const char *id = json_string_value(cursor);
-
-	*ret_at = 0;
-	if (!cursor)
-		return 0;
-	for (size_t i = 0; id && i < list->count; i++)
-		if (is_listed(p, &list->entries[i]) && strcmp(list->entries[i].id, id) == 0) {
-			*ret_at = i + 1;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-/* The id of the last one, if it is not the last of all; else NULL. */
-static const char *put_page(struct mcp_peer *p, const struct find_list *list, size_t at,
-                            struct json_writer *w)
-{
-	const char *last = NULL;
-
-	for (size_t shown = 0; at < list->count; at++) {
-		if (!is_listed(p, &list->entries[at]))
-			continue;
-		if (shown++ == LISTED_MAX)
-			return last;
-		json_object_begin(w);
-		task_put(w, &list->entries[at], false);
-		json_object_end(w);
-		last = list->entries[at].id;
-	}
-	for (const struct mcp_memo *memo = p->memos; memo; memo = memo->next) {
-		json_object_begin(w);
-		mcp_memo_put(w, memo);
-		json_object_end(w);
-	}
-	return NULL;
+	if (r == -EINVAL)
+		mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
+	else if (r < 0)
+		mcp_call_fail(c, &err);
+	return r == 0;
 }
 
 void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
 {
 	scoped(find_list_donep) struct find_list list = {0};
 	struct mcp_peer *p = c->peer;
-	struct error err = {0};
 	struct mcp_answer a;
-	const char *next;
-	size_t at;
 
-	if (find_tasks(mcp_peer_store(p), FIND_ALL, MCP_LOOK_THROUGH, &list, &err) < 0)
-		return mcp_call_fail(c, &err);
-	if (find_page(p, &list, rpc_param(m, "cursor"), &at) < 0)
-		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
+	if (!mcp_tasks_find(c, rpc_param(m, "cursor"), LISTED_MAX, &list))
+		return;
 	answer_begin(&a, c, "complete");
 	json_put_key(&a.w, "tasks");
 	json_array_begin(&a.w);
-	next = put_page(p, &list, at, &a.w);
+	for (size_t i = 0; i < list.count; i++) {
+		if (mcp_memo_find(p, list.entries[i].id))
+			continue;
+		json_object_begin(&a.w);
+		task_put(&a.w, &list.entries[i], false);
+		json_object_end(&a.w);
+	}
+	for (const struct mcp_memo *memo = list.more ? NULL : p->memos; memo; memo = memo->next) {
+		json_object_begin(&a.w);
+		mcp_memo_put(&a.w, memo);
+		json_object_end(&a.w);
+	}
 	json_array_end(&a.w);
-	if (next) {
+	if (list.more && list.count > 0) {
 		json_put_key(&a.w, "nextCursor");
-		json_put_string(&a.w, next);
+		json_put_string(&a.w, list.entries[list.count - 1].cursor);
 	}
 	(void)answer_send(&a);
 }

@@ -3,6 +3,7 @@
  * Tasks of the protocol: the same commands as everywhere, found by their directories.
  */
 #include <stdbool.h>
+#include <jansson.h>
 #include "task/find.h"
 
 struct content;
@@ -24,8 +25,9 @@ bool mcp_task_created(struct mcp_call *c, const char *id);
 /* Whether this client has started it. */
 bool mcp_task_is_ours(const struct mcp_peer *p, const struct find_entry *e);
 
-/* So many are looked through for those of a client who is one of several. */
-#define MCP_LOOK_THROUGH 1000
+/* Those of this client, up to LIMIT, behind CURSOR: a parameter that may be missing. False: that is
+ * answered. */
+bool mcp_tasks_find(struct mcp_call *c, json_t *cursor, size_t limit, struct find_list *ret_list);
 
 /* The directory of a task of this client, or -ENOENT: nobody may tell more about those of others.
  */

@@ -39,19 +39,16 @@ size_t place_waiting(const struct serve *s)
 bool place_for_task(struct serve *s, struct client *c)
 {
 	scoped(find_list_donep) struct find_list list = {0};
-	size_t running = 0;
+	struct find_query q = {.principal = c->name, .only_running = true};
 	struct store *store;
 
 	if (!c->name[0])
 		return true;
 	if (c->background_room == 0) {
-		if (bench_store(s, &store, NULL) < 0 ||
-		    find_tasks(store, FIND_ONLY_RUNNING, 0, &list, NULL) < 0)
+		if (bench_store(s, &store, NULL) < 0 || find_tasks(store, &q, &list, NULL) < 0)
 			return false;
-		for (size_t i = 0; i < list.count; i++)
-			running += client_may_see(c, &list.entries[i]);
-		if (running < s->options.background_each)
-			c->background_room = s->options.background_each - running;
+		if (list.count < s->options.background_each)
+			c->background_room = s->options.background_each - list.count;
 	}
 	if (c->background_room == 0)
 		return false;

@@ -97,7 +97,8 @@ void tasks_list(struct call *c)
 	scoped(find_list_donep) struct find_list list = {0};
 	scoped(buffer_donep) struct buffer json = {0};
 	struct json_writer w = {.out = &json};
-	uint64_t limit = 100, shown = 0;
+	struct find_query q = {.principal = c->client->name[0] ? c->client->name : NULL};
+	uint64_t limit = 100;
 	struct error err = {0};
 	char state[16] = "all";
 	struct store *store;
@@ -117,22 +118,19 @@ void tasks_list(struct call *c)
 	}
 	if (tasks_store(c, &store) < 0)
 		return;
-	/* Among the tasks of others those of the caller have to be found. */
-	if (find_tasks(store, strcmp(state, "all") == 0 ? FIND_ALL : FIND_ONLY_RUNNING,
-	               c->client->name[0] ? LIST_MAX * 10 : (size_t)limit, &list, &err) < 0) {
+	q.limit = (size_t)limit;
+	q.only_running = strcmp(state, "running") == 0;
+	if (find_tasks(store, &q, &list, &err) < 0) {
 		answer_failure(c, &err);
 		return;
 	}
 	json_object_begin(&w);
 	json_put_key(&w, "tasks");
 	json_array_begin(&w);
-	for (size_t i = 0; i < list.count && shown < limit; i++) {
-		if (!client_may_see(c->client, &list.entries[i]))
-			continue;
+	for (size_t i = 0; i < list.count; i++) {
 		json_object_begin(&w);
 		tasks_put_member(&w, &list.entries[i]);
 		json_object_end(&w);
-		shown++;
 	}
 	json_array_end(&w);
 	json_object_end(&w);

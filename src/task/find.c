@@ -1,10 +1,8 @@
 /*
- * A list of ten thousand tasks has to be quick, so each costs one look at its directory, whose mode
- * tells that it has ended, and only those that are shown are read. What is read was written by a
- * keeper in a fixed form: it is scanned, not parsed, and a file that does not look like that tells
- * nothing.
+ * What is read was written by a keeper in a fixed form: it is scanned, not parsed, and a file that
+ * does not look like that tells nothing.
  */
-#include "task/find.h"
+#include "task/find-inside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,19 +20,20 @@
 #include "base/utf8.h"
 
 #define SPEC_BYTES   4096 /* command and description stand at the beginning */
+#define OWNER_BYTES  256  /* so does the principal, in front of them */
 #define ID_BEGINNING "bash-"
 
-static int64_t stat_ms(const struct stat *st)
+int64_t find_stat_ms(const struct stat *st)
 {
 	return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
 }
 
-static enum find_state look_at_lock(int dir_fd, int64_t *ret_started)
+enum find_state find_look_at_lock(int dir_fd, int64_t *ret_started)
 {
 	struct stat st;
 
 	if (fstatat(dir_fd, "spec.json", &st, AT_SYMLINK_NOFOLLOW) == 0 || fstat(dir_fd, &st) == 0)
-		*ret_started = stat_ms(&st);
+		*ret_started = find_stat_ms(&st);
 	return store_task_is_running(dir_fd) ? FIND_RUNNING : FIND_LOST;
 }
 
@@ -46,7 +45,7 @@ enum find_state find_state(int dir_fd)
 
 	if (fstatat(dir_fd, "state.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return FIND_ENDED;
-	state = look_at_lock(dir_fd, &started);
+	state = find_look_at_lock(dir_fd, &started);
 	/* It may have ended between the two looks. */
 	if (state == FIND_LOST && fstatat(dir_fd, "state.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return FIND_ENDED;
@@ -106,6 +105,11 @@ static const char *scan_string(const char *text, const char *key, char *into, si
 	return p;
 }
 
+static void scan_principal(const char *text, struct find_entry *e)
+{
+	(void)scan_string(text, "\"principal\":\"", e->principal, sizeof(e->principal));
+}
+
 static void look_at_spec(int dir_fd, struct find_entry *e)
 {
 	char text[SPEC_BYTES];
@@ -114,7 +118,7 @@ static void look_at_spec(int dir_fd, struct find_entry *e)
 	if (!read_beginning(dir_fd, "spec.json", text, sizeof(text)))
 		return;
 	p = scan_string(text, "\"command\":\"", e->command, sizeof(e->command));
-	(void)scan_string(text, "\"principal\":\"", e->principal, sizeof(e->principal));
+	scan_principal(text, e);
 	if (p && strncmp(p, "\",\"description\":\"", 17) == 0)
 		p = scan_string(p, "\"description\":\"", e->description, sizeof(e->description));
 	if (!p)
@@ -133,8 +137,8 @@ static void look_at_sizes(int dir_fd, struct find_entry *e)
 	for (int i = 0; i < 2; i++)
 		if (fstatat(dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0) {
 			e->bytes[i] = (uint64_t)st.st_size;
-			if (e->state == FIND_LOST && stat_ms(&st) > e->ended_ms)
-				e->ended_ms = stat_ms(&st);
+			if (e->state == FIND_LOST && find_stat_ms(&st) > e->ended_ms)
+				e->ended_ms = find_stat_ms(&st);
 		}
 }
 
@@ -159,10 +163,10 @@ void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 	snprintf(e.id, sizeof(e.id), "%s", id);
 	e.state = find_state(dir_fd);
 	if (e.state != FIND_ENDED)
-		(void)look_at_lock(dir_fd, &e.started_ms);
+		(void)find_look_at_lock(dir_fd, &e.started_ms);
 	look_at_spec(dir_fd, &e);
 	if (e.state == FIND_ENDED && !look_at_report(dir_fd, &e)) {
-		(void)look_at_lock(dir_fd, &e.started_ms);
+		(void)find_look_at_lock(dir_fd, &e.started_ms);
 		e.state = FIND_LOST;
 	}
 	if (e.state == FIND_LOST)
@@ -174,61 +178,7 @@ void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 	*ret_entry = e;
 }
 
-/* What is known of each task before it is decided which are shown. */
-struct glance {
-	char id[STORE_ID_MAX];
-	enum find_state state;
-	int64_t at; /* start of a running one, else its end */
-};
-
-struct glances {
-	struct glance *list;
-	size_t count, capacity;
-};
-
-/* Nobody has marked it: it runs, was lost, or its report could not be written as usual. */
-static bool look_closer(int tasks_fd, struct glance *g)
-{
-	scoped(fd_closep) int dir_fd =
-		openat(tasks_fd, g->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (dir_fd < 0)
-		return false;
-	g->state = find_state(dir_fd);
-	if (g->state != FIND_ENDED)
-		(void)look_at_lock(dir_fd, &g->at);
-	else if (fstatat(dir_fd, "state.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		g->at = stat_ms(&st);
-	return true;
-}
-
-static bool take_glance(int tasks_fd, const char *id, struct glance *ret_glance)
-{
-	size_t n = strlen(id);
-	struct stat st;
-
-	*ret_glance = (struct glance){.state = FIND_ENDED};
-	memcpy(ret_glance->id, id, n + 1); /* is_id() has looked at its length */
-	if (fstatat(tasks_fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-		return false;
-	if ((st.st_mode & 07777) != REPORT_IS_THERE)
-		return look_closer(tasks_fd, ret_glance);
-	ret_glance->at = stat_ms(&st);
-	return true;
-}
-
-static int by_age(const void *a, const void *b)
-{
-	const struct glance *x = a, *y = b;
-	bool x_runs = x->state == FIND_RUNNING, y_runs = y->state == FIND_RUNNING;
-
-	if (x_runs != y_runs)
-		return y_runs - x_runs;
-	return x->at != y->at ? (x->at < y->at) - (x->at > y->at) : strcmp(x->id, y->id);
-}
-
-static DIR *open_tasks(struct store *s)
+DIR *find_open_dir(struct store *s)
 {
 	int fd =
 		s->tasks_fd < 0 ? -1 : openat(s->tasks_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -239,102 +189,35 @@ static DIR *open_tasks(struct store *s)
 	return d;
 }
 
-static bool is_id(const char *name)
+bool find_is_id(const char *name)
 {
 	return strncmp(name, ID_BEGINNING, strlen(ID_BEGINNING)) == 0 &&
 	       strlen(name) < STORE_ID_MAX;
 }
 
-static struct glance *add(struct glances *g)
+/* Who asked for it stands at the beginning (keeper_order_write()): the rest is not read. */
+bool find_is_of(int tasks_fd, const char *id, const char *principal)
 {
-	struct glance *more;
+	char path[STORE_ID_MAX + sizeof("/spec.json")], text[OWNER_BYTES];
+	struct find_entry e = {0};
 
-	if (g->count == g->capacity) {
-		size_t capacity = g->capacity ? g->capacity * 2 : 256;
-
-		more = realloc(g->list, capacity * sizeof(*more));
-		if (!more)
-			return NULL;
-		g->list = more;
-		g->capacity = capacity;
-	}
-	return &g->list[g->count++];
-}
-
-void find_list_done(struct find_list *l)
-{
-	free(take_ptr(&l->entries));
-	l->count = 0;
-}
-
-static int glance_at_all(struct store *s, int which, struct glances *g, struct find_list *list)
-{
-	DIR *d = open_tasks(s);
-	struct dirent *file;
-	int r = 0;
-
-	while (d && (file = readdir(d))) {
-		struct glance *e;
-
-		if (!is_id(file->d_name))
-			continue;
-		e = add(g);
-		if (!e) {
-			r = -ENOMEM;
-			break;
-		}
-		if (!take_glance(s->tasks_fd, file->d_name, e)) {
-			g->count--;
-			continue;
-		}
-		list->running += e->state == FIND_RUNNING;
-		list->ended += e->state != FIND_RUNNING;
-		if (which == FIND_ONLY_RUNNING && e->state != FIND_RUNNING)
-			g->count--;
-	}
-	if (d)
-		closedir(d);
-	return r;
-}
-
-int find_tasks(struct store *s, int which, size_t limit, struct find_list *ret_list,
-               struct error *err)
-{
-	struct find_list list = {0};
-	struct glances g = {0};
-	size_t count;
-	int r;
-
-	r = glance_at_all(s, which, &g, &list);
-	count = limit > 0 && g.count > list.running + limit ? list.running + limit : g.count;
-	if (r == 0 && count > 0 && g.list) {
-		qsort(g.list, g.count, sizeof(*g.list), by_age);
-		list.entries = calloc(count, sizeof(*list.entries));
-		r = list.entries ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; g.list && list.entries && i < count; i++) {
-		scoped(fd_closep) int dir_fd = find_open(s, g.list[i].id, NULL);
-
-		if (dir_fd >= 0) /* else it was deleted meanwhile */
-			find_look(dir_fd, g.list[i].id, &list.entries[list.count++]);
-	}
-	free(g.list);
-	if (r < 0)
-		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
-	*ret_list = list;
-	return 0;
+	snprintf(path, sizeof(path), "%s/spec.json", id);
+	if (read_beginning(tasks_fd, path, text, sizeof(text)))
+		scan_principal(text, &e);
+	return strcmp(e.principal, principal) == 0;
 }
 
 int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], struct error *err)
 {
-	size_t n = strlen(prefix), skip = is_id(prefix) ? 0 : strlen(ID_BEGINNING);
-	DIR *d = open_tasks(s);
+	size_t n = strlen(prefix), skip = find_is_id(prefix) ? 0 : strlen(ID_BEGINNING);
+	DIR *d = find_open_dir(s);
 	struct dirent *file;
 	char id[STORE_ID_MAX];
 	int found = 0;
 
 	while (d && n > 0 && found < 2 && (file = readdir(d)))
-		if (is_id(file->d_name) && strncmp(file->d_name + skip, prefix, n) == 0 && ++found)
+		if (find_is_id(file->d_name) && strncmp(file->d_name + skip, prefix, n) == 0 &&
+		    ++found)
 			snprintf(id, sizeof(id), "%.*s", STORE_ID_MAX - 1, file->d_name);
 	if (d)
 		closedir(d);
@@ -352,7 +235,7 @@ int find_open(struct store *s, const char *id, struct error *err)
 {
 	int fd = -1;
 
-	if (s->tasks_fd >= 0 && is_id(id) && !strchr(id, '/'))
+	if (s->tasks_fd >= 0 && find_is_id(id) && !strchr(id, '/'))
 		fd = openat(s->tasks_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? error_set(err, ERROR_INPUT, ENOENT, "there is no task '%.60s'", id) : fd;
 }

@@ -20,11 +20,14 @@ enum find_state {
 	FIND_LOST,
 };
 
+#define FIND_CURSOR_MAX (STORE_ID_MAX + 24)
+
 /* What a list shows of a task. Strings are cut to what fits, never inside of a character. */
 struct find_entry {
 	char id[STORE_ID_MAX];
 	enum find_state state;
 	int64_t started_ms, ended_ms; /* wall clock; ended_ms of a lost one: when it last wrote */
+	char cursor[FIND_CURSOR_MAX]; /* its place in the list, if it is of one */
 	/* Filled by find_look(). */
 	char principal[64]; /* who asked for it; empty: who runs nacre */
 	char command[256], description[128];
@@ -35,16 +38,24 @@ struct find_entry {
 	struct keeper_report report; /* if it has ended */
 };
 
+struct find_query {
+	const char *principal; /* whose; "": of who runs nacre; NULL: of all */
+	const char *after;     /* the cursor of an entry, which need not be there any more: those
+	                          behind it; NULL: from the first on */
+	size_t limit;          /* 0: none */
+	bool beside_running;   /* all that run are listed, and do not count */
+	bool only_running;
+};
+
 struct find_list {
 	struct find_entry *entries; /* the running ones first, then by their end, youngest first */
 	size_t count;
-	size_t running, ended; /* of all, shown or not */
+	size_t running, ended; /* of all, whoever asked for them, shown or not */
+	bool more;             /* than the limit */
 };
 
-enum { FIND_ALL, FIND_ONLY_RUNNING };
-
-/* Up to LIMIT tasks beside the running ones (0: all). The caller releases the list. */
-int find_tasks(struct store *s, int which, size_t limit, struct find_list *ret_list,
+/* The caller releases the list. -EINVAL: that is no cursor. */
+int find_tasks(struct store *s, const struct find_query *q, struct find_list *ret_list,
                struct error *err);
 void find_list_done(struct find_list *l);
 static inline void find_list_donep(struct find_list *l)

@@ -245,6 +245,19 @@ class NacreTest(unittest.TestCase):
     def task_dirs(self):
         return sorted(self.tasks.iterdir()) if self.tasks.exists() else []
 
+    def copy_task(self, task, count):
+        """So many more of a task that has ended, as if the same had been run again; their ids."""
+        wait_until("it has ended", lambda: (self.tasks / task / "state.json").exists() and
+                   (self.tasks / task).stat().st_mode & 0o7777 == 0o1700)
+        files = {path.name: path.read_text() for path in (self.tasks / task).iterdir() if path.is_file()}
+        ids = [f"bash-{os.urandom(8).hex()}" for _ in range(count)]
+        for copy in ids:
+            (self.tasks / copy).mkdir(0o700)
+            for name, text in files.items():
+                (self.tasks / copy / name).write_text(text.replace(task, copy))
+            (self.tasks / copy).chmod(0o1700)
+        return ids
+
     def wait_for_file(self, path, seconds=DEADLINE):
         """Waits until the file is there with a whole line in it, and returns it."""
         def content():

@@ -417,6 +417,32 @@ class Mcp(ServeTest):
         self.assertTrue(self.get(f"/v1/tasks/{run}").json["running"])
         self.post(f"/v1/tasks/{run}/stop", {"now": True})
 
+    def test_many_tasks_of_another_hide_none(self):
+        mine = self.run_command("echo mine", background=True)["task_id"]
+        wait_until("it has ended", lambda: not self.get(f"/v1/tasks/{mine}").json["running"])
+        other = self.make_token("other")
+        theirs = self.run_command("echo theirs", background=True, token=other)["task_id"]
+        theirs = [theirs, *self.copy_task(theirs, 1200)]
+        listed = self.modern("tools/call", {"name": "TaskList", "arguments": {}}, "TaskList").json["result"]
+        self.assertEqual([line.split()[0] for line in listed["content"][0]["text"].splitlines()], [mine])
+        listed = self.modern("resources/list").json["result"]
+        self.assertEqual([entry["name"] for entry in listed["resources"]], ["policy", mine])
+        self.assertNotIn("nextCursor", listed)
+        session = self.legacy("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}).headers["Mcp-Session-Id"]
+        self.legacy("notifications/initialized", session=session, ident=None)
+        listed = self.legacy("tasks/list", session=session).json["result"]
+        self.assertEqual([task["taskId"] for task in listed["tasks"]], [mine])
+        self.assertNotIn("nextCursor", listed)
+        self.assertEqual([task["task_id"] for task in self.get("/v1/tasks").json["tasks"]], [mine])
+        cursor, pages = None, []
+        while cursor or not pages:
+            page = self.modern("resources/list", {"cursor": cursor} if cursor else {}, token=other).json["result"]
+            pages.append([entry["name"] for entry in page["resources"] if entry["name"] != "policy"])
+            cursor = page.get("nextCursor")
+        names = [name for page in pages for name in page]
+        self.assertEqual((set(names), len(names)), (set(theirs), len(theirs)))
+        self.assertEqual({len(page) for page in pages[:-1]}, {50})
+
     def test_a_long_output_is_read_to_its_end_without_a_session(self):
         def call(tool, **arguments):
             return self.modern("tools/call", {"name": tool, "arguments": arguments}, tool).json["result"]

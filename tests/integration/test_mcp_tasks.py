@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import shutil
 import subprocess
 import time
 import unittest
@@ -176,10 +177,14 @@ class HandshakeTasks(McpTest):
         self.assertNotIn("nextCursor", rest)
         listed = [task["taskId"] for task in first["tasks"] + rest["tasks"]]
         self.assertEqual((set(listed), len(listed)), (made, 103))
-        for wrong in ("", "nonsense", 7, None):
+        for wrong in ("", "nonsense", 7, None, listed[0]):
             self.assertEqual(c.error("tasks/list", {"cursor": wrong}), -32602)
         for id in made:
             c.result("tasks/result", {"taskId": id})
+        self.assertIn("[older ones are left out]", c.text("TaskList"))
+        first = c.result("tasks/list")
+        shutil.rmtree(self.tasks / first["tasks"][-1]["taskId"])  # the cursor is a place, not a task
+        self.assertEqual(len(c.result("tasks/list", {"cursor": first["nextCursor"]})["tasks"]), 3)
         c.close()
 
     def test_a_refusal_is_a_task_that_failed(self):
