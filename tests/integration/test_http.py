@@ -57,6 +57,49 @@ class Doors(ServeTest):
         for name, schema in document.document["components"]["schemas"].items():
             self.assertNotIn("the schema has", str(document.errors({}, schema)), name)
 
+    def test_the_good_answer_of_every_operation_is_held_against_the_document(self):
+        self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
+        seen, events, check = set(), set(), self.check_answer
+        document = self.interface()
+        operations = {(method, path): operation["responses"]["200"]["content"]
+                      for path, item in document.document["paths"].items() for method, operation in item.items()}
+
+        def note(method, path, answer):
+            check(method, path, answer)
+            if answer.status == 200:
+                seen.update((m, p) for m, p in operations if m == method.lower() and
+                            document.operation(m, p) is document.operation(method, path))
+        self.check_answer = note
+
+        def read(method, path, *args, **options):
+            stream, last = self.stream(method, path, *args, **options), None
+            while (event := stream.next()) is not None:
+                if event["event"] == "asked":
+                    self.post(f"/v1/approvals/{event['json']['id']}", {"answer": "once"}, unix=True)
+                last = event["event"]
+                events.add((method.lower(), path.split("?")[0].replace(task, "{id}"), last))
+            return last
+        task = self.run_command("read -r x; echo got $x", background=True, pty=True)["task_id"]
+        self.post("/shell", {"command": "ls"})
+        self.assertEqual(read("POST", "/v1/run", {"argv": ["ls", "-d", "."]}), "result")
+        self.assertEqual(read("POST", "/v1/run", {"argv": ["touch", "x"], "profile": "workspace", "ask_ms": 30000}), "result")
+        self.post("/v1/explain", {"command": "ls | rm x"})
+        wait_until("it has its terminal", (self.tasks / task / "sizes").exists)
+        self.post(f"/v1/tasks/{task}/input", {"text": "it\n"})
+        self.assertEqual(read("GET", f"/v1/tasks/{task}/output?follow=1"), "end")
+        for path in ("", "/output"):
+            self.get(f"/v1/tasks/{task}{path}")
+        self.post(f"/v1/tasks/{task}/stop", {})
+        for path in ("tasks", "approvals?all=1", "audit", "health", "metrics", "openapi.json"):
+            self.get(f"/v1/{path}")
+        head = {"Accept": "application/json, text/event-stream"}
+        start = self.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}, headers=head)
+        self.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": start.headers["Mcp-Session-Id"]})
+        self.assertEqual(seen, {key for key, content in operations.items() if set(content) != {"text/event-stream"}})
+        self.assertEqual(events, {(*key, name) for key, content in operations.items() if key[1] != "/mcp"
+                                  for name in content.get("text/event-stream", {}).get("x-events", {})})
+
     def test_the_document_tells_the_members_of_a_request(self):
         document = self.get("/v1/openapi.json").json
         for path, required in (("/v1/run", []), ("/shell", ["command"])):
