@@ -125,7 +125,11 @@ static int read_option(struct mcp_arguments *a, int id, const char *value)
 		return 0;
 	case 's':
 		a->session = value;
-		return 0;
+		if (session_id_is_valid(value))
+			return 0;
+		cli_complain("--session %s: expected 1 to 64 letters, digits, '.', '_' or '-'",
+		             value);
+		return -EINVAL;
 	case 'j':
 		return read_jobs(a, value);
 	case 'F':

@@ -42,7 +42,7 @@ static const char usage[] =
 	"  --config FILE        a file with the options below (see nacre(1)); what is given here "
 	"as well\n"
 	"                       stands above it\n"
-	"  --listen ADDR:PORT   listen on an address of this machine, e.g. 127.0.0.1:8080; "
+	"  --listen ADDR:PORT   listen on an address of this machine, e.g. 127.0.0.1:7878; "
 	"repeatable.\n"
 	"                       Everybody needs a token there (see nacre token); the first start\n"
 	"                       makes one and leaves it in the state directory, in the file "
@@ -227,8 +227,10 @@ static int read_config(struct setup *s, struct serve_config *c)
 	if (!s->config_path)
 		return 0;
 	s->arena = arena_new(YAML_ARENA_MAX);
-	if (!s->arena)
+	if (!s->arena) {
+		cli_complain("serve: out of memory");
 		return -ENOMEM;
+	}
 	if (serve_config_read(s->config_path, getenv("HOME"), s->arena, c, &err) < 0) {
 		cli_complain("serve: %s", err.text);
 		return -EINVAL;
@@ -258,7 +260,7 @@ static void find_config(int argc, char **argv, const struct option *options, str
 	opterr = 1;
 }
 
-/* -EINVAL: the usage helps; another error has been told. */
+/* An error has been told. */
 static int read_options(int argc, char **argv, struct setup *s)
 {
 	static const struct option options[] = {
@@ -287,15 +289,17 @@ static int read_options(int argc, char **argv, struct setup *s)
 	argv[0] = name;
 	find_config(argc, argv, options, s);
 	if (read_config(s, &config) < 0)
-		return -ECANCELED;
+		return -EINVAL;
 	optind = 0;
 	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
 		if (read_option(s, id, optarg) < 0)
 			return -EINVAL;
-	if (optind < argc)
+	if (optind < argc) {
+		cli_complain("serve: '%s' is one word too many", argv[optind]);
 		return -EINVAL;
+	}
 	if (add_listed(s, &config) < 0)
-		return -ECANCELED;
+		return -EINVAL;
 	for (size_t i = 0; s->profile_count == 0 && i < array_size(all); i++)
 		s->profiles[i] = all[i];
 	if (s->workspace_count == 0 && !s->help && add_workspace(s, ".") < 0)
@@ -513,7 +517,7 @@ static int serve(struct setup *s)
 int cli_serve(int argc, char **argv)
 {
 	struct setup s = {.options = serve_options_default, .signals = {.fd = -1}, .lock = -1};
-	int code, r;
+	int code;
 
 	s.options.profiles = s.profiles;
 	s.options.dialects = s.dialects;
@@ -522,16 +526,12 @@ int cli_serve(int argc, char **argv)
 	s.options.http = http_limits_default;
 	s.options.environment = (const char *const *)environ;
 	s.options.log = write_log;
-	r = read_options(argc, argv, &s);
-	if (r < 0) {
-		if (r == -EINVAL)
-			fputs(usage, stderr);
+	if (read_options(argc, argv, &s) < 0)
 		code = EXIT_NACRE_FAILED;
-	} else if (s.help) {
+	else if (s.help)
 		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	} else {
+	else
 		code = serve(&s);
-	}
 	for (int i = 0; i < s.workspace_count; i++)
 		free(s.made[i]);
 	arena_free(s.arena);

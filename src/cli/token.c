@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static const char usage[] =
 	"  --help           this text\n";
 
 struct arguments {
-	const char *verb, *name;
+	int (*act)(int state_fd, const struct arguments *a);
+	const char *name;
 	const char *profiles[LIST_MAX + 1], *workspaces[LIST_MAX + 1];
 	char *made[LIST_MAX]; /* canonical paths */
 	int profile_count, workspace_count;
@@ -51,53 +53,30 @@ static int complain(const char *words)
 	return EXIT_NACRE_FAILED;
 }
 
-/* A link that is turned later must not widen what was granted. */
-static int add_workspace(struct arguments *a, const char *path)
+static void note_name(void *context, const char *name, const char *path, bool agent)
 {
-	char *real = a->workspace_count < LIST_MAX ? realpath(path, NULL) : NULL;
+	const char **wanted = context;
 
-	if (!real) {
-		cli_complain("token: workspace '%s': %s", path, strerrordesc_np(errno));
-		return -EINVAL;
-	}
-	a->made[a->workspace_count] = real;
-	a->workspaces[a->workspace_count++] = real;
-	return 0;
+	if (!agent && *wanted && strcmp(name, *wanted) == 0)
+		*wanted = NULL;
 }
 
-static int read_arguments(int argc, char **argv, struct arguments *a)
+/* A token may be made before its profile; a name that was misspelled is told at once. */
+static void look_for_profiles(const struct arguments *a)
 {
-	static const struct option options[] = {
-		{"profile", required_argument, NULL, 'p'},
-		{"workspace", required_argument, NULL, 'w'},
-		{"approve", no_argument, NULL, 'a'},
-		{"audit", no_argument, NULL, 'u'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	static char name[] = "nacre token";
-	int c;
+	struct profile_request request;
+	char buffer[PATH_MAX];
 
-	argv[0] = name;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (c == 'p' && a->profile_count < LIST_MAX)
-			a->profiles[a->profile_count++] = optarg;
-		else if (c == '?' || (c == 'w' && add_workspace(a, optarg) < 0))
-			return -EINVAL;
-		a->approve = a->approve || c == 'a';
-		a->audit = a->audit || c == 'u';
-		a->json = a->json || c == 'j';
-		a->help = a->help || c == 'h';
+	profile_request_init(&request, buffer, sizeof(buffer));
+	for (int i = 0; i < a->profile_count; i++) {
+		const char *missing = a->profiles[i];
+
+		profile_names(&request, note_name, &missing);
+		if (missing)
+			cli_complain("token: there is no profile '%s' yet ('nacre profiles' lists "
+			             "what there is)",
+			             missing);
 	}
-	if (a->help)
-		return 0;
-	a->verb = optind < argc ? argv[optind++] : NULL;
-	a->name = optind < argc ? argv[optind++] : NULL;
-	if (!a->verb || optind < argc || (strcmp(a->verb, "list") == 0) != !a->name)
-		return -EINVAL;
-	return 0;
 }
 
 static int create(int state_fd, const struct arguments *a)
@@ -112,6 +91,7 @@ static int create(int state_fd, const struct arguments *a)
 
 	if (principals_create(state_fd, &who, token, &err) < 0)
 		return complain(err.text);
+	look_for_profiles(a);
 	puts(token);
 	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;
 }
@@ -188,7 +168,7 @@ static void print_text(const struct principals *p, struct buffer *out)
 		buffer_puts(out, "There are no tokens. 'nacre token create NAME' makes one.\n");
 }
 
-static int list(int state_fd, bool json)
+static int list(int state_fd, const struct arguments *a)
 {
 	scoped(principals_donep) struct principals p = {0};
 	scoped(buffer_donep) struct buffer out = {0};
@@ -196,7 +176,7 @@ static int list(int state_fd, bool json)
 
 	if (principals_refresh(&p, state_fd, NULL, &err) < 0)
 		return complain(err.text);
-	if (json)
+	if (a->json)
 		print_json(&p, &out);
 	else
 		print_text(&p, &out);
@@ -205,10 +185,95 @@ static int list(int state_fd, bool json)
 	               : 0;
 }
 
+static int withdraw(int state_fd, const struct arguments *a)
+{
+	struct error err = {0};
+
+	return principals_revoke(state_fd, a->name, &err) < 0 ? complain(err.text) : 0;
+}
+
+/* A link that is turned later must not widen what was granted. */
+static int add_workspace(struct arguments *a, const char *path)
+{
+	char *real;
+
+	if (a->workspace_count == LIST_MAX)
+		return complain("too many directories");
+	real = realpath(path, NULL);
+	if (!real) {
+		cli_complain("token: workspace '%s': %s", path, strerrordesc_np(errno));
+		return EXIT_NACRE_FAILED;
+	}
+	a->made[a->workspace_count] = real;
+	a->workspaces[a->workspace_count++] = real;
+	return 0;
+}
+
+static int add_profile(struct arguments *a, const char *name)
+{
+	if (a->profile_count == LIST_MAX)
+		return complain("too many profiles");
+	a->profiles[a->profile_count++] = name;
+	return 0;
+}
+
+/* What was meant by the words; NULL: that cannot be told. */
+static int (*find_verb(const char *verb, bool named))(int, const struct arguments *)
+{
+	static const struct {
+		const char *name;
+		bool named;
+		int (*act)(int state_fd, const struct arguments *a);
+	} verbs[] = {{"create", true, create}, {"list", false, list}, {"revoke", true, withdraw}};
+
+	for (size_t i = 0; verb && i < array_size(verbs); i++)
+		if (strcmp(verb, verbs[i].name) == 0 && named == verbs[i].named)
+			return verbs[i].act;
+	return NULL;
+}
+
+/* The exit status, if it is wrong and that has been told. */
+static int read_arguments(int argc, char **argv, struct arguments *a)
+{
+	static const struct option options[] = {
+		{"profile", required_argument, NULL, 'p'},
+		{"workspace", required_argument, NULL, 'w'},
+		{"approve", no_argument, NULL, 'a'},
+		{"audit", no_argument, NULL, 'u'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	static char name[] = "nacre token";
+	int c, code = 0;
+
+	argv[0] = name;
+	optind = 0;
+	while (code == 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (c == 'p')
+			code = add_profile(a, optarg);
+		else if (c == 'w')
+			code = add_workspace(a, optarg);
+		else if (c == '?')
+			code = EXIT_NACRE_FAILED;
+		a->approve = a->approve || c == 'a';
+		a->audit = a->audit || c == 'u';
+		a->json = a->json || c == 'j';
+		a->help = a->help || c == 'h';
+	}
+	if (a->help || code)
+		return code;
+	a->act = find_verb(argc > optind ? argv[optind] : NULL, argc == optind + 2);
+	a->name = argc == optind + 2 ? argv[optind + 1] : NULL;
+	if (a->act && argc <= optind + 2)
+		return 0;
+	fputs(usage, stderr);
+	return EXIT_NACRE_FAILED;
+}
+
 static int carry_out(const struct arguments *a)
 {
 	scoped(fd_closep) int state_fd = -1;
-	struct error err = {0};
 	struct store store;
 
 	store_open(&store);
@@ -217,29 +282,18 @@ static int carry_out(const struct arguments *a)
 	store_done(&store);
 	if (state_fd < 0)
 		return complain("the state directory cannot be used");
-	if (strcmp(a->verb, "create") == 0)
-		return create(state_fd, a);
-	if (strcmp(a->verb, "list") == 0)
-		return list(state_fd, a->json);
-	if (strcmp(a->verb, "revoke") == 0)
-		return principals_revoke(state_fd, a->name, &err) < 0 ? complain(err.text) : 0;
-	fputs(usage, stderr);
-	return EXIT_NACRE_FAILED;
+	return a->act(state_fd, a);
 }
 
 int cli_token(int argc, char **argv)
 {
 	struct arguments a = {0};
-	int code;
+	int code = read_arguments(argc, argv, &a);
 
-	if (read_arguments(argc, argv, &a) < 0) {
-		fputs(usage, stderr);
-		code = EXIT_NACRE_FAILED;
-	} else if (a.help) {
+	if (code == 0 && a.help)
 		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	} else {
+	else if (code == 0)
 		code = carry_out(&a);
-	}
 	for (int i = 0; i < a.workspace_count; i++)
 		free(a.made[i]);
 	return code;

@@ -31,7 +31,7 @@ union address {
 static int bad(const char *text, struct error *err)
 {
 	return error_set(err, ERROR_INPUT, EINVAL,
-	                 "'%.60s': expected ADDRESS:PORT such as 127.0.0.1:8080 or [::1]:8080",
+	                 "'%.60s': expected ADDRESS:PORT such as 127.0.0.1:7878 or [::1]:7878",
 	                 text);
 }
 

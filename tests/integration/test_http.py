@@ -860,6 +860,29 @@ class Activation(ServeTest):
             self.assertEqual(done.returncode, 125)
             self.assertIn(words, done.stderr)
 
+    def test_a_wrong_word_is_told_in_one_line(self):
+        for line, words in ((("serve", "--frob"), "unrecognized option '--frob'"), (("serve", "word"), "'word' is one word too many"),
+                            (("serve", "--rate", "x"), "--rate x: expected a number"),
+                            (("serve", "--workspace", "/nowhere/at/all"), "workspace '/nowhere/at/all'"),
+                            (("token", "create", "x", "--workspace", "/nowhere/at/all"), "workspace '/nowhere/at/all'"),
+                            (("token", "create", "x", *["--profile", "bash"] * 65), "too many profiles"),
+                            (("token", "list", "--frob"), "unrecognized option '--frob'"),
+                            (("mcp", "--session", "../x"), "--session ../x: expected 1 to 64 letters")):
+            done = subprocess.run([NACRE, *line], env=self.env, cwd=self.work, check=False, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=DEADLINE)
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (125, "", 1), done)
+            self.assertIn(words, done.stderr)
+        for line in ((), ("create",), ("list", "x"), ("frob", "x"), ("revoke", "x", "y")):
+            done = subprocess.run([NACRE, "token", *line], env=self.env, check=False, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.split("\n")[0][:18]), (125, "usage: nacre token"), done)
+
+    def test_a_token_for_a_profile_that_is_not_there_is_remarked_on(self):
+        self.write_config("later.yaml", "profile: later\ninherits: bash\n")
+        done = subprocess.run([NACRE, "token", "create", "x", "--profile", "readonly", "--profile", "later", "--profile", "basch"],
+                              env=self.env, check=True, capture_output=True, text=True)
+        self.assertRegex(done.stdout, r"^nacre_\S+\n$")
+        self.assertRegex(done.stderr, r"^nacre: token: there is no profile 'basch' yet .*\n$")
+
     def test_an_address_for_others_wants_to_be_meant(self):
         for address in ("0.0.0.0:0", "[::]:0", "nonsense", "127.0.0.1", "localhost:x", "127.0.0.1:70000"):
             done = subprocess.run([NACRE, "serve", "--no-unix", "--listen", address], env=self.env, check=False,
