@@ -4,24 +4,27 @@ in Python, Node.js and C run and print what they should."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 import unittest
 
 import helpers
+import serving
 import suites
 import test_library
 
 DOC = helpers.ROOT / "docs" / "clients.md"
+HTTP = helpers.ROOT / "docs" / "http.md"
 DISCOVER = {"jsonrpc": "2.0", "id": 1, "method": "server/discover",
             "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                                  "io.modelcontextprotocol/clientCapabilities": {}}}}
 CLIENTS = ["Claude Code", "Codex", "Gemini CLI", "Cursor", "VS Code", "OpenCode", "Goose"]
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
+def blocks(language, page=DOC):
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def commands(value):
@@ -66,6 +69,38 @@ class Snippets(helpers.NacreTest):
                                   text=True, env=self.env, cwd=self.work, timeout=helpers.DEADLINE, check=False)
             self.assertEqual(done.returncode, 0, (line, done.stderr))
             self.assertIn("2026-07-28", json.loads(done.stdout.splitlines()[0])["result"]["supportedVersions"])
+
+
+class FirstSteps(serving.ServeTest):
+    """What stands in the documents for people who have just started a server, typed as it stands there."""
+    BOXED = True
+
+    def type(self, text):
+        if not shutil.which("curl"):
+            self.skipTest("curl: not installed")
+        os.symlink(helpers.NACRE, self.dir / "nacre")
+        places = {"~/.local/state/nacre ": f"{self.state} ", '"$state/nacre.sock"': self.server.unix, "~/project": str(self.work),
+                  "127.0.0.1:7878": f"127.0.0.1:{self.server.port}", "curl ": "curl -sS --fail-with-body "}
+        for there, here in places.items():
+            text = text.replace(there, here)
+        done = subprocess.run(["bash", "-euc", text], env={**self.env, "PATH": f"{self.env['PATH']}:{self.dir}"}, cwd=self.work,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=helpers.DEADLINE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def test_of_http(self):
+        [text] = blocks("sh", HTTP)
+        out = self.type(text.replace("\ncurl", "\necho; curl"))
+        run, shell, tasks = [json.loads(line) for line in out.splitlines() if line]
+        self.assertEqual((run["stdout"], shell["success"], tasks), ("hello\n", True, {"tasks": []}))
+
+    def test_of_clients(self):
+        [text] = blocks("sh")
+        token, serve = text.splitlines()
+        self.assertTrue(serve.startswith("nacre serve --listen 127.0.0.1:7878"))
+        token = self.type(token + '\necho "$NACRE_TOKEN"').strip()
+        self.assertEqual(self.run_command("pwd", token=token)["stdout"].strip(), str(self.work))
+        self.assertEqual(self.post("/v1/run", {"command": "ls", "profile": "verify"}, token=token).status, 403)
 
 
 class Examples(suites.SuiteTest):
