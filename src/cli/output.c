@@ -303,7 +303,9 @@ static int show(struct store *store, const struct output_options *o)
 	buffer_done(&out.text[0]);
 	buffer_done(&out.text[1]);
 	if (r < 0) {
-		cli_complain("%s", strerrordesc_np(-r));
+		cli_complain("%s", r == -ETIME
+		                           ? "the regular expression takes too long on this output"
+		                           : strerrordesc_np(-r));
 		return EXIT_NACRE_FAILED;
 	}
 	return late == 1 ? EXIT_TIMED_OUT : 0;

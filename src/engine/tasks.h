@@ -50,7 +50,7 @@ enum tasks_step {
 	TASKS_DONE, /* the task has ended, or no later line is wanted: call tasks_reader_end() */
 };
 
-/* A bounded amount of work; or a negative errno. */
+/* A bounded amount of work; or a negative errno. -ETIME: the regular expression takes too long. */
 int tasks_reader_step(struct tasks_reader *r);
 /* What was kept back for the last lines goes to the sink. */
 int tasks_reader_end(struct tasks_reader *r);

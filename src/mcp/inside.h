@@ -116,6 +116,7 @@ struct mcp_server {
 	struct mcp_peer *peers;
 	struct mcp_run *queue, *queue_end;
 	size_t running, queued;
+	int64_t searched_ms; /* loop_now() of the turn in which an output was searched last */
 	struct nonces *nonces;
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "engine/tasks.h"
@@ -20,7 +21,7 @@
 
 #define MAX_DEFAULT     30000
 #define TIMEOUT_DEFAULT 30000
-#define STEPS_A_TURN    4
+#define TURN_MS         10
 
 struct reading {
 	struct mcp_call *call;
@@ -129,18 +130,26 @@ static int on_line(void *owner, const struct tasks_text *t)
 	return buffer_error(&r->content.text);
 }
 
-/* A long output is searched a part a turn: others are not to wait for it. */
+/* A long output is searched a part a turn, and one output at a time: others are not to wait. */
 static int on_turn(struct loop_timer *t)
 {
 	struct reading *r = container_of(t, struct reading, turn);
+	struct mcp_server *server = r->call->peer->server;
+	int64_t end = clock_now_ms() + TURN_MS;
 	int code = TASKS_MORE;
 
-	for (int i = 0; i < STEPS_A_TURN && code == TASKS_MORE && r->content.text.len < r->max; i++)
+	if (server->searched_ms == loop_now(t->loop))
+		return loop_timer_set(t->loop, t, loop_now(t->loop) + 1, on_turn);
+	server->searched_ms = loop_now(t->loop);
+	while (code == TASKS_MORE && r->content.text.len < r->max && clock_now_ms() < end)
 		code = tasks_reader_step(r->search);
 	if (code == TASKS_MORE && r->content.text.len < r->max)
 		return loop_timer_set(t->loop, t, loop_now(t->loop), on_turn);
-	if (code < 0 || tasks_reader_end(r->search) < 0)
-		fail(r, "the output cannot be read");
+	if (code >= 0)
+		code = tasks_reader_end(r->search);
+	if (code < 0)
+		fail(r, code == -ETIME ? "the regular expression takes too long on this output"
+		                       : "the output cannot be read");
 	else
 		finish(r, tasks_reader_next(r->search));
 	return 0;

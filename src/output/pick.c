@@ -7,11 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #define MATCH_LIMIT 1000000 /* of steps: an expression that would take for ever does not match */
 #define DEPTH_LIMIT 1000
 #define HEAP_KB     20480
+
+/* That limit is one for each place of each line at which a match could begin, so all of them
+ * together have a time. It is looked at while an expression works. */
+#define PATIENCE_NS    ((int64_t)100000000) /* of the processor, for what is put at once */
+#define STEPS_A_GLANCE 512
 
 struct kept {
 	struct kept *next;
@@ -35,6 +41,9 @@ struct pick {
 	pcre2_code *regex;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
+	int64_t until_ns; /* when the expression has had its time */
+	unsigned steps;   /* since the last look at the clock */
+	bool late;
 	struct buffer partial[2];
 	uint64_t lines;      /* that have come */
 	uint64_t shown;      /* that passed all but the tail */
@@ -45,6 +54,18 @@ struct pick {
 	bool done;
 };
 
+/* Called by the library before each item of the expression. */
+static int on_item(pcre2_callout_block *block, void *owner)
+{
+	struct pick *p = owner;
+
+	if (++p->steps < STEPS_A_GLANCE)
+		return 0;
+	p->steps = 0;
+	p->late = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) > p->until_ns;
+	return p->late ? PCRE2_ERROR_CALLOUT : 0;
+}
+
 static int compile(struct pick *p, const char *text, struct error *err)
 {
 	PCRE2_UCHAR message[128];
@@ -52,7 +73,8 @@ static int compile(struct pick *p, const char *text, struct error *err)
 	int code;
 
 	p->regex = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
-	                         PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C,
+	                         PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
+	                                 PCRE2_AUTO_CALLOUT,
 	                         &code, &at, NULL);
 	if (!p->regex) {
 		pcre2_get_error_message(code, message, sizeof(message));
@@ -66,7 +88,7 @@ static int compile(struct pick *p, const char *text, struct error *err)
 	pcre2_set_match_limit(p->limits, MATCH_LIMIT);
 	pcre2_set_depth_limit(p->limits, DEPTH_LIMIT);
 	pcre2_set_heap_limit(p->limits, HEAP_KB);
-	return 0;
+	return pcre2_set_callout(p->limits, on_item, p);
 }
 
 int pick_new(const struct pick_options *options, pick_sink sink, void *owner,
@@ -208,6 +230,8 @@ static int choose(struct pick *p, const struct pick_line *l)
 		p->after = p->options.context;
 		return r == 0 ? pass(p, l) : r;
 	}
+	if (p->late)
+		return -ETIME;
 	if (p->after > 0) {
 		p->after--;
 		return pass(p, l);
@@ -237,11 +261,18 @@ static int take_partial(struct pick *p, int stream)
 	return r;
 }
 
+static void begin_time(struct pick *p)
+{
+	if (p->regex)
+		p->until_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + PATIENCE_NS;
+}
+
 int pick_put(struct pick *p, int stream, const char *bytes, size_t n)
 {
 	struct buffer *b = &p->partial[stream];
 	int r = 0;
 
+	begin_time(p);
 	while (r == 0 && n > 0 && !p->done) {
 		const char *newline = memchr(bytes, '\n', n);
 		size_t part = newline ? (size_t)(newline - bytes) + 1 : n;
@@ -281,6 +312,7 @@ int pick_end(struct pick *p)
 {
 	int r = 0;
 
+	begin_time(p);
 	for (int i = 0; i < 2 && r == 0; i++)
 		r = take_partial(p, i);
 	for (struct kept *k = p->last.first; k && r == 0; k = k->next) {

@@ -46,7 +46,8 @@ int pick_new(const struct pick_options *options, pick_sink sink, void *owner,
 struct pick *pick_free(struct pick *p);
 DEFINE_CLEANUP(struct pick *, pick_free);
 
-/* 0; 1: no later line can be wanted; or a negative errno. */
+/* 0; 1: no later line can be wanted; or a negative errno. -ETIME: the regular expression takes too
+ * long on these bytes. */
 int pick_put(struct pick *p, int stream, const char *bytes, size_t n);
 
 /* Hands on lines that are not finished yet, where nothing is chosen among lines: a prompt is to be

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/test-support.h"
 #include "output/pick.h"
@@ -116,6 +117,33 @@ static void refuses_a_wrong_expression_and_outlives_a_slow_one(void **state)
 	assert_int_equal(got.len, 0);
 }
 
+/* The library's limit is for one place of one line: here are many lines, and one line with many
+ * places. */
+static void gives_up_on_an_expression_that_is_slow_on_every_line(void **state)
+{
+	static const char line[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac\n";
+	scoped(buffer_donep) struct buffer got = {0}, many = {0}, one = {0};
+	static const char *const slow[] = {"(a+)+$", "a.*?[xy]"};
+	const struct buffer *const texts[] = {&many, &one};
+
+	for (int i = 0; i < 2000; i++)
+		buffer_puts(&many, line);
+	for (int i = 0; i < 60000; i++)
+		buffer_putc(&one, 'a');
+	buffer_puts(&one, "c\n");
+	for (size_t i = 0; i < 2; i++) {
+		scoped(pick_freep) struct pick *p = NULL;
+		int64_t before = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		assert_int_equal(
+			pick_new(&(struct pick_options){.regex = slow[i]}, collect, &got, &p, NULL),
+			0);
+		assert_int_equal(pick_put(p, 0, texts[i]->data, texts[i]->len), -ETIME);
+		assert_true(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before < 5000000000);
+		assert_int_equal(got.len, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +155,7 @@ int main(void)
 		cmocka_unit_test(keeps_the_unfinished_lines_of_two_streams_apart),
 		cmocka_unit_test(cuts_a_line_that_is_too_long),
 		cmocka_unit_test(refuses_a_wrong_expression_and_outlives_a_slow_one),
+		cmocka_unit_test(gives_up_on_an_expression_that_is_slow_on_every_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

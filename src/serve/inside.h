@@ -95,8 +95,9 @@ struct call {
 	struct watcher watcher;
 	struct tasks_query query;
 	char grep[256];
-	int task_fd; /* -1: none */
-	void *mcp;   /* what mcp-http.c has for it */
+	struct reading *reading; /* that waits for more to come */
+	int task_fd;             /* -1: none */
+	void *mcp;               /* what mcp-http.c has for it */
 };
 
 /* route.c: the checks before everything else, and the table of what there is. */
@@ -104,7 +105,7 @@ struct route {
 	const char *method, *path; /* a '*' is one id */
 	void (*handle)(struct call *c);
 	const char *summary;
-	const char *query[8]; /* names, up to NULL */
+	const char *query[9]; /* names, up to NULL */
 	bool takes_body;      /* JSON */
 	bool bare;            /* which may be missing */
 	bool open;            /* without a principal */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "engine/tasks.h"
 #include "http/server.h"
@@ -16,6 +17,7 @@
 
 #define PIECE_LEAST ((size_t)16 << 10)
 #define STEPS_MAX   16 /* of 64 KiB, where a choice among lines lets little through */
+#define PUMP_MS     10 /* or where it takes long */
 
 struct tail {
 	struct tasks_reader *reader;
@@ -119,10 +121,11 @@ struct tail *tail_free(struct tail *t)
 
 enum tail_state tail_pump(struct tail *t)
 {
+	int64_t end = clock_now_ms() + PUMP_MS;
 	int r = TASKS_MORE;
 
 	for (int steps = 0; !t->done && http_stream_waiting(t->x) == 0; steps++) {
-		if (steps == STEPS_MAX)
+		if (steps == STEPS_MAX || (steps > 0 && clock_now_ms() > end))
 			return TAIL_MORE;
 		r = tasks_reader_step(t->reader);
 		if (r == TASKS_DONE || r < 0) {

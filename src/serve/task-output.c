@@ -3,8 +3,9 @@
  * or as events, as it comes.
  */
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
@@ -15,12 +16,28 @@
 
 #define TEXT_MAX ((size_t)1 << 20)  /* of one answer; since= goes on from there */
 #define READ_MAX ((size_t)16 << 20) /* bytes that are looked through for one answer */
+#define LOOK_MS  100                /* and time, in which nobody else is served */
 #define WAIT_MAX 60000
 
+/* What was read is not read again when more comes: with an expression that finds nothing it could
+ * be much, and come often. */
 struct reading {
+	struct tasks_reader *reader;
 	struct buffer text[2];
+	size_t taken;
 	bool both;
 };
+
+static struct reading *reading_free(struct reading *g)
+{
+	if (!g)
+		return NULL;
+	tasks_reader_free(g->reader);
+	buffer_done(&g->text[0]);
+	buffer_done(&g->text[1]);
+	free(g);
+	return NULL;
+}
 
 static int on_text(void *owner, const struct tasks_text *t)
 {
@@ -34,13 +51,13 @@ static int on_text(void *owner, const struct tasks_text *t)
 	return buffer_error(b);
 }
 
-static void put_output(struct call *c, struct reading *g, struct tasks_reader *reader, bool cut)
+static void put_output(struct call *c, const struct reading *g, bool cut)
 {
 	scoped(buffer_donep) struct buffer json = {0};
 	struct json_writer w = {.out = &json};
 	struct find_entry e;
 
-	tasks_reader_look(reader, &e);
+	tasks_reader_look(g->reader, &e);
 	json_object_begin(&w);
 	json_put_key(&w, e.merged ? "output" : c->query.stream == FOLLOW_ERR ? "stderr" : "stdout");
 	json_put_bytes(&w, buffer_str(&g->text[0]), g->text[0].len);
@@ -51,47 +68,64 @@ static void put_output(struct call *c, struct reading *g, struct tasks_reader *r
 	json_put_key(&w, "truncated");
 	json_put_bool(&w, cut);
 	json_put_key(&w, "next");
-	json_put_uint(&w, tasks_reader_next(reader));
+	json_put_uint(&w, tasks_reader_next(g->reader));
 	tasks_put_member(&w, &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }
 
-/* True: there was nothing yet, and somebody can wait. */
-static bool read_output(struct call *c, bool may_wait)
+/* False: that it failed is answered. */
+static bool begin_reading(struct call *c)
 {
-	scoped(tasks_reader_freep) struct tasks_reader *reader = NULL;
-	struct reading g = {.both = c->query.stream == FOLLOW_BOTH};
 	struct error err = {0};
 	struct store *store;
-	size_t taken = 0;
-	uint64_t before;
-	int r = TASKS_MORE;
 
 	c->query.id = c->id;
 	c->query.pick.regex = c->grep[0] ? c->grep : NULL;
 	if (tasks_store(c, &store) < 0)
 		return false;
-	if (tasks_reader_new(store, &c->query, on_text, &g, &reader, &err) < 0) {
+	c->reading = calloc(1, sizeof(*c->reading));
+	if (!c->reading) {
+		answer_error(c, 503, "system", "out of memory");
+		return false;
+	}
+	c->reading->both = c->query.stream == FOLLOW_BOTH;
+	if (tasks_reader_new(store, &c->query, on_text, c->reading, &c->reading->reader, &err) <
+	    0) {
 		answer_failure(c, &err);
 		return false;
 	}
-	follow_unwatch(tasks_reader_follow(reader));
-	while (r == TASKS_MORE && g.text[0].len + g.text[1].len < TEXT_MAX && taken < READ_MAX) {
-		before = tasks_reader_next(reader);
-		r = tasks_reader_step(reader);
-		taken += (size_t)(tasks_reader_next(reader) - before);
+	follow_unwatch(tasks_reader_follow(c->reading->reader));
+	return true;
+}
+
+/* True: there was nothing yet, and somebody can wait. */
+static bool read_output(struct call *c, bool may_wait)
+{
+	struct reading *g = c->reading;
+	int64_t end = clock_now_ms() + LOOK_MS;
+	uint64_t before;
+	int r = TASKS_MORE;
+
+	while (r == TASKS_MORE && g->text[0].len + g->text[1].len < TEXT_MAX &&
+	       g->taken < READ_MAX && clock_now_ms() < end) {
+		before = tasks_reader_next(g->reader);
+		r = tasks_reader_step(g->reader);
+		g->taken += (size_t)(tasks_reader_next(g->reader) - before);
 	}
-	if (r == TASKS_WAIT && may_wait && g.text[0].len + g.text[1].len == 0)
+	if (r == TASKS_WAIT && may_wait && g->text[0].len + g->text[1].len == 0)
 		return true;
-	if (r >= 0)
-		r = tasks_reader_end(reader) < 0 ? -EIO : r;
-	if (r < 0)
+	if (r >= 0) {
+		int code = tasks_reader_end(g->reader);
+
+		r = code < 0 ? code : r;
+	}
+	if (r == -ETIME)
+		answer_error(c, 400, "input", "'grep' takes too long on this output");
+	else if (r < 0)
 		answer_error(c, 500, "system", "the output cannot be read");
 	else
-		put_output(c, &g, reader, r == TASKS_MORE);
-	buffer_done(&g.text[0]);
-	buffer_done(&g.text[1]);
+		put_output(c, g, r == TASKS_MORE);
 	return false;
 }
 
@@ -99,6 +133,7 @@ static void stop_waiting(struct call *c)
 {
 	loop_timer_clear(&c->timer);
 	watch_remove(&c->watcher);
+	c->reading = reading_free(c->reading);
 }
 
 static void on_grown(struct watcher *w)
@@ -113,24 +148,24 @@ static int on_late(struct loop_timer *t)
 {
 	struct call *c = container_of(t, struct call, timer);
 
-	stop_waiting(c);
 	if (c->x)
 		(void)read_output(c, false);
+	stop_waiting(c);
 	return 0;
 }
 
 static void poll_output(struct call *c, int64_t wait_ms)
 {
-	if (!read_output(c, wait_ms > 0))
-		return;
-	if (watch_add(c->serve->watch, c->task_fd, &c->watcher, on_grown) < 0 ||
-	    loop_timer_set(c->serve->loop, &c->timer, loop_now(c->serve->loop) + wait_ms, on_late) <
-	            0 ||
-	    !read_output(c, true)) { /* it came between the look and the watch */
+	struct loop *l = c->serve->loop;
+	bool waits = begin_reading(c) && read_output(c, wait_ms > 0);
+
+	if (waits && (watch_add(c->serve->watch, c->task_fd, &c->watcher, on_grown) < 0 ||
+	              loop_timer_set(l, &c->timer, loop_now(l) + wait_ms, on_late) < 0))
+		waits = read_output(c, false);
+	else if (waits) /* it may have come between the look and the watch */
+		waits = read_output(c, true);
+	if (!waits)
 		stop_waiting(c);
-		if (!http_is_answered(c->x))
-			(void)read_output(c, false);
-	}
 }
 
 static void on_wake(void *owner)

@@ -1,6 +1,7 @@
 """nacre serve: the interface under /v1, who may use it, and what happens when somebody misbehaves."""
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -367,6 +368,34 @@ class Tasks(ServeTest):
         self.assertEqual((both["stderr"], both["stdout"][:7]), ("oops\n", "line 1\n"))
         for query in ("grep=%5B", "stream=x", "since=-1", "wait=x", "follow=x", "since=1&since=2"):
             self.assertEqual(self.get(f"/v1/tasks/{task}/output?{query}").status, 400, query)
+
+    def test_an_expression_that_takes_too_long_holds_nobody_up(self):
+        task = self.background("for i in {1..2000}; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac; done")
+        self.wait_end(task)
+        used = self.processor_time()
+        for query in ("grep=%5E(a%2B)%2B%24", "grep=(a%7Ca)%2B%24&wait=60000"):
+            answer = self.get(f"/v1/tasks/{task}/output?{query}")
+            self.assertEqual((answer.status, answer.json["error"]["kind"]), (400, "input"), answer)
+        events = self.stream("GET", f"/v1/tasks/{task}/output?follow=1&grep=%5E(a%2B)%2B%24")
+        self.assertIsNone(events.next("output"))
+        self.assertLess(self.processor_time() - used, 5)
+
+    def processor_time(self):
+        fields = pathlib.Path(f"/proc/{self.server.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_who_waits_for_a_line_does_not_read_all_again(self):
+        task = self.background("head -c 8000000 /dev/zero | tr '\\0' x | fold -w 99; touch there; "
+                               "while [ ! -e go ]; do echo; sleep 0.005; done; echo 'found it'; sleep 100")
+        wait_until("most is printed", (self.work / "there").exists)
+        used, since, text = self.processor_time(), 0, ""
+        threading.Timer(3, (self.work / "go").touch).start()
+        while not text:
+            answer = self.get(f"/v1/tasks/{task}/output?wait=50000&grep=%5Efound%7C%5B%5Ex%5D%24&since={since}").json
+            since, text = answer["next"], answer["output"]
+        self.assertEqual(text, "found it\n")
+        self.assertLess(self.processor_time() - used, 4 if SANITIZED else 1.2)
+        self.post(f"/v1/tasks/{task}/stop", {"now": True})
 
     def test_a_follower_sees_all_and_the_end(self):
         task = self.background("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4")

@@ -78,6 +78,13 @@ class PlainTools(McpTest):
         self.assertTrue(text.startswith("".join(f"{i}\n" for i in range(999990, 1000000))), text)
         c.close()
 
+    def test_a_filter_that_takes_too_long_is_refused(self):
+        c = self.client()
+        task = self.begin(c, "for i in {1..2000}; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac; done")
+        c.text("TaskOutput", {"task_id": task, "block": True})
+        self.assertIn("takes too long", c.refusal("TaskOutput", {"task_id": task, "filter": "^(a+)+$"}))
+        c.close()
+
     def test_waiting_for_something_new_ends_when_it_comes(self):
         c = self.client()
         task = self.begin(c, "sleep 0.5; echo now; sleep 60")
