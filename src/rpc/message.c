@@ -148,6 +148,11 @@ void rpc_message_read(const char *bytes, size_t n, struct rpc_message *ret_messa
 		                   "the message is nested too deeply", ret_message);
 		return;
 	}
+	if (scan.values > RPC_VALUES_MAX) {
+		rpc_message_refuse(bytes, n, RPC_INVALID_REQUEST,
+		                   "there are too many values in the message", ret_message);
+		return;
+	}
 	root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
 	if (!root) {
 		refuse_text(bytes, n, &e, ret_message);

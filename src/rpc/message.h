@@ -18,8 +18,10 @@ enum rpc_code {
 	RPC_INTERNAL_ERROR = -32603,
 };
 
-#define RPC_DEPTH_MAX 128  /* nested arrays and objects */
-#define RPC_ID_MAX    4096 /* bytes of an id as JSON text; a longer one is refused */
+#define RPC_DEPTH_MAX 128 /* nested arrays and objects */
+#define RPC_VALUES_MAX                                                                             \
+	131072          /* in all: each takes some hundred bytes, however short it is written */
+#define RPC_ID_MAX 4096 /* bytes of an id as JSON text; a longer one is refused */
 
 enum rpc_kind {
 	RPC_REQUEST,

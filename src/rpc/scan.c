@@ -114,6 +114,11 @@ void rpc_scan(const char *bytes, size_t n, struct rpc_scan *ret_scan)
 		case '{':
 			if (++s.depth > ret_scan->depth)
 				ret_scan->depth = s.depth;
+			ret_scan->values++;
+			s.at++;
+			break;
+		case ',':
+			ret_scan->values++;
 			s.at++;
 			break;
 		case ']':

@@ -136,6 +136,31 @@ static void what_nests_too_deeply_is_answered_under_its_id(void **state)
 	assert_int_equal(m.kind, RPC_REQUEST);
 }
 
+/* A text of some megabytes could take gigabytes when it is read. */
+static void what_holds_too_many_values_is_answered_under_its_id(void **state)
+{
+	static const char *const kinds[] = {"{},", "0,", "[[]],", "{\"a\":0},"};
+
+	for (size_t i = 0; i < array_size(kinds); i++) {
+		scoped(buffer_donep) struct buffer text = {0};
+		scoped(rpc_message_donep) struct rpc_message m = {0};
+
+		buffer_puts(&text,
+		            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"a\":[");
+		for (int k = 0; k <= RPC_VALUES_MAX; k++)
+			buffer_puts(&text, kinds[i]);
+		buffer_puts(&text, "0]}}");
+		expect_invalid(text.data, RPC_INVALID_REQUEST, "1");
+		buffer_clear(&text);
+		buffer_puts(&text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":\"");
+		for (int k = 0; k <= RPC_VALUES_MAX; k++)
+			buffer_puts(&text, "[,{");
+		buffer_puts(&text, "\"}");
+		m = read_text(text.data);
+		assert_int_equal(m.kind, RPC_REQUEST);
+	}
+}
+
 static void an_id_that_could_be_misread_is_not_echoed_unread(void **state)
 {
 	static const char *const bad[] = {"\"\xff\"", "\"a\nb\"", "\"\\x\"", "\"\\ud800\"",
@@ -259,6 +284,7 @@ int main(void)
 		cmocka_unit_test(what_is_json_but_not_for_us_is_answered_under_its_id),
 		cmocka_unit_test(a_shape_that_nobody_knows_is_answered_under_its_id),
 		cmocka_unit_test(what_nests_too_deeply_is_answered_under_its_id),
+		cmocka_unit_test(what_holds_too_many_values_is_answered_under_its_id),
 		cmocka_unit_test(an_id_that_could_be_misread_is_not_echoed_unread),
 		cmocka_unit_test(notifications_and_responses_are_told_apart),
 		cmocka_unit_test(a_response_that_is_wrong_is_still_one),
