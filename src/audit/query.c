@@ -48,7 +48,7 @@ static bool is_named(const json_t *record, const char *key, const char *wanted)
 static bool may_match(const struct audit_query *q, const char *line, size_t n,
                       struct audit_line *ret_line)
 {
-	const char *const exact[] = {q->task, q->session};
+	const char *const exact[] = {q->task, q->session, q->principal};
 
 	for (size_t i = 0; i < array_size(exact); i++)
 		if (exact[i] && !memmem(line, n, exact[i], strlen(exact[i])))
@@ -75,15 +75,17 @@ struct sieve {
 	size_t count, limit; /* limit 0: all */
 };
 
-static int drop_first(struct sieve *c)
+static void drop_first(struct sieve *c, size_t count)
 {
-	const char *end = memchr(c->lines.data, '\n', c->lines.len);
-	size_t n = (size_t)(end - c->lines.data) + 1;
+	const char *at = buffer_str(&c->lines), *end = at + c->lines.len;
+	size_t n;
 
-	memmove(c->lines.data, c->lines.data + n, c->lines.len - n);
-	c->lines.len -= n;
-	c->count--;
-	return 0;
+	c->count -= count;
+	for (; count > 0; count--)
+		at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+	n = (size_t)(end - at);
+	memmove(c->lines.data, at, n);
+	c->lines.len = n;
 }
 
 static int catch_line(void *context, const char *line, size_t n, uint64_t offset)
@@ -98,8 +100,7 @@ static int catch_line(void *context, const char *line, size_t n, uint64_t offset
 		return 0;
 	/* Moved in large steps, or a long file would be moved again and again. */
 	if (c->limit > 0 && c->count >= 2 * c->limit)
-		while (c->count >= c->limit)
-			drop_first(c);
+		drop_first(c, c->count - c->limit + 1);
 	buffer_append(&c->lines, line, n);
 	buffer_putc(&c->lines, '\n');
 	c->count++;
@@ -125,8 +126,8 @@ static int catch_file(int dir_fd, uint64_t number, uint64_t from, struct sieve *
 	if (fd < 0)
 		return error_sys(err, -fd, "%s", name);
 	r = scan_lines(fd, from, until, catch_line, c, ret_rest, err);
-	while (c->limit > 0 && c->count > c->limit)
-		drop_first(c);
+	if (c->limit > 0 && c->count > c->limit)
+		drop_first(c, c->count - c->limit);
 	return r;
 }
 
@@ -153,6 +154,28 @@ static int open_directory(const char *path, struct error *err)
 	if (fd >= 0 || errno == ENOENT)
 		return fd < 0 ? -ENOENT : fd;
 	return error_set(err, ERROR_INPUT, errno, "%.150s: %s", path, strerrordesc_np(errno));
+}
+
+/* Of the COUNT files those that may be read: from the one that is returned on. */
+static size_t first_within(int dir_fd, const struct audit_query *q, const uint64_t *numbers,
+                           size_t count)
+{
+	char name[FILES_NAME_MAX];
+	uint64_t bytes = 0;
+	struct stat st;
+	size_t first = count;
+
+	for (; first > 0; first--) {
+		files_name(numbers[first - 1], name);
+		if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (bytes > 0 && bytes + (uint64_t)st.st_size > q->bytes_max)
+			break;
+		bytes += (uint64_t)st.st_size;
+	}
+	if (first > 0 && q->ret_rest)
+		*q->ret_rest = numbers[first];
+	return first;
 }
 
 /* How many files there need be is known from the newest one on. */
@@ -184,7 +207,7 @@ int audit_query(const char *directory, const struct audit_query *query, audit_vi
 	scoped(freep) uint64_t *numbers = NULL;
 	scoped(fd_closep) int dir_fd = open_directory(directory, err);
 	struct audit_follow place = {0};
-	size_t count = 0;
+	size_t count = 0, first = 0;
 	int r;
 
 	if (dir_fd < 0)
@@ -192,7 +215,16 @@ int audit_query(const char *directory, const struct audit_query *query, audit_vi
 	if (query->limit == 0) /* no need to hold more than those of one file */
 		return audit_follow(directory, query, &place, visit, context, err);
 	r = files_list(dir_fd, &numbers, &count, err);
-	return r < 0 ? r : query_newest(dir_fd, query, numbers, count, visit, context, err);
+	if (r < 0)
+		return r;
+	while (query->before.file > 0 && count > 0 && numbers[count - 1] > query->before.file)
+		count--;
+	if (query->before.file > 0 && query->before.offset == 0 && count > 0 &&
+	    numbers[count - 1] == query->before.file)
+		count--;
+	if (query->bytes_max > 0)
+		first = first_within(dir_fd, query, numbers, count);
+	return query_newest(dir_fd, query, numbers + first, count - first, visit, context, err);
 }
 
 int audit_follow(const char *directory, const struct audit_query *query, struct audit_follow *place,

@@ -23,6 +23,9 @@ struct audit_query {
 	const char *text; /* stands somewhere in the record's texts; case does not matter */
 	size_t limit;     /* the newest so many; 0: all */
 	struct audit_follow before; /* only what stands in front of this place; file 0: all */
+	/* With a limit: of older files no more are opened than fit in so many bytes; 0: all. */
+	uint64_t bytes_max;
+	uint64_t *ret_rest; /* the before.file to go on with; left alone where there is no more */
 };
 
 /* LINE is the record without its newline. Other than 0 ends the query. */

@@ -194,7 +194,9 @@ static void a_query_finds_what_it_is_asked_for(void **state)
 {
 	struct world *w = *state;
 	struct audit_follow place = {0};
+	size_t found, turns;
 	struct count c;
+	uint64_t rest;
 
 	open_log(w, &(struct audit_settings){.max_bytes = 4096});
 	for (int i = 0; i < 60; i++) {
@@ -208,6 +210,20 @@ static void a_query_finds_what_it_is_asked_for(void **state)
 	assert_int_equal(c.records, 25);
 	assert_string_equal(c.last, "echo Number-59");
 	assert_int_equal(ask(w, (struct audit_query){.text = "NUMBER-17"}).records, 1);
+	for (rest = 0, found = 0, turns = 0; rest > 0 || turns == 0; turns++) {
+		uint64_t before = rest;
+
+		rest = 0;
+		found += ask(w, (struct audit_query){.event = "started",
+		                                     .limit = 100,
+		                                     .before.file = before,
+		                                     .bytes_max = 8192,
+		                                     .ret_rest = &rest})
+		                 .records;
+		assert_true(turns == 0 || rest < before);
+	}
+	assert_int_equal(found, 60);
+	assert_true(turns > 2);
 	assert_int_equal(ask(w, (struct audit_query){.task = "bash-2"}).records, 0);
 	assert_int_equal(follow(w, &place).records, 60);
 	append(w, "after");

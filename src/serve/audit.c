@@ -15,10 +15,12 @@
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX     1000
+#define BYTES_MAX     ((uint64_t)32 << 20) /* of the log, in which nobody else is served */
 
 struct showing {
 	struct call *call;
 	struct json_writer *w;
+	size_t count;
 };
 
 /* How this host is arranged is not part of what somebody did. */
@@ -40,6 +42,7 @@ static int put_record(void *context, const char *line, size_t n, json_t *record)
 	text = json_dumps(record, JSON_COMPACT);
 	if (!text)
 		return -ENOMEM;
+	s->count++;
 	json_put_raw(s->w, text);
 	return buffer_error(s->w->out);
 }
@@ -59,7 +62,7 @@ static int get_text(struct call *c, const char *name, char *into, size_t size, c
 	return 0;
 }
 
-static int get_time(struct call *c, const char *name, int64_t *ret)
+static int get_number(struct call *c, const char *name, int64_t *ret)
 {
 	char text[24];
 	const char *found = NULL;
@@ -70,7 +73,8 @@ static int get_time(struct call *c, const char *name, int64_t *ret)
 	if (!found)
 		return 0;
 	if (number_parse_u64(found, &ms) < 0 || ms > INT64_MAX) {
-		answer_error(c, 400, "input", "times are milliseconds since 1970");
+		answer_error(c, 400, "input",
+		             "times (milliseconds since 1970), 'limit' and 'before' are numbers");
 		return -1;
 	}
 	*ret = (int64_t)ms;
@@ -84,21 +88,25 @@ void audit_show(struct call *c)
 	struct showing s = {.call = c, .w = &w};
 	struct audit_query q = {.limit = LIMIT_DEFAULT};
 	char texts[4][64], directory[PATH_MAX];
-	int64_t limit = LIMIT_DEFAULT;
+	int64_t limit = LIMIT_DEFAULT, before = 0;
+	uint64_t rest = 0;
 	struct error err = {0};
 
 	if (get_text(c, "task", texts[0], sizeof(texts[0]), &q.task) < 0 ||
 	    get_text(c, "event", texts[1], sizeof(texts[1]), &q.event) < 0 ||
 	    get_text(c, "verdict", texts[2], sizeof(texts[2]), &q.verdict) < 0 ||
 	    get_text(c, "profile", texts[3], sizeof(texts[3]), &q.profile) < 0 ||
-	    get_time(c, "since", &q.since_ms) < 0 || get_time(c, "until", &q.until_ms) < 0 ||
-	    get_time(c, "limit", &limit) < 0)
+	    get_number(c, "since", &q.since_ms) < 0 || get_number(c, "until", &q.until_ms) < 0 ||
+	    get_number(c, "limit", &limit) < 0 || get_number(c, "before", &before) < 0)
 		return;
 	if (limit < 1 || limit > LIMIT_MAX) {
 		answer_error(c, 400, "input", "'limit' must be a number from 1 to 1000");
 		return;
 	}
 	q.limit = (size_t)limit;
+	q.before.file = (uint64_t)before;
+	q.bytes_max = BYTES_MAX;
+	q.ret_rest = &rest;
 	q.principal = c->who.audit ? NULL : c->client->name;
 	snprintf(directory, sizeof(directory), "%s/audit", c->serve->options.state);
 	json_object_begin(&w);
@@ -110,6 +118,10 @@ void audit_show(struct call *c)
 		return;
 	}
 	json_array_end(&w);
+	if (rest > 0 && s.count < q.limit) {
+		json_put_key(&w, "before");
+		json_put_uint(&w, rest);
+	}
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }

@@ -21,3 +21,9 @@ bool rate_take(struct rate *r, const struct rate_limit *limit, int64_t now_ms, i
 	*ret_wait_s = wait >= 3600 ? 3600 : (int)wait + 1;
 	return false;
 }
+
+void rate_spend(struct rate *r, const struct rate_limit *limit, int64_t ms)
+{
+	if (ms > RATE_FREE_MS)
+		r->tokens -= (double)(ms - RATE_FREE_MS) / 1000 * 2 * limit->per_second;
+}

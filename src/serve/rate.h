@@ -17,3 +17,8 @@ struct rate {
 
 /* Whether one more is fine now. If not, *ret_wait_s is when it will be, rounded up. */
 bool rate_take(struct rate *r, const struct rate_limit *limit, int64_t now_ms, int *ret_wait_s);
+
+/* A request that took longer than RATE_FREE_MS counts for more than one: at the limit are who use
+ * half of the time that there is. */
+#define RATE_FREE_MS 5
+void rate_spend(struct rate *r, const struct rate_limit *limit, int64_t ms);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "http/text.h"
@@ -47,7 +48,7 @@ static const struct route routes[] = {
 	{"POST", "/v1/approvals/*", approvals_answer, "Answer.", .takes_body = true,
          .body_schema = approvals_put_schema, .gives = "Approval", .answers = "400 403 404 409"},
 	{"GET", "/v1/audit", audit_show, "What was asked, decided and run.",
-         .query = {"limit", "task", "event", "verdict", "profile", "since", "until"},
+         .query = {"limit", "task", "event", "verdict", "profile", "since", "until", "before"},
          .gives = "Records", .answers = "400"},
 	{"GET", "/v1/health", about_health, "Whether the server works.", .gives = "Health",
          .open = true, .free = true},
@@ -305,7 +306,10 @@ void route_begin(void *owner, struct http_exchange *x)
 
 void route_request(void *owner, struct http_exchange *x)
 {
+	struct serve *s = owner;
 	struct call *c = http_user(x);
+	struct client *client;
+	int64_t began;
 
 	/* What was read in begin() may be gone: the file of tokens has been changed since. */
 	if (is_revoked(c)) {
@@ -314,7 +318,12 @@ void route_request(void *owner, struct http_exchange *x)
 	}
 	if (c->client && c->client->name[0])
 		c->who = *principals_by_name(&c->serve->principals, c->client->name);
+	client = c->client;
+	began = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	c->route->handle(c);
+	if (client) /* meanwhile nobody else was served */
+		rate_spend(&client->rate, &s->options.rate,
+		           (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began) / 1000000);
 }
 
 void route_drained(void *owner, struct http_exchange *x)

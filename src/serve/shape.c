@@ -58,7 +58,7 @@ static const struct shape {
          "answer_reason?:string answered_ms?:integer"},
 	{"Approvals", "approvals:Approval[]"},
 	{"Record", "seq:integer event:string ..."},
-	{"Records", "records:Record[]"},
+	{"Records", "records:Record[] before?:integer"},
 	{"Message",
          "jsonrpc:string id?:(string|integer|null) method?:string params?:object result?:object "
          "error?:Fault"},

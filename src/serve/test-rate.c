@@ -49,6 +49,24 @@ static void without_a_rate_all_pass(void **state)
 		assert_true(rate_take(&r, &limit, 1, &wait));
 }
 
+static void what_takes_long_counts_for_more(void **state)
+{
+	struct rate_limit limit = {.per_second = 1000, .burst = 2000}, none = {0};
+	struct rate r = {0}, free = {0};
+	int wait = 0;
+
+	assert_true(rate_take(&r, &limit, 1, &wait));
+	rate_spend(&r, &limit, RATE_FREE_MS);
+	assert_true(rate_take(&r, &limit, 1, &wait));
+	rate_spend(&r, &limit, 3000);
+	assert_false(rate_take(&r, &limit, 1, &wait));
+	assert_in_range(wait, 3, 5);
+	assert_true(rate_take(&r, &limit, 6000, &wait));
+	assert_true(rate_take(&free, &none, 1, &wait));
+	rate_spend(&free, &none, 3000);
+	assert_true(rate_take(&free, &none, 1, &wait));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -56,6 +74,7 @@ int main(void)
 		cmocka_unit_test(a_pause_fills_the_bucket_and_no_more),
 		cmocka_unit_test(a_slow_rate_tells_how_long),
 		cmocka_unit_test(without_a_rate_all_pass),
+		cmocka_unit_test(what_takes_long_counts_for_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
