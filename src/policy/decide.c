@@ -65,12 +65,48 @@ static size_t misread(const struct shell_fact_command *c, size_t at, const char 
 	return 0;
 }
 
-/* The command without such words has effects, too. */
-static int read_again(struct look *l, struct subject *s)
+/* Variables that a command may find in its environment beside those in front of its own name. */
+struct given {
+	struct shell_fact_assign *list;
+	size_t count;
+};
+
+static void give(struct look *l, struct given *g, const char *text, size_t n)
+{
+	const char *name = look_string(l, text, n);
+
+	if (g->list && name)
+		g->list[g->count] = (struct shell_fact_assign){.name = {name, n}};
+	g->count++;
+}
+
+/* Counts them, where there is no list yet. */
+static void read_given(struct look *l, struct given *g)
+{
+	g->count = 0;
+	for (const char *const *e = l->q->env; e && *e; e++)
+		give(l, g, *e, strcspn(*e, "="));
+	for (size_t i = 0; i < l->facts->command_count; i++) {
+		const struct shell_fact_command *c = &l->facts->commands[i];
+		bool declares = c->word_count > 1 && (word_text_is(c->words[0].text, "export") ||
+		                                      word_text_is(c->words[0].text, "declare") ||
+		                                      word_text_is(c->words[0].text, "typeset"));
+
+		for (size_t k = 0; !c->word_count && k < c->assign_count; k++)
+			give(l, g, c->assigns[k].name.bytes, c->assigns[k].name.len);
+		for (size_t k = 1; declares && k < c->word_count; k++)
+			if (c->words[k].text.len)
+				give(l, g, c->words[k].text.bytes,
+				     strcspn(c->words[k].text.bytes, "="));
+	}
+}
+
+/* The command without such words has effects, too, and with the variables that it is given. */
+static int read_again(struct look *l, struct subject *s, const struct given *given)
 {
 	const struct shell_fact_command *c = s->command;
 	struct shell_fact_command *other, *both;
-	size_t n = 0;
+	size_t n = given->count;
 
 	for (size_t i = 1; i < c->word_count; i++)
 		n += misread(c, i, s->name);
@@ -81,8 +117,11 @@ static int read_again(struct look *l, struct subject *s)
 	if (!other || !both)
 		return -ENOMEM;
 	*both = *c;
-	*other = (struct shell_fact_command){
-		.words = look_alloc(l, c->word_count * sizeof(*c->words)), .kind = c->kind};
+	*other = *c;
+	other->words = look_alloc(l, c->word_count * sizeof(*c->words));
+	other->word_count = other->does_count = 0;
+	other->assigns = given->list;
+	other->assign_count = given->count;
 	if (!other->words)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->word_count; i++) {
@@ -112,12 +151,18 @@ static int prepare(struct look *l)
 	const struct policy_question *q = l->q;
 	const char *workspace =
 		q->workspace && q->workspace[0] == '/' ? q->workspace : "/workspace";
+	struct given given = {0};
 
 	l->base = path_fold(l, workspace, q->cwd && q->cwd[0] ? q->cwd : ".",
 	                    q->cwd && q->cwd[0] ? strlen(q->cwd) : 1);
 	if (!l->files)
 		l->files = look_alloc(l, sizeof(*l->files));
 	l->subjects = look_alloc(l, (l->facts->command_count + 1) * sizeof(*l->subjects));
+	read_given(l, &given);
+	if (given.count) {
+		given.list = look_alloc(l, given.count * sizeof(*given.list));
+		read_given(l, &given);
+	}
 	if (l->failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->facts->command_count; i++) {
@@ -132,7 +177,7 @@ static int prepare(struct look *l)
 		slash = strrchr(s->word, '/');
 		s->name = slash ? slash + 1 : s->word;
 		s->runs = c->kind == SHELL_KIND_EXTERNAL || c->kind == SHELL_KIND_BUILTIN;
-		if (read_again(l, s) < 0)
+		if (read_again(l, s, &given) < 0)
 			return -ENOMEM;
 	}
 	prepare_effects(l);

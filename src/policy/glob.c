@@ -169,6 +169,17 @@ bool globs_meet(const char *a, const char *b)
 	return meet(a, b, &steps);
 }
 
+/* /proc has the root under other names. */
+static bool is_root_again(const char *path, size_t n)
+{
+	static const char *const names[] = {"/proc/self/root", "/proc/thread-self/root"};
+
+	for (size_t i = 0; i < array_size(names); i++)
+		if (strlen(names[i]) == n && memcmp(path, names[i], n) == 0)
+			return true;
+	return false;
+}
+
 /* Appends the parts of a path to what is folded already. */
 static size_t fold_parts(char *out, size_t used, size_t root, const char *path, size_t n)
 {
@@ -188,6 +199,8 @@ static size_t fold_parts(char *out, size_t used, size_t root, const char *path, 
 			out[used++] = '/';
 			memcpy(out + used, path + i, len);
 			used += len;
+			if (is_root_again(out, used))
+				used = 0;
 		}
 		i += len;
 	}

@@ -80,6 +80,12 @@ static void paths_are_folded_as_texts(void **state)
 		{"/w", "", "/w"},
 		{"/w", "/a/./b/../c", "/a/c"},
 		{"/w", "~user", "/w/~user"},
+		{"/w", "/proc/self/root", "/"},
+		{"/w", "/proc/./self/x/../root//etc/passwd", "/etc/passwd"},
+		{"/w", "/proc/thread-self/root/..", "/"},
+		{"/proc/self", "root/dev/sda", "/dev/sda"},
+		{"/w", "proc/self/root", "/w/proc/self/root"},
+		{"/w", "/proc/self/rooted", "/proc/self/rooted"},
 	};
 	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
 	struct look l = {.arena = arena};
