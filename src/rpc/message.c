@@ -119,6 +119,14 @@ void rpc_message_refuse(const char *bytes, size_t n, int code, const char *probl
 	refuse(ret_message, code, problem);
 }
 
+/* Half of a character, as JavaScript writes it for a text that was cut within one. The library has
+ * only words for that. */
+static bool is_half(const json_error_t *e)
+{
+	return json_error_code(e) == json_error_invalid_syntax &&
+	       strncmp(e->text, "invalid Unicode", 15) == 0;
+}
+
 /* What is JSON, but not for us, has an id that can be told: somebody waits for an answer under it.
  * Of what is no JSON nobody can say. */
 static void refuse_text(const char *bytes, size_t n, const json_error_t *e,
@@ -131,6 +139,13 @@ static void refuse_text(const char *bytes, size_t n, const json_error_t *e,
 		                   ret_message);
 	else if (why == json_error_numeric_overflow)
 		rpc_message_refuse(bytes, n, RPC_INVALID_REQUEST, "a number is too large",
+		                   ret_message);
+	else if (why == json_error_null_byte_in_key)
+		rpc_message_refuse(bytes, n, RPC_INVALID_REQUEST, "a name holds U+0000",
+		                   ret_message);
+	else if (is_half(e))
+		rpc_message_refuse(bytes, n, RPC_INVALID_REQUEST,
+		                   "a text holds half of a character (a lone surrogate)",
 		                   ret_message);
 	else
 		rpc_message_refuse("", 0, RPC_PARSE_ERROR, "the message is not JSON", ret_message);

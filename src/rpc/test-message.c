@@ -98,6 +98,13 @@ static void what_is_json_but_not_for_us_is_answered_under_its_id(void **state)
 	               RPC_INVALID_REQUEST, "7");
 	expect_invalid("{\"id\":7,\"method\":\"m\",\"params\":{\"a\":1,\"a\":2,\"id\":3}}",
 	               RPC_INVALID_REQUEST, "7");
+	expect_invalid("{\"id\":7,\"method\":\"m\",\"params\":{\"x\":\"cut \\ud83d\"}}",
+	               RPC_INVALID_REQUEST, "7");
+	expect_invalid("{\"params\":[\"\\ude00\",\"\\ud83d\\u0041\"],\"id\":7,\"method\":\"m\"}",
+	               RPC_INVALID_REQUEST, "7");
+	expect_invalid("{\"id\":7,\"method\":\"m\",\"params\":{\"a\\u0000b\":1}}",
+	               RPC_INVALID_REQUEST, "7");
+	expect_invalid("{\"id\":\"\\ud83d\",\"method\":\"m\"}", RPC_INVALID_REQUEST, NULL);
 	expect_invalid("{\"id\":18446744073709551616,\"method\":\"m\"}", RPC_INVALID_REQUEST, NULL);
 	expect_invalid("{\"id\":7,\"method\":\"m\",\"id\":1e999}", RPC_INVALID_REQUEST, NULL);
 }

@@ -105,6 +105,9 @@ class Framing(McpTest):
                 (deep, -32600, "deep"),
                 (b'{"jsonrpc":"2.0","id":"n","method":"ping","params":{"x":18446744073709551616}}', -32600, "n"),
                 (b'{"jsonrpc":"2.0","id":"n","method":"ping","params":{"x":1,"x":2}}', -32600, "n"),
+                (b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"Bash","arguments":'
+                 b'{"command":"echo \\ud83d"}}}', -32600, "n"),
+                (b'{"jsonrpc":"2.0","id":"n","method":"ping","params":{"a\\u0000":1}}', -32600, "n"),
                 (b'{"jsonrpc":"2.0","id":5,"method":"tools/list","params":[]}', -32602, 5),
                 (b'{"jsonrpc":"2.0","id":5,"method":"nonsense"}', -32601, 5)):
             c.write(line + b"\n")
