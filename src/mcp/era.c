@@ -63,8 +63,14 @@ void mcp_envelope_read(const struct rpc_message *m, const char *header,
 	struct mcp_envelope *e = ret_envelope;
 
 	*e = (struct mcp_envelope){.revision = revision};
-	if (revision < MCP_2026_07_28)
-		return; /* the key, and a revision that has a handshake */
+	if (revision < MCP_2026_07_28) { /* the key, and a revision that has a handshake */
+		if (by_header) {
+			e->modern = true;
+			set(e, MCP_HEADER_MISMATCH,
+			    "MCP-Protocol-Version and the message do not agree");
+		}
+		return;
+	}
 	e->modern =
 		version || by_header || is_method(m, "server/discover") || has_envelope_key(meta);
 	if (!e->modern)

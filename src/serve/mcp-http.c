@@ -437,16 +437,15 @@ static struct side *named_session(struct call *c)
 void mcp_http_get(struct call *c)
 {
 	const char *last = http_header(c->x, "Last-Event-ID");
-	struct side *s;
+	struct side *s = named_session(c);
 	struct post *p;
 
+	if (!s)
+		return;
 	if (!http_accepts(http_header(c->x, "Accept"), "text/event-stream", true)) {
 		answer_error(c, 406, "input", "the answer is text/event-stream");
 		return;
 	}
-	s = named_session(c);
-	if (!s)
-		return;
 	if (last) {
 		post_resume(c, s, last);
 		return;

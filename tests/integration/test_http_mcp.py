@@ -85,8 +85,9 @@ class Mcp(ServeTest):
         for method in ("GET", "DELETE"):
             head = {"Accept": "text/event-stream"}
             self.assertEqual(self.ask(method, "/mcp", headers=head).status, 400)
-            answer = self.ask(method, "/mcp", headers={**head, "MCP-Protocol-Version": MODERN})
-            self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
+            for head in (head, {"Accept": "application/json"}, {}):
+                answer = self.ask(method, "/mcp", headers={**head, "MCP-Protocol-Version": MODERN})
+                self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
 
     def test_of_too_many_sessions_the_one_that_rests_ends(self):
         first, second = self.begin(), self.begin()
@@ -181,6 +182,10 @@ class Mcp(ServeTest):
         self.assertIn(MODERN, answer.json["error"]["data"]["supported"])
         answer = self.post("/mcp", body, headers=head)
         self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32020))
+        body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2025-06-18"
+        for session in ({}, {"Mcp-Session-Id": self.begin()}):
+            answer = self.post("/mcp", body, headers={**head, **session})
+            self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32020), session)
         del body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]
         answer = self.post("/mcp", body, headers=head)
         self.assertEqual((answer.status, answer.json["error"]["code"]), (400, -32602))
