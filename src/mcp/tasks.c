@@ -77,6 +77,8 @@ void task_put_result(struct json_writer *w, struct mcp_peer *p, const struct fin
 	content_of_task(&content, mcp_peer_store(p), e);
 	json_put_key(w, "result");
 	json_object_begin(w);
+	json_put_key(w, "resultType");
+	json_put_string(w, "complete");
 	content_put(&content, MCP_2026_07_28, w, &meta_writer);
 	json_put_key(w, "_meta");
 	json_object_begin(w);

@@ -304,6 +304,7 @@ class TasksExtension(McpTest):
         self.assertEqual(got["resultType"], "complete")
         self.assertRegex(got["result"]["content"][0]["text"], r"^hi\n\[exit 2 after")
         self.assertFalse(got["result"]["isError"])
+        self.assertEqual(got["result"]["resultType"], "complete", "what is inside is a result as well")
         self.assertEqual(c.result("tasks/cancel", {"taskId": id, "_meta": meta(TASKS)})["resultType"], "complete")
         update = {"taskId": id, "inputResponses": {}, "_meta": meta(TASKS)}
         self.assertEqual(c.result("tasks/update", update)["resultType"], "complete")
@@ -334,6 +335,7 @@ class TasksExtension(McpTest):
         ended = c.until(lambda m: m.get("method") == "notifications/tasks")["params"]
         self.assertEqual((ended["taskId"], ended["status"]), (task, "completed"))
         self.assertIn("x\n", ended["result"]["content"][0]["text"])
+        self.assertEqual(ended["result"]["resultType"], "complete")
         c.until(lambda m: m.get("method") == "notifications/resources/updated")
         for message in c.notes:
             self.assertEqual(message["params"]["_meta"][META + "subscriptionId"], id)
