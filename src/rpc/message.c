@@ -68,19 +68,20 @@ static void read_shape(struct rpc_message *m, const struct rpc_scan *scan)
 	json_t *result = json_object_get(m->root, "result");
 	json_t *error = json_object_get(m->root, "error");
 	const char *version = json_string_value(json_object_get(m->root, "jsonrpc"));
+	bool is_2_0 = version && strcmp(version, "2.0") == 0;
 
 	read_id(m, id, scan);
 	if (!method && (result || error)) {
 		/* Whatever is wrong with an answer is not answered: a peer that does the same would
-		 * send us the next one. */
+		 * send us the next one. It is no result, either. */
 		m->code = 0;
 		m->kind = RPC_RESPONSE;
-		m->result = error ? NULL : result;
+		m->result = error || !is_2_0 ? NULL : result;
 		return;
 	}
 	if (m->kind == RPC_INVALID && m->code)
 		return;
-	if (!version || strcmp(version, "2.0") != 0) {
+	if (!is_2_0) {
 		refuse(m, RPC_INVALID_REQUEST, "'jsonrpc' must be \"2.0\"");
 	} else if (id && !m->id) {
 		refuse(m, RPC_INVALID_REQUEST, "'id' must be a string or an integer");

@@ -505,7 +505,7 @@ class Approvals(McpTest):
                       {"result": {"action": "accept", "content": []}}, {"error": {"code": -1, "message": "x"}},
                       {"result": None}, {"error": "x"}, {"result": self.allow("once\0")}, {"result": self.allow(["once"])},
                       {"result": {**self.allow("once"), "action": "ACCEPT"}}, {"result": {**self.allow("once"), "action": "accept\0"}},
-                      {"result": self.allow("once"), "error": {}}):
+                      {"result": self.allow("once"), "error": {}}, {"result": self.allow("once"), "jsonrpc": "1.0"}):
             answer, _ = self.elicit(reply)
             self.assertTrue(answer["isError"], reply)
             self.assertFalse(self.made.exists(), reply)
