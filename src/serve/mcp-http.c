@@ -417,16 +417,16 @@ void mcp_http_post(struct call *c)
 }
 
 /* The session that the headers name; NULL: that is answered. A revision that has no sessions has
- * nothing but POST. */
-static struct side *named_session(struct call *c)
+ * nothing but POST, and a GET is a stream or 405 in all of them. */
+static struct side *named_session(struct call *c, bool streams)
 {
 	const char *id = http_header(c->x, "Mcp-Session-Id"),
 		   *header = http_header(c->x, "MCP-Protocol-Version");
 	struct side *s = id ? find_session(c, id) : NULL;
 
 	c->allow = "POST";
-	if (!id && header && mcp_revision_is_modern(mcp_revision_find(header)))
-		answer_error(c, 405, "input", "this revision of MCP has only POST");
+	if (!id && (streams || (header && mcp_revision_is_modern(mcp_revision_find(header)))))
+		answer_error(c, 405, "input", "without a session there is only POST");
 	else if (!id)
 		answer_error(c, 400, "input", "Mcp-Session-Id is missing");
 	else if (!s)
@@ -437,7 +437,7 @@ static struct side *named_session(struct call *c)
 void mcp_http_get(struct call *c)
 {
 	const char *last = http_header(c->x, "Last-Event-ID");
-	struct side *s = named_session(c);
+	struct side *s = named_session(c, true);
 	struct post *p;
 
 	if (!s)
@@ -467,7 +467,7 @@ void mcp_http_get(struct call *c)
 void mcp_http_delete(struct call *c)
 {
 	scoped(buffer_donep) struct buffer json = {0};
-	struct side *s = named_session(c);
+	struct side *s = named_session(c, false);
 
 	if (!s)
 		return;

@@ -58,9 +58,9 @@ static const struct route routes[] = {
 	{"POST", "/mcp", mcp_http_post, "Model Context Protocol.", .raw = true, .takes_body = true,
          .gives = "(Message|Message[])", .events = "message:Message", .answers = "202 400 404"},
 	{"GET", "/mcp", mcp_http_get, "Its stream of notifications.", .raw = true,
-         .events = "message:Message", .answers = "400 404"},
+         .events = "message:Message", .answers = "400 404 405"},
 	{"DELETE", "/mcp", mcp_http_delete, "The end of a session.", .raw = true,
-         .gives = "Nothing", .answers = "400 404"},
+         .gives = "Nothing", .answers = "400 404 405"},
 };
 
 const struct route *route_at(size_t i)

@@ -27,6 +27,7 @@ class Doors(ServeTest):
                 head = {"Content-Type": "application/json"}
                 if real == "/mcp":
                     head["Accept"] = "application/json, text/event-stream"
+                    head["Mcp-Session-Id"] = "0" * 32
                 answer = self.ask(method.upper(), real, body, headers=head)
                 if method in item:
                     self.assertNotIn(answer.status, (405, 501), (method, path, answer))

@@ -81,13 +81,13 @@ class Mcp(ServeTest):
         self.assertIn("error", refused.json)
         self.assertNotIn("Mcp-Session-Id", refused.headers)
 
-    def test_a_revision_without_sessions_has_only_post(self):
-        for method in ("GET", "DELETE"):
-            head = {"Accept": "text/event-stream"}
-            self.assertEqual(self.ask(method, "/mcp", headers=head).status, 400)
-            for head in (head, {"Accept": "application/json"}, {}):
-                answer = self.ask(method, "/mcp", headers={**head, "MCP-Protocol-Version": MODERN})
+    def test_without_a_session_there_is_only_post(self):
+        for method, revision in (("GET", {}), ("GET", {"MCP-Protocol-Version": "2025-11-25"}),
+                                 ("GET", {"MCP-Protocol-Version": MODERN}), ("DELETE", {"MCP-Protocol-Version": MODERN})):
+            for head in ({"Accept": "text/event-stream"}, {"Accept": "application/json"}, {}):
+                answer = self.ask(method, "/mcp", headers={**head, **revision})
                 self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
+        self.assertEqual(self.ask("DELETE", "/mcp", headers={"Accept": "text/event-stream"}).status, 400)
 
     def test_of_too_many_sessions_the_one_that_rests_ends(self):
         first, second = self.begin(), self.begin()
