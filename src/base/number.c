@@ -41,7 +41,8 @@ int number_parse_duration_ms(const char *text, int64_t *ret_ms)
 	static const struct {
 		const char *name;
 		uint64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}};
+	} units[] = {{"ms", 1},      {"s", 1000},    {"m", 60000},
+	             {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
 	uint64_t whole, thousandths = 0, total, scale = 100;
 	int r;
 

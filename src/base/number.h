@@ -6,7 +6,7 @@
 
 int number_parse_u64(const char *text, uint64_t *ret_value);
 
-/* A whole number with a unit: 500ms, 5s, 2m, 1h; "1.5s" too. A bare number has no unit and is
+/* A whole number with a unit: 500ms, 5s, 2m, 1h, 7d; "1.5s" too. A bare number has no unit and is
  * refused, since seconds and milliseconds are too easily mistaken for each other; 0 is 0. */
 int number_parse_duration_ms(const char *text, int64_t *ret_ms);
 

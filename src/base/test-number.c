@@ -60,6 +60,8 @@ static void durations_have_units(void **state)
 	            {"2m", 120000},
 	            {"2min", 120000},
 	            {"1h", 3600000},
+	            {"7d", 604800000},
+	            {"0.5d", 43200000},
 	            {"1.5s", 1500},
 	            {"0.25m", 15000},
 	            {"0", 0},
@@ -79,7 +81,7 @@ static void durations_have_units(void **state)
 static void a_duration_without_or_with_a_wrong_unit_is_refused(void **state)
 {
 	static const char *const bad[] = {"",    "5",  "1.5", "s",   "-1s",  "+1s",    "5 s", "5S",
-	                                  "5ss", "5d", ".5s", "5.s", "1e3s", "1.5.5s", "5s ", "ms"};
+	                                  "5ss", "5w", ".5s", "5.s", "1e3s", "1.5.5s", "5s ", "ms"};
 	int64_t ms = 42;
 
 	for (size_t i = 0; i < array_size(bad); i++)
@@ -91,7 +93,7 @@ static void a_duration_past_the_range_is_refused(void **state)
 {
 	static const char *const bad[] = {"9223372036854775808ms", "18446744073709551615h",
 	                                  "18446744073709551616ms", "9223372036854775807s",
-	                                  "2562047788016h"};
+	                                  "2562047788016h", "106751991168d"};
 	int64_t ms = 42;
 
 	for (size_t i = 0; i < array_size(bad); i++)

@@ -10,7 +10,7 @@
 #include "profile/keys.h"
 #include "profile/value.h"
 
-#define DURATION "^[0-9]+(\\.[0-9]+)?(ms|s|m|min|h)$"
+#define DURATION "^[0-9]+(\\.[0-9]+)?(ms|s|m|min|h|d)$"
 #define SIZE     "^[0-9]+([KMGT](iB)?)?$"
 
 static void put(struct json_writer *w, const char *key, const char *value)
