@@ -122,9 +122,10 @@ static const char *header_end(const struct pass *p, const char *at)
 static bool pass_user(struct pass *p, const char *value)
 {
 	const char *end = value_end(p, value), *colon = memchr(value, ':', (size_t)(end - value));
+	const char *name = value + (*value == '"' || *value == '\'');
 
 	if (!colon || starts(p, colon, "://") || colon + 1 == end ||
-	    (isdigit((unsigned char)*value) && isdigit((unsigned char)colon[1])))
+	    (isdigit((unsigned char)*name) && isdigit((unsigned char)colon[1])))
 		return false;
 	keep(p, colon + 1);
 	hide(p, end > colon + 1 && (end[-1] == '"' || end[-1] == '\'') && *value == end[-1]
@@ -133,17 +134,21 @@ static bool pass_user(struct pass *p, const char *value)
 	return true;
 }
 
-/* -pSECRET of mysql, -p SECRET of sshpass, -u NAME:SECRET. */
+/* -pSECRET of mysql, -p SECRET of sshpass, -u NAME:SECRET; the option may stand in quotes, as every
+ * word of a canonical line does. */
 static bool pass_short_option(struct pass *p, const char *end)
 {
-	const char *value = end;
+	const char *after = end + (p->quote && end < p->end && *end == p->quote), *value = after;
 	bool user = strncmp(p->at, "-u", 2) == 0 || starts(p, p->at, "--user") ||
 	            starts(p, p->at, "--proxy-user") || (p->curl && strncmp(p->at, "-U", 2) == 0);
 
 	while (value < p->end && (*value == ' ' || *value == '\t' || *value == '='))
 		value++;
-	if (user && value > end && value < p->end)
-		return pass_user(p, value);
+	if (user && value > after && value < p->end) {
+		keep(p, value); /* out of the quotes */
+		(void)pass_user(p, value);
+		return true;
+	}
 	if (user && p->curl && p->at[1] != '-' && end - p->at > 2 && *end == ':')
 		return pass_user(p, p->at + 2);
 	if (strncmp(p->at, "-p", 2) != 0 || p->at[2] == '-')
@@ -340,7 +345,8 @@ void mask_pass_text(const char *text, size_t n, struct buffer *out)
 	struct pass p = {.at = text, .begin = text, .end = text + n, .out = out};
 
 	p.mysql = memmem(text, n, "mysql", 5) || memmem(text, n, "mariadb", 7);
-	p.login = memmem(text, n, "sshpass", 7) || memmem(text, n, " login ", 7);
+	p.login = memmem(text, n, "sshpass", 7) || memmem(text, n, " login ", 7) ||
+	          memmem(text, n, " 'login' ", 9);
 	p.curl = memmem(text, n, "curl", 4) != NULL;
 	pass_all(&p);
 }
@@ -398,6 +404,11 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 		   *colon = strchr(word, ':');
 	struct pass p = {.at = word, .begin = word, .end = word + strlen(word), .out = out};
 
+	if (wants_script(before)) {
+		/* A line with commands behind the value, which must be seen. */
+		mask_pass_text(word, strlen(word), out);
+		return;
+	}
 	/* Only -p means something else behind these. */
 	if (strstr(word, "-p") || strcmp(before, "-p") == 0) {
 		p.mysql = names(words, i, "mysql") || names(words, i, "mariadb");
@@ -407,9 +418,7 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 	}
 	if (*word == '-' || *before == '-')
 		p.curl = names(words, i, "curl");
-	if (wants_script(before)) {
-		/* A line with commands behind the value, which must be seen. */
-	} else if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {
+	if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {
 		keep(&p, assigns_secret(word) ? strchr(word, '=') + 1 : word);
 		hide(&p, p.end);
 	} else if (p.login && strcmp(before, "-p") == 0) {

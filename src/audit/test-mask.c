@@ -52,6 +52,25 @@ static void values_of_secret_options_are_masked(void **state)
 	expect("git commit --author='A B'", "git commit --author='A B'");
 }
 
+/* Every word of the line that is executed stands in quotes. */
+static void canonical_lines_are_masked(void **state)
+{
+	expect("'curl' '-u' 'joe:secret' 'http://h/'", "'curl' '-u' 'joe:***' 'http://h/'");
+	expect("'curl' '-ujoe:secret' 'h'", "'curl' '-ujoe:***' 'h'");
+	expect("'curl' '--user' 'joe:se cret' 'h'", "'curl' '--user' 'joe:***' 'h'");
+	expect("curl \"-u\" \"joe:secret\" h", "curl \"-u\" \"joe:***\" h");
+	expect("'docker' 'run' '-u' '1000:1000' 'x'", "'docker' 'run' '-u' '1000:1000' 'x'");
+	expect("'docker' 'login' '-u' 'me' '-p' 'secret' 'h'",
+	       "'docker' 'login' '-u' 'me' '-p' *** 'h'");
+	expect("'mysql' '-uroot' '-psecret' 'db'", "'mysql' '-uroot' '-p***' 'db'");
+	expect("'sshpass' '-psecret' 'ssh' 'h'", "'sshpass' '-p***' 'ssh' 'h'");
+	expect("'sshpass' '-p' 'secret' 'ssh' 'h'", "'sshpass' '-p' *** 'ssh' 'h'");
+	expect("'x' '--password' 'a b' '-v'", "'x' '--password' *** '-v'");
+	expect("'sudo' '-u' 'joe' 'ls'", "'sudo' '-u' 'joe' 'ls'");
+	expect("'x' '-u'", "'x' '-u'");
+	expect("'mkdir' '-p' 'a'", "'mkdir' '-p' 'a'");
+}
+
 static void headers_and_urls_are_masked(void **state)
 {
 	expect("curl -H 'Authorization: Bearer a.b c' u", "curl -H 'Authorization: ***' u");
@@ -114,6 +133,10 @@ static void words_know_the_one_in_front(void **state)
 	expect_word((const char *const[]){"curl", "-ujoe:x", NULL}, 1, "-ujoe:***");
 	expect_word((const char *const[]){"mkdir", "-p", "a", NULL}, 2, "a");
 	expect_word((const char *const[]){"bash", "-c", "TOKEN=a x", NULL}, 2, "TOKEN=*** x");
+	expect_word((const char *const[]){"bash", "-c", "'mysql' '-pa' 'x'", NULL}, 2,
+	            "'mysql' '-p***' 'x'");
+	expect_word((const char *const[]){"bash", "-c", "curl -u joe:a h", NULL}, 2,
+	            "curl -u joe:*** h");
 }
 
 static void patterns_of_the_profile_follow(void **state)
@@ -148,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_of_secret_names_are_masked),
 		cmocka_unit_test(values_of_secret_options_are_masked),
+		cmocka_unit_test(canonical_lines_are_masked),
 		cmocka_unit_test(headers_and_urls_are_masked),
 		cmocka_unit_test(tokens_are_known_by_their_shape),
 		cmocka_unit_test(nothing_but_the_value_is_masked),
