@@ -75,17 +75,18 @@ struct sieve {
 	size_t count, limit; /* limit 0: all */
 };
 
-static void drop_first(struct sieve *c, size_t count)
+/* Keeps the last so many, which are moved once, however many are dropped. */
+static void keep_last(struct sieve *c, size_t count)
 {
-	const char *at = buffer_str(&c->lines), *end = at + c->lines.len;
-	size_t n;
+	size_t n = 0;
 
-	c->count -= count;
-	for (; count > 0; count--)
-		at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
-	n = (size_t)(end - at);
-	memmove(c->lines.data, at, n);
-	c->lines.len = n;
+	for (; c->count > count; c->count--)
+		n = (size_t)((char *)memchr(c->lines.data + n, '\n', c->lines.len - n) -
+		             c->lines.data) +
+		    1;
+	if (n > 0)
+		memmove(c->lines.data, c->lines.data + n, c->lines.len - n);
+	c->lines.len -= n;
 }
 
 static int catch_line(void *context, const char *line, size_t n, uint64_t offset)
@@ -98,9 +99,9 @@ static int catch_line(void *context, const char *line, size_t n, uint64_t offset
 	    json_read(line, n, AUDIT_LINE_MAX, "record", &record, NULL) < 0 ||
 	    !matches(c->query, record))
 		return 0;
-	/* Moved in large steps, or a long file would be moved again and again. */
+	/* In large steps, or a long file would be moved again and again. */
 	if (c->limit > 0 && c->count >= 2 * c->limit)
-		drop_first(c, c->count - c->limit + 1);
+		keep_last(c, c->limit - 1);
 	buffer_append(&c->lines, line, n);
 	buffer_putc(&c->lines, '\n');
 	c->count++;
@@ -126,8 +127,8 @@ static int catch_file(int dir_fd, uint64_t number, uint64_t from, struct sieve *
 	if (fd < 0)
 		return error_sys(err, -fd, "%s", name);
 	r = scan_lines(fd, from, until, catch_line, c, ret_rest, err);
-	if (c->limit > 0 && c->count > c->limit)
-		drop_first(c, c->count - c->limit);
+	if (c->limit > 0)
+		keep_last(c, c->limit);
 	return r;
 }
 
