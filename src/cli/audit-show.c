@@ -23,9 +23,10 @@
 #include "engine/result.h"
 #include "policy/policy.h"
 
-#define SHOW_LIMIT 50
-#define TAIL_LIMIT 10
-#define LOOK_MS    1000 /* where the directory cannot be watched */
+#define SHOW_LIMIT   50
+#define TAIL_LIMIT   10
+#define TASK_COLUMNS 23
+#define LOOK_MS      1000 /* where the directory cannot be watched */
 
 struct show_options {
 	struct audit_query query;
@@ -63,14 +64,15 @@ static void put_command(struct buffer *out, const json_t *record)
 {
 	const json_t *executed = json_object_get(record, "executed");
 	size_t n = json_array_size(executed);
-	const char *first = json_string_value(json_array_get(executed, 0));
+	const char *first = json_string_value(json_array_get(executed, 0)),
+		   *line = json_string_value(json_array_get(executed, n - 1));
 
 	if (json_object_get(record, "command"))
 		cli_put_clean(text_of(record, "command"), out);
 	else if (json_object_get(record, "argv"))
 		put_words(out, json_object_get(record, "argv"));
-	else if (n == 6 && first && strcmp(first, "/bin/bash") == 0)
-		cli_put_clean(json_string_value(json_array_get(executed, n - 1)), out);
+	else if (n == 6 && line && first && strcmp(first, "/bin/bash") == 0)
+		cli_put_clean(line, out);
 	else
 		put_words(out, executed);
 }
@@ -81,7 +83,7 @@ static void put_end(struct buffer *out, const json_t *record)
 		     *sig = json_object_get(record, "signal");
 	char took[32], bytes[32];
 
-	buffer_puts(out, text_of(record, "end"));
+	cli_put_clean(text_of(record, "end"), out);
 	if (json_is_integer(code))
 		buffer_printf(out, " %d", (int)json_integer_value(code));
 	if (json_is_integer(sig))
@@ -98,7 +100,7 @@ static void put_decision(struct buffer *out, const json_t *record)
 {
 	const json_t *rule = json_object_get(record, "rule");
 
-	buffer_puts(out, text_of(record, "verdict"));
+	cli_put_clean(text_of(record, "verdict"), out);
 	if (rule) {
 		buffer_puts(out, " by ");
 		cli_put_clean(text_of(rule, "id"), out);
@@ -122,23 +124,36 @@ static void put_matter(struct buffer *out, const json_t *record, const char *eve
 		put_decision(out, record);
 	} else if (strcmp(event, "asked") == 0 || strcmp(event, "approved") == 0) {
 		cli_put_clean(text_of(record, "approval"), out);
-		buffer_printf(out, " %s ", text_of(record, "answer"));
+		buffer_putc(out, ' ');
+		cli_put_clean(text_of(record, "answer"), out);
+		buffer_putc(out, ' ');
 		cli_put_clean(text_of(record, "by"), out);
 	} else if (strcmp(event, "break") == 0) {
-		buffer_printf(out, "%s: %s", text_of(record, "cause"), text_of(record, "text"));
+		cli_put_clean(text_of(record, "cause"), out);
+		buffer_puts(out, ": ");
+		cli_put_clean(text_of(record, "text"), out);
 	} else {
-		if (strcmp(event, "started") == 0)
-			buffer_printf(out, "[%s] ", text_of(record, "tier"));
+		if (strcmp(event, "started") == 0) {
+			buffer_putc(out, '[');
+			cli_put_clean(text_of(record, "tier"), out);
+			buffer_puts(out, "] ");
+		}
 		put_command(out, record);
 	}
 }
 
+/* Time and event are what the query has read; all the rest may be anybody's. */
 static void put_record(struct buffer *out, const json_t *record)
 {
 	const char *event = text_of(record, "event"), *who = text_of(record, "principal");
+	size_t begin;
 
-	buffer_printf(out, "%.23s  %-10s %-22s ", text_of(record, "time"), event,
-	              text_of(record, "task"));
+	buffer_printf(out, "%.24s  %-10s ", text_of(record, "time"), event);
+	begin = out->len;
+	cli_put_clean(text_of(record, "task"), out);
+	do
+		buffer_putc(out, ' ');
+	while (out->len - begin < TASK_COLUMNS && buffer_error(out) == 0);
 	cli_put_clean(text_of(record, "profile"), out);
 	if (*who) {
 		buffer_putc(out, '/');
@@ -176,18 +191,20 @@ static int take_record(void *context, const char *line, size_t n, json_t *record
 	return o->text.len > (1 << 16) ? flush(o) : 0;
 }
 
-/* A time, or how long ago. */
+/* A time, also without its seconds, or how long ago. */
 static int read_time(const char *option, const char *text, int64_t *ret_ms)
 {
+	char whole[32];
 	int64_t ago;
 
-	if (audit_time_parse(text, ret_ms) == 0)
+	snprintf(whole, sizeof(whole), "%.16s:00%.8s", text, strlen(text) > 16 ? text + 16 : "");
+	if (audit_time_parse(text, ret_ms) == 0 || audit_time_parse(whole, ret_ms) == 0)
 		return 0;
 	if (number_parse_duration_ms(text, &ago) == 0) {
 		*ret_ms = clock_wall_ms() - ago;
 		return 0;
 	}
-	cli_complain("--%s %s: expected 2026-11-16, 2026-11-16T07:24:47Z or how long ago (2h)",
+	cli_complain("--%s %s: expected 2026-11-16, 2026-11-16T07:24Z or how long ago (2h, 7d)",
 	             option, text);
 	return -EINVAL;
 }

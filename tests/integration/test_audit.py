@@ -1,4 +1,5 @@
 """The audit log: what it holds of a command, when, what it hides, and what becomes of a command without it."""
+import hashlib
 import json
 import os
 import re
@@ -121,6 +122,15 @@ class Secrets(Audit):
         self.assertNotIn("hunter2", self.everything())
         self.assertIn("***", self.everything())
 
+    def test_they_are_masked_in_what_is_executed(self):
+        """Where every word stands in quotes."""
+        for line in ("curl -u joe:hunter2 h", "curl -ujoe:hunter2 h", "mysql -phunter2 db", "docker login -u me -p hunter2 h",
+                     "sshpass -phunter2 true", "x --token hunter2", "PGPASSWORD='hunter2 x' psql", "curl -H 'Cookie: hunter2' h"):
+            self.run_nacre("--env", "PATH=/nowhere", "-c", line)
+        self.assertEqual(self.events().count("started"), 8)
+        self.assertNotIn("hunter2", self.everything())
+        self.assertIn("'curl' '-u' 'joe:***' 'h'", self.everything())
+
     def test_the_profile_can_name_more(self):
         self.more_policy("audit: {mask: ['corp-[0-9]+']}\n")
         self.run_nacre("--", "echo", "corp-4711")
@@ -175,6 +185,30 @@ class Promise(Audit):
                               b'{"id":2,"command":"touch made"}\n' % ((str(self.state).encode(),) * 3))
         self.assertNotIn(b'"id":2,"result":{"success":true', done.stdout)
         self.assertFalse((self.work / "made").exists())
+
+    def test_on_a_full_disk_nothing_runs_that_is_not_recorded(self):
+        words = user_namespace_or_skip(self)
+        requests = self.dir / "requests"
+        requests.write_bytes(b"".join(b'{"id":%d,"argv":["touch","made-%d"]}\n' % (i, i) for i in range(900)))
+        self.state.mkdir(mode=0o700)
+        script = ('mount -t tmpfs -o size=1500k,mode=0700 none "$1" && "$0" run -- true && '
+                  'head -c 2M /dev/zero >"$1/fill" 2>/dev/null; '
+                  '"$0" run --batch <"$2" >"$3"; "$0" audit show --all --json >"$4"; rm "$1/fill"; '
+                  '"$0" run -- true && "$0" audit verify')
+        done = subprocess.run([*words, "sh", "-c", script, NACRE, str(self.state), str(requests), str(self.dir / "results"),
+                               str(self.dir / "records")], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("intact:", done.stdout)
+        results = [json.loads(line)["result"] for line in (self.dir / "results").read_text().splitlines()]
+        ran = [r for r in results if r["exit_code"] == 0]
+        refused = [r for r in results if "cannot be recorded, so it is not run" in (r["reason"] or "")]
+        self.assertEqual(len(ran) + len(refused), 900)
+        self.assertGreater(len(ran), 20)  # there was some room left for the log
+        self.assertGreater(len(refused), 20)
+        self.assertEqual(len(list(self.work.glob("made-*"))), len(ran))
+        started = {r["task"] for r in json.loads((self.dir / "records").read_text())["records"] if r["event"] == "started"}
+        self.assertGreaterEqual(started, {r["task_id"] for r in ran})
 
     def test_unless_the_profile_says_that_a_notice_is_enough(self):
         self.more_policy("audit: {on_failure: notice}\n")
@@ -234,6 +268,20 @@ class Many(Audit):
         self.assertEqual(self.events(), EVENTS[:3])
         self.assertTrue(self.verify()["good"])
 
+    def test_an_old_file_is_followed_by_the_next(self):
+        self.more_policy("audit: {max_age: 1ms, keep: 3}\n")
+        for _ in range(4):
+            self.run_nacre("--", "true")
+        told = self.verify()
+        self.assertTrue(told["good"], told)
+        self.assertEqual(told["files"], 4)
+        self.assertGreater(told["first_seq"], 1)
+        self.more_policy("# no more\n")
+        path = self.config / "nacre" / "bash.yaml"
+        path.write_text(path.read_text().replace("1ms", "7d"))
+        self.run_nacre("--", "true")
+        self.assertEqual(self.verify()["last_seq"], told["last_seq"] + 4)
+
     def test_a_full_file_is_followed_by_the_next(self):
         self.more_policy("audit: {max_bytes: 64K, keep: 2}\n")
         line = "true " + "x" * 9000
@@ -256,16 +304,42 @@ class Commands(Audit):
         self.assertEqual(len(self.records("--event", "ended")), 1)
         self.assertEqual(self.records("--until", "2020-01-01"), [])
         self.assertEqual(len(self.records("--since", "1h")), 7)
+        self.assertEqual(len(self.records("--since", "7d", "--until", "0s")), 7)
+        self.assertEqual(len(self.records("--since", "2020-01-01T10:30", "--until", "2999-01-01T10:30Z")), 7)
         self.assertEqual(len(json.loads(self.audit("show", "--limit", "2", "--json"))["records"]), 2)
         text = self.audit("show")
         self.assertIn("deny by never:git", text)
         self.assertIn("[none] ", text)
         self.assertEqual(len(self.audit("tail", "--limit", "3").splitlines()), 3)
         for words in (["show", "--since", "soon"], ["show", "--event", "x"], ["show", "--limit", "0"], ["show", "x"],
-                      ["show", "--since", "2026-02-30"], ["show", "--verdict", "maybe"], ["show", "--dir", "/nonexistent"],
+                      ["show", "--since", "2026-02-30"], ["show", "--since", "2026-02-20T10"], ["show", "--since", "2026-02-20T10:30ZZ"], ["show", "--verdict", "maybe"], ["show", "--dir", "/nonexistent"],
                       ["tail", "--dir", "/nonexistent"], ["checkpoint", "--dir", str(self.log)], ["checkpoint", "--contains", "x"],
                       ["verify", "x"], ["verify", "--contains", "x"], ["nothing"], []):
             self.audit(*words, code=125)
+
+    def test_of_many_the_newest_are_shown(self):
+        self.run_nacre("--batch", input=b"".join(b'{"id":%d,"argv":["true"]}\n' % i for i in range(60)))
+        whole = self.audit("show", "--all").splitlines()
+        for limit in (1, 7, 100, len(whole), 1000):
+            self.assertEqual(self.audit("show", "--limit", str(limit)).splitlines(), whole[-limit:])
+
+    def test_a_log_of_somebody_else_does_nothing_to_the_terminal(self):
+        """Its chain may be whole, and its texts anything."""
+        self.run_nacre("--", "true")
+        path = self.log / "log.000001"
+        before = path.read_bytes().splitlines()[-1]
+        prev, texts = json.loads(before)["hash"], {"task": "\x1b[2J", "profile": "\x1b[2J", "tier": "\x1b[2J", "verdict": "\x1b[2J",
+                                                   "cause": "\x1b[2J", "text": "\x1b[2J", "answer": "\x1b[2J", "end": "\x1b[2J",
+                                                   "executed": ["/bin/bash", "", "", "", "", None]}
+        with open(path, "ab") as file:
+            for i, event in enumerate(("requested", "decided", "asked", "approved", "refused", "started", "ended")):
+                text = json.dumps({"seq": 6 + i, "prev": prev, "time": "2026-11-16T07:24:47.000Z", "event": event, **texts},
+                                  separators=(",", ":"))[:-1].encode()
+                prev = hashlib.blake2b(text, digest_size=32).hexdigest()
+                file.write(text + b',"hash":"%s"}\n' % prev.encode())
+        shown = self.audit("show")
+        self.assertEqual(len(shown.splitlines()), 12)
+        self.assertNotIn("\x1b", shown)
 
     def test_without_a_log_nothing_is_shown(self):
         self.assertEqual(self.audit("show"), "")
