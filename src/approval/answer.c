@@ -108,7 +108,9 @@ static int may_answer(const struct approval *a, enum approval_answer answer, str
 static int record_answer(int desk, const struct approval *a, struct error *err)
 {
 	char state[64];
-	struct audit_settings settings = audit_settings_default;
+	/* Whoever answers has no profile: a file is begun anew by the one who asks, and what the
+	 * asker's profile calls a secret is one here, too. */
+	const struct audit_settings settings = {.mask = a->mask};
 	const struct audit_event event = {
 		.kind = a->answer == APPROVAL_DENY ? AUDIT_REFUSED : AUDIT_APPROVED,
 		.principal = *a->principal ? a->principal : NULL,
@@ -130,8 +132,6 @@ static int record_answer(int desk, const struct approval *a, struct error *err)
 	if (!a->audited)
 		return 0;
 	snprintf(state, sizeof(state), "/proc/self/fd/%d/..", desk);
-	/* Whoever answers has no profile; what the asker's calls a secret is one here, too. */
-	settings.mask = a->mask;
 	return audit_event(state, &settings, &event, 1, err);
 }
 

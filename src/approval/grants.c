@@ -16,7 +16,7 @@
 #include "json/write.h"
 #include "policy/policy.h"
 
-#define FILE_MAX_BYTES ((size_t)1 << 20)
+#define FILE_MAX_BYTES GRANTS_BYTES_MAX
 #define LIST_MAX       512 /* grants of one session */
 #define LOCK_TRIES     200
 #define LOCK_PAUSE_MS  5
@@ -121,7 +121,7 @@ static int take_grants(json_t *list, const struct grants_of *of, struct arena *a
 	return 0;
 }
 
-static int read_list(int dir_fd, const char *name, json_t **ret_root)
+int grants_read(int dir_fd, const char *name, json_t **ret_root)
 {
 	scoped(buffer_donep) struct buffer text = {.max = FILE_MAX_BYTES};
 	int r = approval_read_private(dir_fd, name, &text);
@@ -156,7 +156,7 @@ int grants_load(const struct grants_of *of, struct arena *arena, struct grants *
 	if (r >= 0)
 		r = dir_fd = approval_open_private(state_fd, "grants", false);
 	if (r >= 0)
-		r = read_list(dir_fd, name, &root);
+		r = grants_read(dir_fd, name, &root);
 	if (r == -ENOENT)
 		return 0;
 	if (r >= 0)
@@ -188,7 +188,7 @@ bool grants_hold(const struct grants *g, const struct policy_answer *answer)
 
 /* Changing the file */
 
-static int lock(int dir_fd)
+int grants_lock(int dir_fd)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (flock(dir_fd, LOCK_EX | LOCK_NB) == 0)
@@ -212,6 +212,10 @@ static void write_grant(const struct approval *a, bool sub, struct buffer *text)
 	json_put_string(&w, a->id);
 	json_put_key(&w, "command");
 	json_put_string(&w, a->command);
+	json_put_key(&w, "profile");
+	json_put_string(&w, a->profile);
+	json_put_key(&w, "audited");
+	json_put_bool(&w, a->audited);
 	json_put_key(&w, "terms");
 	approval_put_digest(&w, &a->terms);
 	json_put_key(&w, "digests");
@@ -227,13 +231,22 @@ static void write_grant(const struct approval *a, bool sub, struct buffer *text)
 	json_object_end(&w);
 }
 
+int grants_write(int dir_fd, const char *name, const json_t *root)
+{
+	scoped(freep) char *whole = json_dumps(root, JSON_INDENT(1));
+
+	if (!whole)
+		return -ENOMEM;
+	return strlen(whole) > FILE_MAX_BYTES ? -ENOSPC
+	                                      : fd_replace_file(dir_fd, name, whole, strlen(whole));
+}
+
 static int append(int dir_fd, const char *name, const struct approval *a, bool sub)
 {
 	scoped(buffer_donep) struct buffer text = {.max = FILE_MAX_BYTES};
 	scoped(json_decrefp) json_t *root = NULL;
 	scoped(json_decrefp) json_t *grant = NULL;
-	scoped(freep) char *whole = NULL;
-	int r = read_list(dir_fd, name, &root);
+	int r = grants_read(dir_fd, name, &root);
 
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -249,11 +262,7 @@ static int append(int dir_fd, const char *name, const struct approval *a, bool s
 		return -ENOSPC;
 	if (json_array_append(root, grant) < 0)
 		return -ENOMEM;
-	whole = json_dumps(root, JSON_INDENT(1));
-	if (!whole)
-		return -ENOMEM;
-	return strlen(whole) > FILE_MAX_BYTES ? -ENOSPC
-	                                      : fd_replace_file(dir_fd, name, whole, strlen(whole));
+	return grants_write(dir_fd, name, root);
 }
 
 int grants_add(int desk, const struct approval *a, bool sub, struct error *err)
@@ -265,7 +274,7 @@ int grants_add(int desk, const struct approval *a, bool sub, struct error *err)
 	if (r == 0)
 		r = dir_fd = approval_open_private(desk, "../grants", true);
 	if (r >= 0)
-		r = lock(dir_fd);
+		r = grants_lock(dir_fd);
 	if (r >= 0)
 		r = append(dir_fd, name, a, sub);
 	return r < 0 ? error_set(err, ERROR_SYSTEM, -r,

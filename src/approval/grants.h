@@ -44,3 +44,22 @@ bool grants_hold(const struct grants *g, const struct policy_answer *answer);
 
 /* DESK is the directory of approvals, beside which the grants lie. */
 int grants_add(int desk, const struct approval *a, bool sub, struct error *err);
+
+/* One grant, for a person. */
+struct grant {
+	const char *session, *principal, *profile, *command;
+	char approval[APPROVAL_ID_MAX]; /* the answer that gave it */
+	bool sub;
+	bool holds; /* its programs are still the same files */
+	bool audited;
+};
+
+/* Of all sessions. Of a file that cannot be read nothing is in the list, and the error has words
+ * with 0. */
+int grants_list(int desk, struct arena *arena, struct grant **ret_list, size_t *ret_count,
+                struct error *err);
+
+/* Takes back what the approval with this id has granted. -ENOENT: nothing. BY is who does it, for
+ * the audit log; with 0 the error may have words: it could not be written there. */
+int grants_revoke(int desk, const char *id, const char *by, struct arena *arena,
+                  struct grant *ret_grant, struct error *err);

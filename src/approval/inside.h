@@ -38,6 +38,12 @@ bool desk_same_text(const char *a, const char *b); /* NULL is "" */
 /* Room for one more approval of this principal; what is old goes. -ENOSPC: there is none. */
 int desk_make_room(int desk, const char *principal, struct error *err);
 
+/* The grants of one session: a list. Who changes a file holds the lock of the directory. */
+#define GRANTS_BYTES_MAX ((size_t)1 << 20)
+int grants_read(int dir_fd, const char *name, json_t **ret_root);
+int grants_write(int dir_fd, const char *name, const json_t *root);
+int grants_lock(int dir_fd);
+
 /* The files of an object, as gather.c finds them: programs and files of *O. */
 int object_gather(const struct object_subject *s, struct arena *arena, struct approval_object *o);
 

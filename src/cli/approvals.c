@@ -27,12 +27,16 @@
 
 static int help(void)
 {
-	puts("usage: nacre approvals [--all] [--json] [--watch] [ID...]\n\n"
+	puts("usage: nacre approvals [--all] [--json] [--watch] [ID...]\n"
+	     "       nacre approvals --grants [--json]\n"
+	     "       nacre approvals --revoke [--json] ID...\n\n"
 	     "Lists the commands that wait until a person approves them ('nacre approve') or\n"
 	     "refuses them ('nacre deny'). With an ID: all that is to be known about it.\n\n"
 	     "  --all      also those that were answered, or whose time is over\n"
 	     "  --json     one JSON object; with --watch one for each, a line each\n"
 	     "  --watch    show each one as it comes, until interrupted\n"
+	     "  --grants   what was approved for sessions ('nacre approve --session')\n"
+	     "  --revoke   take back what the approvals with these ids have granted\n"
 	     "  --help     this text");
 	return 0;
 }
@@ -155,20 +159,25 @@ static int show_some(int desk, char **ids, int count, bool json, struct arena *a
 	return code;
 }
 
-/* What was shown, by id. */
+/* What was open at the last look, by id, and was shown then: what is answered never comes again. */
 struct seen {
 	char ids[DESK_APPROVALS_MAX][APPROVAL_ID_MAX];
 	size_t count;
 };
 
-static bool see(struct seen *s, const char *id)
+static bool was_seen(const struct seen *s, const char *id)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (strcmp(s->ids[i], id) == 0)
-			return false;
-	memcpy(s->ids[s->count % DESK_APPROVALS_MAX], id, APPROVAL_ID_MAX);
-	s->count += s->count < DESK_APPROVALS_MAX;
-	return true;
+			return true;
+	return false;
+}
+
+static void see(struct seen *s, const struct approval *list, size_t count)
+{
+	s->count = count < DESK_APPROVALS_MAX ? count : DESK_APPROVALS_MAX;
+	for (size_t i = 0; i < s->count; i++)
+		memcpy(s->ids[i], list[i].id, APPROVAL_ID_MAX);
 }
 
 static int show_new(int desk, bool json, struct arena *arena, struct seen *seen)
@@ -186,7 +195,7 @@ static int show_new(int desk, bool json, struct arena *arena, struct seen *seen)
 	for (size_t i = count; i-- > 0;) { /* the oldest first */
 		struct json_writer w = {.out = &out};
 
-		if (!see(seen, list[i].id))
+		if (was_seen(seen, list[i].id))
 			continue;
 		if (json)
 			put_json(&w, &list[i]);
@@ -194,6 +203,7 @@ static int show_new(int desk, bool json, struct arena *arena, struct seen *seen)
 			put_details(&out, &list[i], clock_wall_ms());
 		buffer_putc(&out, '\n');
 	}
+	see(seen, list, count);
 	return put_out(&out);
 }
 
@@ -225,12 +235,14 @@ int cli_approvals(int argc, char **argv)
 	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
 	                                        {"json", no_argument, NULL, 'j'},
 	                                        {"watch", no_argument, NULL, 'w'},
+	                                        {"grants", no_argument, NULL, 'g'},
+	                                        {"revoke", no_argument, NULL, 'r'},
 	                                        {"help", no_argument, NULL, 'h'},
 	                                        {0}};
 	scoped(arena_freep) struct arena *arena = arena_new(LIST_BYTES);
 	scoped(fd_closep) int desk = -1;
 	static char name[] = "nacre approvals";
-	bool all = false, json = false, watching = false;
+	bool all = false, json = false, watching = false, grants = false, revoke = false;
 	int id;
 
 	argv[0] = name; /* getopt puts it in front of its messages */
@@ -243,8 +255,19 @@ int cli_approvals(int argc, char **argv)
 		all |= id == 'a';
 		json |= id == 'j';
 		watching |= id == 'w';
+		grants |= id == 'g';
+		revoke |= id == 'r';
 	}
-	if (watching && (all || optind < argc)) {
+	if (grants + revoke + watching + all > 1 || (grants && optind < argc)) {
+		cli_complain("--all, --watch, --grants and --revoke go one by one, --grants "
+		             "without ids");
+		return EXIT_NACRE_FAILED;
+	}
+	if (revoke && optind == argc) {
+		cli_complain("--revoke: give the id of an approval; --grants lists them");
+		return EXIT_NACRE_FAILED;
+	}
+	if (watching && optind < argc) {
 		cli_complain("--watch takes no ids, and shows only what is open");
 		return EXIT_NACRE_FAILED;
 	}
@@ -259,6 +282,10 @@ int cli_approvals(int argc, char **argv)
 	}
 	if (watching)
 		return watch(desk, json, arena);
+	if (grants)
+		return cli_grants_show(desk, json, arena);
+	if (revoke)
+		return cli_grants_revoke(desk, argv + optind, argc - optind, json, arena);
 	return optind < argc ? show_some(desk, argv + optind, argc - optind, json, arena)
 	                     : show(desk, all, json, arena);
 }

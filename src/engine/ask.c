@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "approval/desk.h"
 #include "approval/text.h"
 #include "base/arena.h"
@@ -47,6 +48,16 @@ static void refuse_open(struct ask *a, const char *why)
 	refuse(a, "%s: run `nacre approve %s`, then repeat it.", why, a->approval.id);
 }
 
+static bool names(const char *entry, size_t n, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i + length <= n; i++)
+		if (strncasecmp(entry + i, word, length) == 0)
+			return true;
+	return false;
+}
+
 /* Values that look like secrets are no business of whoever reads over a shoulder. */
 static const char *shown_variable(struct arena *arena, const char *entry)
 {
@@ -54,7 +65,7 @@ static const char *shown_variable(struct arena *arena, const char *entry)
 	size_t n = strcspn(entry, "=");
 
 	for (size_t i = 0; i < array_size(secret); i++)
-		if (memmem(entry, n, secret[i], strlen(secret[i])))
+		if (names(entry, n, secret[i]))
 			return arena_printf(arena, "%.*s=***", (int)n, entry);
 	return approval_escaped(arena, entry, false);
 }

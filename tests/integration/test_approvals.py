@@ -556,6 +556,66 @@ class Sessions(ApprovalTest):
         self.assertEqual(self.result(popen)["exit_code"], 0)
         self.expect_runs("s", "docker", "ps")
 
+    def grants(self):
+        return json.loads(self.nacre("approvals", "--grants", "--json", code=0).stdout)["grants"]
+
+    def test_what_holds_is_listed_and_can_be_taken_back(self):
+        self.assertEqual(self.grants(), [])
+        self.assertIn("nothing is approved", self.nacre("approvals", "--grants", code=0).stdout)
+        exact = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", exact, code=0)
+        sub = self.expect_asks("s", "docker", "images", "-q")
+        self.nacre("approve", "--session=sub", sub, code=0)
+        other = self.expect_asks("t", "docker", "ps")
+        self.nacre("approve", "--session", other, code=0)
+        once = self.expect_asks("s", "touch", "x")
+        self.nacre("approve", once, code=0)
+        self.assertEqual({(g["approval"], g["session"], g["answer"], g["principal"], g["holds"]) for g in self.grants()},
+                         {(exact, "s", "session", "", True), (sub, "s", "sub", "", True), (other, "t", "session", "", True)})
+        table = self.nacre("approvals", "--grants", code=0).stdout
+        self.assertRegex(table, rf"(?m)^{exact} +s +you +these words +'docker' 'ps'$")
+        self.assertRegex(table, rf"(?m)^{sub} +s +you +any words +'docker' 'images' '-q'$")
+        done = self.nacre("approvals", "--revoke", exact.upper().replace("AP-", ""), code=0)
+        self.assertIn(f"{exact} taken back for session s: 'docker' 'ps'", done.stdout)
+        self.expect_asks("s", "docker", "ps")
+        self.expect_runs("s", "docker", "images")
+        self.expect_runs("t", "docker", "ps")
+        for ident in (exact, once, "ap-0000000000", "x"):
+            self.assertIn("granted nothing", self.nacre("approvals", "--revoke", ident, code=125).stderr)
+        self.assertEqual(len(self.nacre("approvals", "--revoke", "--json", sub, other, code=0).stdout.splitlines()), 2)
+        self.assertEqual(self.grants(), [])
+        self.assertEqual(list((self.state / "grants").iterdir()), [])
+        self.expect_asks("s", "docker", "images")
+        records = json.loads(self.nacre("audit", "show", "--event", "refused", "--json", code=0).stdout)["records"]
+        self.assertEqual([(r["approval"], r["answer"], r["session"]) for r in records],
+                         [(exact, "revoked", "s"), (sub, "revoked", "s"), (other, "revoked", "t")])
+        self.assertIn("--revoke", records[0]["by"])
+        for words in (["--revoke"], ["--grants", "x"], ["--grants", "--all"], ["--revoke", "--watch", "x"]):
+            self.nacre("approvals", *words, code=125)
+
+    def test_a_running_server_heeds_what_is_taken_back(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        batch = self.start("--batch", "--profile", "asker", "--session", "s", stdin=subprocess.PIPE)
+        for number, verdict in enumerate(("allow", "allow", "ask")):
+            if verdict == "ask":
+                self.nacre("approvals", "--revoke", ident, code=0)
+            batch.stdin.write(b'{"id":%d,"argv":["docker","ps"]}\n' % number)
+            batch.stdin.flush()
+            self.assertEqual(json.loads(batch.stdout.readline())["result"]["verdict"], verdict)
+        self.finish(batch)
+
+    def test_a_grant_whose_program_has_changed_is_shown_as_none(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        self.docker.write_text("#!/bin/sh\necho another\n")
+        self.assertFalse(self.grants()[0]["holds"])
+        self.assertIn("nothing (1)", self.nacre("approvals", "--grants", code=0).stdout)
+        self.nacre("approvals", "--revoke", ident, code=0)
+        (self.state / "grants" / "u.json").write_text("[")
+        done = self.nacre("approvals", "--grants", code=0)
+        self.assertIn("session 'u' cannot be read", done.stderr)
+
     def test_a_damaged_file_of_grants_grants_nothing(self):
         ident = self.expect_asks("s", "docker", "ps")
         self.nacre("approve", "--session", ident, code=0)
@@ -619,6 +679,30 @@ class Shown(ApprovalTest):
         self.assertEqual(json.loads(watcher.stdout.readline())["id"], first)
         second = self.ask_id("--", "touch", "y")
         self.assertEqual(json.loads(watcher.stdout.readline())["id"], second)
+
+    def test_one_who_watches_long_sees_each_once(self):
+        """Also when more have come than there can be at one time."""
+        self.profile("approval: {keep: 60s}\n")
+        watcher = subprocess.Popen([NACRE, "approvals", "--watch", "--json"], env=self.env, cwd=self.work,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.started.append(watcher)
+        first = self.ask_id("--", "touch", "x")
+        self.assertEqual(json.loads(watcher.stdout.readline())["id"], first)
+        desk = self.state / "approvals"
+        template = (desk / f"{first}.json").read_text()
+        for number in range(1005):  # come and go
+            ident = f"ap-{number:010d}"
+            new = desk / f".{ident}"
+            new.write_text(template.replace(first, ident))
+            new.chmod(0o600)
+            new.rename(desk / f"{ident}.json")
+            self.assertEqual(json.loads(watcher.stdout.readline())["id"], ident)
+            (desk / f"{ident}.json").unlink()
+        second = self.ask_id("--", "touch", "y")
+        third = self.ask_id("--", "touch", "z")
+        self.assertEqual([json.loads(watcher.stdout.readline())["id"] for _ in range(2)], [second, third])
+        watcher.kill()
+        self.assertEqual(watcher.stdout.read(), "")
 
     def test_ids_that_are_none(self):
         self.ask_id("--", "touch", "x")
@@ -739,11 +823,11 @@ class Terminal(ApprovalTest):
 
     def test_explained_first(self):
         (self.work / "data").write_text("x")
-        self.sit("--env", "MARK=7", "--env", "MY_TOKEN=geheim", "--", "touch", "data")
+        self.sit("--env", "MARK=7", "--env", "MY_TOKEN=geheim", "--env", "db_password=geheim", "--", "touch", "data")
         self.read_until("xplain? ")
         self.press("xyz\re")
         text = self.read_until("no session.\r\n[o]nce")
-        for part in ("/data", "MARK=7", "MY_TOKEN=***", "bin/touch"):
+        for part in ("/data", "MARK=7", "MY_TOKEN=***", "db_password=***", "bin/touch"):
             self.assertIn(part, text)
         self.assertNotIn("geheim", text)
         self.press("d")

@@ -1,0 +1,162 @@
+/*
+ * `nacre approvals --grants` and `--revoke`: what holds for whole sessions.
+ */
+#include "approval/grants.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "approval/text.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "cli/desk.h"
+#include "engine/result.h"
+#include "json/write.h"
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+static void put_json(struct json_writer *w, const struct grant *g)
+{
+	json_object_begin(w);
+	put_text(w, "approval", g->approval);
+	put_text(w, "session", g->session);
+	put_text(w, "principal", g->principal);
+	put_text(w, "profile", g->profile);
+	put_text(w, "answer", g->sub ? "sub" : "session");
+	put_text(w, "command", g->command);
+	json_put_key(w, "holds");
+	json_put_bool(w, g->holds);
+	json_object_end(w);
+}
+
+static void put_escaped(struct buffer *out, const char *text, size_t width)
+{
+	size_t begin = out->len;
+
+	approval_escape(text, strlen(text), false, out);
+	while (out->len - begin < width && buffer_error(out) == 0)
+		buffer_putc(out, ' ');
+	buffer_puts(out, "  ");
+}
+
+static void put_row(struct buffer *out, const struct grant *g)
+{
+	buffer_printf(out, "%-13s  ", g->approval);
+	put_escaped(out, g->session, 12);
+	put_escaped(out, *g->principal ? g->principal : "you", 10);
+	buffer_printf(out, "%-12s ",
+	              !g->holds ? "nothing (1)"
+	              : g->sub  ? "any words"
+	                        : "these words");
+	approval_escape(g->command, strlen(g->command), false, out);
+	buffer_putc(out, '\n');
+}
+
+static int put_out(const struct buffer *out)
+{
+	return buffer_error(out) < 0 || fd_write_all(STDOUT_FILENO, out->data, out->len) < 0
+	               ? EXIT_NACRE_FAILED
+	               : 0;
+}
+
+static void put_table(struct buffer *out, const struct grant *list, size_t count)
+{
+	bool stale = false;
+
+	if (count == 0) {
+		buffer_puts(out, "nothing is approved for a session\n");
+		return;
+	}
+	buffer_printf(out, "%-13s  %-12s  %-10s  %-12s %s\n", "APPROVAL", "SESSION", "ASKED BY",
+	              "COVERS", "COMMAND");
+	for (size_t i = 0; i < count; i++) {
+		put_row(out, &list[i]);
+		stale |= !list[i].holds;
+	}
+	if (stale)
+		buffer_puts(out, "(1) one of its programs is another file by now\n");
+}
+
+int cli_grants_show(int desk, bool json, struct arena *arena)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	struct json_writer w = {.out = &out};
+	struct grant *list = NULL;
+	struct error err = {0};
+	size_t count = 0;
+	int r = desk < 0 ? 0 : grants_list(desk, arena, &list, &count, &err);
+
+	if (err.text[0])
+		cli_complain("%s", err.text);
+	if (r < 0)
+		return EXIT_NACRE_FAILED;
+	if (json) {
+		json_object_begin(&w);
+		json_put_key(&w, "grants");
+		json_array_begin(&w);
+		for (size_t i = 0; i < count; i++)
+			put_json(&w, &list[i]);
+		json_array_end(&w);
+		json_object_end(&w);
+		buffer_putc(&out, '\n');
+	} else {
+		put_table(&out, list, count);
+	}
+	return put_out(&out);
+}
+
+static int revoke_one(int desk, const char *id, const char *by, bool json, struct arena *arena)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	struct json_writer w = {.out = &out};
+	struct error err = {.text = "it has granted nothing"};
+	struct grant g;
+	int r = desk < 0 ? -ENOENT : 0;
+
+	if (r == 0) {
+		err.text[0] = '\0';
+		r = grants_revoke(desk, id, by, arena, &g, &err);
+	}
+	if (err.text[0])
+		cli_complain("%s: %s", id, err.text);
+	if (r < 0)
+		return EXIT_NACRE_FAILED;
+	if (json) {
+		put_json(&w, &g);
+	} else {
+		buffer_printf(&out, "%s taken back for session ", g.approval);
+		approval_escape(g.session, strlen(g.session), false, &out);
+		buffer_puts(&out, ": ");
+		approval_escape(g.command, strlen(g.command), false, &out);
+	}
+	buffer_putc(&out, '\n');
+	return put_out(&out);
+}
+
+int cli_grants_revoke(int desk, char **ids, int count, bool json, struct arena *arena)
+{
+	int code = 0;
+	char by[128];
+
+	if (cli_is_inside()) {
+		cli_complain("a command that nacre runs cannot answer for a person");
+		return EXIT_NACRE_FAILED;
+	}
+	cli_name_person(isatty(STDIN_FILENO) ? STDIN_FILENO : -1, "nacre approvals --revoke", by,
+	                sizeof(by));
+	for (int i = 0; i < count; i++) {
+		int r = revoke_one(desk, ids[i], by, json, arena);
+
+		code = code ? code : r;
+		arena_reset(arena);
+	}
+	return code;
+}
