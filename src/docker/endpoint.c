@@ -62,6 +62,17 @@ enum docker_client docker_client_of(const char *program, size_t n)
 	return DOCKER_CLIENT_MAX;
 }
 
+/* What the clients take beside a unix socket; without a scheme it is a host and a port. */
+static bool is_elsewhere(const char *url)
+{
+	static const char *const schemes[] = {"tcp://", "ssh://", "http://", "https://"};
+
+	for (size_t i = 0; i < array_size(schemes); i++)
+		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
+			return true;
+	return !strstr(url, "://") && strncmp(url, "unix:", 5) != 0;
+}
+
 static int set_url(struct docker_endpoint *e, const char *url, struct error *err)
 {
 	static const char scheme[] = "unix://";
@@ -72,8 +83,13 @@ static int set_url(struct docker_endpoint *e, const char *url, struct error *err
 		                 "the address of the engine, from %s, is too long", e->source);
 	snprintf(e->url, sizeof(e->url), "%s", url);
 	e->path[0] = '\0';
-	if (strncmp(url, scheme, sizeof(scheme) - 1) != 0)
+	if (is_elsewhere(url))
 		return 0;
+	if (strncmp(url, scheme, sizeof(scheme) - 1) != 0)
+		return error_set(err, ERROR_INPUT, EINVAL,
+		                 "'%.120s', from %s, is no address of an engine: unix:///PATH is "
+		                 "wanted, or tcp://HOST:PORT",
+		                 url, e->source);
 	if (*path != '/' || strlen(path) >= sizeof(e->path))
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "'%.120s', from %s, is no socket: an absolute path of up to %d "

@@ -171,6 +171,29 @@ static void what_cannot_be_an_address_is_refused(void **state)
 	                 -ENAMETOOLONG);
 }
 
+static void addresses_have_schemes_that_a_client_knows(void **state)
+{
+	static const char *const good[] = {"tcp://127.0.0.1:2375", "ssh://joe@host", "http://h:1",
+	                                   "https://h:1", "127.0.0.1:2375"};
+	static const char *const bad[] = {
+		"npipe:////./pipe/x", "fd://", "unix:/x.sock", "unix:", "file:///x", "://"};
+
+	for (size_t i = 0; i < array_size(good); i++) {
+		struct docker_place place = {.configured = good[i]};
+
+		expect(&place, DOCKER_CLIENT_DOCKER, good[i], "docker.endpoint");
+	}
+	for (size_t i = 0; i < array_size(bad); i++) {
+		struct docker_place place = {.configured = bad[i]};
+		struct docker_endpoint e;
+		struct error err = {0};
+
+		assert_int_equal(docker_endpoint_find(DOCKER_CLIENT_DOCKER, &place, &e, &err),
+		                 -EINVAL);
+		assert_non_null(strstr(err.text, "no address of an engine"));
+	}
+}
+
 static void clients_are_known_by_their_name(void **state)
 {
 	static const struct {
@@ -204,6 +227,7 @@ int main(void)
 	                                        drop_place),
 		cmocka_unit_test_setup_teardown(damaged_settings_are_none, make_place, drop_place),
 		cmocka_unit_test(what_cannot_be_an_address_is_refused),
+		cmocka_unit_test(addresses_have_schemes_that_a_client_knows),
 		cmocka_unit_test(clients_are_known_by_their_name),
 	};
 

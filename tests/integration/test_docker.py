@@ -306,6 +306,8 @@ class Readiness(EngineTest):
         self.assertIn("unix:///nowhere/d.sock is not running", result["reason"])
         result = self.run_json(*policy, "--", "docker", "ps", env={"DOCKER_HOST": "tcp://127.0.0.1:1"})
         self.assertIn("cannot be reached from the box, which has no network", result["reason"])
+        result = self.run_json(*policy, "--", "docker", "ps", env={"DOCKER_HOST": "unix:/x.sock"})
+        self.assertIn("'unix:/x.sock', from DOCKER_HOST, is no address of an engine", result["reason"])
         # What the agent can write does not say it.
         result = self.run_json(*policy, "--workspace", str(self.dir), "--", "docker", "ps", cwd=self.dir)
         self.assertNotEqual(result["exit_code"], 0)
@@ -515,6 +517,44 @@ class Container:
         self.expect_nothing_left()
         self.others_are_gone()
 
+    def test_a_time_limit_ends_the_container(self):
+        for limit in ("5s", "30s"):
+            result = self.run_tool("stay", options=["--timeout", limit, "--grace", "200ms"])
+            if result["stdout"]:
+                break
+        self.assertTrue(result["timed_out"], result)
+        self.assertEqual((result["exit_code"], result["stdout"]), (124, "staying\n"))
+        self.expect_nothing_left()
+
+    def test_the_owner_of_the_workspace(self):
+        os.chown(self.work, 1234, 1235)
+        result = self.run_tool("who", "+", "write", "made")
+        self.assertTrue(result["stdout"].startswith("1234 1235 "), result)
+        self.assertIn("unprivileged", result["sandbox"]["layers"])
+        made = (self.work / "made").stat()
+        self.assertEqual((made.st_uid, made.st_gid), (1234, 1235))
+
+    def test_a_workspace_of_any_name(self):
+        for name in ("-a  b:c=d\\ü$x`'{{.x}}#* ", "a,b", 'a"b', "a\nb"):
+            work = self.dir / name
+            work.mkdir()
+            result = self.run_tool("write", "made", "+", "who", options=["--workspace", str(work)], cwd=work)
+            if set(name) & set(',"\n'):
+                self.assertEqual(result["exit_code"], 125)
+                self.assertIn("a comma, a quote or a line break", result["reason"])
+                continue
+            self.assertEqual(result["stdout"], f"write ok\n0 0 {work}\n", result)
+            self.assertTrue((work / "made").exists())
+        self.expect_nothing_left()
+
+    def test_output_is_bounded(self):
+        (self.work / "large").write_bytes(b"0123456789abcde\n" * (1 << 14))
+        result = self.run_tool("show", "large", "+", "exit", "7")
+        self.assertEqual((result["exit_code"], result["stdout_bytes"], result["truncated"]), (7, 16 << 14, True), result)
+        self.assertLess(len(result["stdout"]), 31000)
+        with open(result["output_file"], "rb") as file:
+            self.assertEqual(file.read(), (self.work / "large").read_bytes())
+
     def test_an_image_that_is_missing(self):
         result = self.run_json(*self.box(image="nacre-test/none:1"), "--", "/bin/tool", "exit", "0")
         self.assertEqual(result["exit_code"], 125)
@@ -536,15 +576,6 @@ class DockerContainer(Container, EngineTest):
         self.assertEqual(result["exit_code"], 125)
         self.assertIn("is not running: start it with", result["reason"])
 
-    def test_a_time_limit_ends_the_container(self):
-        for limit in ("5s", "30s"):
-            result = self.run_tool("stay", options=["--timeout", limit, "--grace", "200ms"])
-            if result["stdout"]:
-                break
-        self.assertTrue(result["timed_out"], result)
-        self.assertEqual((result["exit_code"], result["stdout"]), (124, "staying\n"))
-        self.expect_nothing_left()
-
     def test_exit_codes_and_what_cannot_be_executed(self):
         for code in (3, 125):
             self.assertEqual(self.run_tool("exit", str(code))["exit_code"], code)
@@ -553,12 +584,6 @@ class DockerContainer(Container, EngineTest):
         # A line goes to the bash of the image, as everywhere.
         result = self.run_json(*self.box(), "-c", "a; b")
         self.assertEqual(result["stdout"].split("\n")[:2], ["[/bin/bash]", "[--noprofile]"])
-
-    def test_the_owner_of_the_workspace(self):
-        os.chown(self.work, 1234, 1235)
-        result = self.run_tool("who")
-        self.assertTrue(result["stdout"].startswith("1234 1235 "), result)
-        self.assertIn("unprivileged", result["sandbox"]["layers"])
 
     def test_what_cannot_be_enforced_is_not_run(self):
         self.assertIn("'landlock', which a container does not have",
