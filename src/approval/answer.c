@@ -172,6 +172,18 @@ int desk_answer(int desk, const char *id, const char *principal, const struct de
 	return 0;
 }
 
+void desk_tell(int desk, const struct approval *a)
+{
+	char answer[DESK_NAME_SIZE], used[DESK_NAME_SIZE];
+
+	if (a->state != APPROVAL_REFUSED)
+		return;
+	desk_name(a->id, "answer", answer);
+	desk_name(a->id, "used", used);
+	/* Where it cannot be noted it is told once more. */
+	(void)!linkat(desk, answer, desk, used, 0);
+}
+
 int desk_check(int desk, const char *id, const char *principal,
                const struct approval_object *object, struct arena *arena, struct approval *ret,
                struct error *err)

@@ -76,6 +76,7 @@ struct approval {
 	const char *by;              /* who has answered; "" while nobody has */
 	const char *why;             /* what they have said; may be NULL */
 	int64_t answered_ms;
+	bool told; /* of a no: whoever asked knows it */
 };
 
 /* "ap-" and letters; case does not matter and the prefix may be missing. -EINVAL: it is none. */

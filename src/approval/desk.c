@@ -139,10 +139,11 @@ static int read_answer(int desk, struct arena *arena, struct approval *a)
 		r = take_answer(buffer_str(&text), text.len, arena, a);
 	if (r < 0)
 		return r;
-	a->state = used                         ? APPROVAL_USED
-	           : a->answer == APPROVAL_DENY ? APPROVAL_REFUSED
-	           : late                       ? APPROVAL_EXPIRED
-	                                        : APPROVAL_GIVEN;
+	a->told = used && a->answer == APPROVAL_DENY;
+	a->state = a->answer == APPROVAL_DENY ? APPROVAL_REFUSED
+	           : used                     ? APPROVAL_USED
+	           : late                     ? APPROVAL_EXPIRED
+	                                      : APPROVAL_GIVEN;
 	return 0;
 }
 
@@ -199,6 +200,13 @@ bool desk_same_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
+/* Whether the same request has to do with it: it waits for it, runs by it, or is told a no. */
+static bool is_of_use(const struct approval *a)
+{
+	return a->state == APPROVAL_OPEN || a->state == APPROVAL_GIVEN ||
+	       (a->state == APPROVAL_REFUSED && !a->told && clock_wall_ms() < a->expires_ms);
+}
+
 int desk_find(int desk, const struct approval *like, struct arena *arena, struct approval *ret,
               struct error *err)
 {
@@ -210,8 +218,7 @@ int desk_find(int desk, const struct approval *like, struct arena *arena, struct
 	r = read_name(desk, key, arena, &a, err);
 	if (r < 0)
 		return r;
-	if ((a.state != APPROVAL_OPEN && a.state != APPROVAL_GIVEN) ||
-	    object_compare(&a.object, &like->object, NULL) < 0 ||
+	if (!is_of_use(&a) || object_compare(&a.object, &like->object, NULL) < 0 ||
 	    !desk_same_text(a.principal, like->principal) ||
 	    !desk_same_text(a.session, like->session))
 		return desk_damaged(err, -ENOENT);

@@ -4,7 +4,8 @@
  *
  *	<state>/approvals/<id>.json     what is asked; written once, never changed
  *	<state>/approvals/<id>.answer   the answer; there is never a second one
- *	<state>/approvals/<id>.used     another name of it, when something has run by it
+ *	<state>/approvals/<id>.used     another name of it, when something has run by it, or who
+ *	                                asked has been told the no
  *	<state>/approvals/k-<hex>       another name of <id>.json, by what is asked and by whom
  *
  * All of it is private to the user, and not there in any box. An answer gets its name by link(),
@@ -32,8 +33,8 @@ int desk_put(int desk, struct approval *a, struct error *err);
 int desk_read(int desk, const char *id, struct arena *arena, struct approval *ret,
               struct error *err);
 
-/* The last approval for the same object, principal and session that is open, or given and not used.
- * -ENOENT: there is none. */
+/* The last approval for the same object, principal and session that is open, given and not used, or
+ * refused and not told. -ENOENT: there is none. */
 int desk_find(int desk, const struct approval *like, struct arena *arena, struct approval *ret,
               struct error *err);
 
@@ -61,6 +62,9 @@ int desk_check(int desk, const char *id, const char *principal,
 int desk_spend(int desk, const char *id, const char *principal,
                const struct approval_object *object, struct arena *arena, struct approval *ret,
                struct error *err);
+
+/* Whoever asked is told that it was refused: the next one who asks the same is asked about anew. */
+void desk_tell(int desk, const struct approval *a);
 
 /* Approvals, the youngest first. PRINCIPAL: only theirs; NULL: all. ALL: also those that are
  * answered or expired. */

@@ -221,6 +221,21 @@ static void approved(struct ask *a, const struct approval *now)
 	a->state = ASK_APPROVED;
 }
 
+static void refuse_answered(struct ask *a, const struct approval *now)
+{
+	a->approval.state = now->state;
+	snprintf(a->by, sizeof(a->by), "%s", now->by);
+	a->approval.by = a->by;
+	desk_tell(a->desk, now);
+	if (now->state == APPROVAL_REFUSED)
+		refuse(a, "It was not approved (%s)%s%s.", a->by, now->why ? ": " : "",
+		       now->why ? now->why : "");
+	else if (now->state == APPROVAL_USED)
+		refuse(a, "It was approved for one run, and another run of the same was first.");
+	else
+		refuse(a, "The time to approve it is over.");
+}
+
 int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, struct error *err)
 {
 	const struct profile_ask *limits = &q->checked->profile->ask;
@@ -259,6 +274,10 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 		approved(a, &a->approval);
 		return 0;
 	}
+	if (a->approval.state == APPROVAL_REFUSED) {
+		refuse_answered(a, &a->approval); /* when nobody waited for it any more */
+		return 0;
+	}
 	if (!q->request->can_ask) {
 		refuse_open(a, "It needs the approval of a person");
 		return 0;
@@ -270,20 +289,6 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 	a->until_ms = clock_now_ms() + wait_ms;
 	a->state = ASK_WAITING;
 	return 0;
-}
-
-static void refuse_answered(struct ask *a, const struct approval *now)
-{
-	a->approval.state = now->state;
-	snprintf(a->by, sizeof(a->by), "%s", now->by);
-	a->approval.by = a->by;
-	if (now->state == APPROVAL_REFUSED)
-		refuse(a, "It was not approved (%s)%s%s.", a->by, now->why ? ": " : "",
-		       now->why ? now->why : "");
-	else if (now->state == APPROVAL_USED)
-		refuse(a, "It was approved for one run, and another run of the same was first.");
-	else
-		refuse(a, "The time to approve it is over.");
 }
 
 void ask_look(struct ask *a)

@@ -346,7 +346,8 @@ static int ask(struct engine *e, struct engine_run *run, const struct ask_questi
 		ask_done(&run->ask);
 	if (run->ask.state != ASK_APPROVED)
 		engine_record_ask(e, &run->order, run->task_id, &run->ask,
-		                  run->ask.approval.id[0] != '\0');
+		                  run->ask.approval.id[0] != '\0' &&
+		                          run->ask.approval.state == APPROVAL_OPEN);
 	return take_answer(run);
 }
 

@@ -129,6 +129,31 @@ class Once(ApprovalTest):
         self.assertFalse((self.work / "x").exists())
         self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)
 
+    def test_a_no_is_told_when_the_request_is_repeated(self):
+        ident = self.ask_id("--", "touch", "x")
+        self.nacre("deny", "--reason", "use make", ident, code=0)
+        result = self.ask("--", "touch", "x")
+        self.assertEqual((result["exit_code"], result["approval"]["id"], result["approval"]["state"]), (126, ident, "refused"))
+        self.assertIn("use make", result["reason"])
+        self.assertEqual(self.state_of(ident), "refused")
+        self.assertEqual(self.open(), [])
+        self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)  # told once; then it can be asked again
+        told = json.loads(self.nacre("audit", "show", "--json", code=0).stdout)["records"]
+        self.assertEqual([r["event"] for r in told if r.get("approval") == ident], ["asked", "refused", "refused"])
+        # So is one who waits.
+        ident = self.ask_id("--", "touch", "y")
+        self.nacre("deny", "--reason", "never", ident, code=0)
+        result = self.ask("--wait-approval", "60s", "--", "touch", "y")
+        self.assertIn("never", result["reason"])
+        self.assertFalse((self.work / "x").exists() or (self.work / "y").exists())
+
+    def test_a_no_is_not_told_when_its_time_is_over(self):
+        self.profile("approval: {keep: 1s}\n")
+        ident = self.ask_id("--", "touch", "x")
+        self.nacre("deny", ident, code=0)
+        time.sleep(1.1)
+        self.assertNotEqual(self.ask_id("--", "touch", "x"), ident)
+
     def test_the_input_and_the_environment_belong_to_it(self):
         ident = self.ask_id("--input", "one\n", "--env", "MARK=1", "--", "tee", "x")
         self.nacre("approve", ident, code=0)
