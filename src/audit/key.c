@@ -64,6 +64,8 @@ static int load_key(int dir_fd, unsigned char seed[SEED_BYTES], struct error *er
 		                 "the key of the audit log is not private to this user");
 	else if (fd >= 0)
 		r = read_hex(fd, seed, SEED_BYTES);
+	if (r == -EBADMSG)
+		return error_set(err, ERROR_SYSTEM, EBADMSG, "the key of the audit log is damaged");
 	return r < 0 ? error_sys(err, -r, "key of the audit log") : 0;
 }
 

@@ -136,8 +136,9 @@ void store_open(struct store *s)
 	second = use_temporary(s);
 	if (second == 0)
 		snprintf(s->notice, sizeof(s->notice),
-		         "%.100s cannot be used (%s); output is kept in %.120s", wanted,
-		         strerrordesc_np(-r), s->path);
+		         "%.100s cannot be used (%s); output is kept in %.120s, the audit log "
+		         "beside it",
+		         wanted, strerrordesc_np(-r), s->path);
 	else
 		snprintf(s->notice, sizeof(s->notice),
 		         "%.100s cannot be used (%s), nor can a temporary directory (%s): output "

@@ -235,7 +235,9 @@ class Promise(Audit):
 
     def test_a_temporary_state_directory_has_one(self):
         self.state.write_text("a file")
-        self.assertEqual(self.run_json("--", "true")["exit_code"], 0)
+        result = self.run_json("--", "true")
+        self.assertEqual(result["exit_code"], 0)
+        self.assertIn("/tasks, the audit log beside it", " ".join(result["notices"]))
         [place] = self.tmp.iterdir()
         self.env["NACRE_STATE_DIR"] = str(place)
         self.assertEqual(self.events(), EVENTS)
@@ -402,6 +404,22 @@ class Commands(Audit):
         self.assertTrue(self.verify()["good"])
         self.assertIn("should be there", self.verify(1, "--contains", noted)["first_bad"]["problem"])
         self.assertIn("given key", self.verify(1, "--public-key", str(key))["first_bad"]["problem"])
+
+    def test_a_key_that_is_damaged_or_not_private_signs_nothing(self):
+        self.run_nacre("--", "true")
+        key = self.log / "key"
+        key.chmod(0o640)
+        self.assertIn("is not private to this user", self.audit("checkpoint", code=125))
+        key.chmod(0o600)
+        whole = key.read_text()
+        key.write_text(whole[:-9])
+        self.assertIn("key of the audit log is damaged", self.audit("checkpoint", code=125))
+        key.write_text(whole)
+        self.audit("checkpoint")
+        # One that was made anew is another one.
+        key.unlink()
+        self.audit("checkpoint")
+        self.assertIn("not signed with the given key", self.verify(1)["first_bad"]["problem"])
 
     def test_nothing_of_it_is_for_others(self):
         self.run_nacre("--", "true")
