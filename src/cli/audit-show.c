@@ -21,6 +21,7 @@
 #include "cli/audit.h"
 #include "cli/cli.h"
 #include "engine/result.h"
+#include "keeper/session.h"
 #include "policy/policy.h"
 
 #define SHOW_LIMIT   50
@@ -72,7 +73,7 @@ static void put_command(struct buffer *out, const json_t *record)
 	else if (json_object_get(record, "argv"))
 		put_words(out, json_object_get(record, "argv"));
 	else if (n == 6 && line && first && strcmp(first, "/bin/bash") == 0)
-		cli_put_clean(line, out);
+		cli_put_clean(session_unwrap(line), out);
 	else
 		put_words(out, executed);
 }

@@ -97,6 +97,16 @@ void session_wrap(const char *line, struct buffer *into)
 	buffer_puts(into, line);
 }
 
+const char *session_unwrap(const char *text)
+{
+	size_t n = strlen(save_text), more = strlen(trap_text);
+
+	if (strncmp(text, save_text, n) != 0)
+		return text;
+	text += n;
+	return strncmp(text, trap_text, more) == 0 ? text + more : text;
+}
+
 /* Reading what bash wrote */
 
 /* The exports and the directory of the last whole record. */

@@ -50,6 +50,9 @@ int session_load(const char *state, const char *id, struct arena *arena,
 /* The line with the trap in front, on the same line, so that numbers of lines stay right. */
 void session_wrap(const char *line, struct buffer *into);
 
+/* The line alone, of one that was wrapped; else the text itself. */
+const char *session_unwrap(const char *text);
+
 /* What bash has told at its end; nothing of it is checked but that names are names. */
 struct session_record {
 	const char *const *set; /* NAME=VALUE */

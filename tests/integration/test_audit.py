@@ -319,6 +319,12 @@ class Commands(Audit):
                       ["verify", "x"], ["verify", "--contains", "x"], ["nothing"], []):
             self.audit(*words, code=125)
 
+    def test_of_a_session_the_line_is_shown(self):
+        for line in ("cd /", "trap true EXIT"):
+            self.run_nacre("--session", "s", "-c", line)
+        shown = [line.split("[none] ")[1] for line in self.audit("show", "--event", "started").splitlines()]
+        self.assertEqual(shown, ["'cd' '/'", "'trap' 'true' 'EXIT'"])
+
     def test_of_many_the_newest_are_shown(self):
         self.run_nacre("--batch", input=b"".join(b'{"id":%d,"argv":["true"]}\n' % i for i in range(60)))
         whole = self.audit("show", "--all").splitlines()
