@@ -55,21 +55,11 @@ static void durations_have_units(void **state)
 	static const struct {
 		const char *text;
 		int64_t ms;
-	} good[] = {{"500ms", 500},
-	            {"5s", 5000},
-	            {"2m", 120000},
-	            {"2min", 120000},
-	            {"1h", 3600000},
-	            {"7d", 604800000},
-	            {"0.5d", 43200000},
-	            {"1.5s", 1500},
-	            {"0.25m", 15000},
-	            {"0", 0},
-	            {"0s", 0},
-	            {"1.999s", 1999},
-	            {"1.9999s", 1999},
-	            {"1.5ms", 1},
-	            {"9223372036854775807ms", INT64_MAX}};
+	} good[] = {{"500ms", 500},     {"5s", 5000},    {"2m", 120000},
+	            {"2min", 120000},   {"1h", 3600000}, {"7d", 604800000},
+	            {"0.5d", 43200000}, {"1.5s", 1500},  {"0.25m", 15000},
+	            {"0", 0},           {"0s", 0},       {"1.999s", 1999},
+	            {"1.9999s", 1999},  {"1.5ms", 1},    {"9223372036854775807ms", INT64_MAX}};
 	int64_t ms;
 
 	for (size_t i = 0; i < array_size(good); i++) {
@@ -91,9 +81,9 @@ static void a_duration_without_or_with_a_wrong_unit_is_refused(void **state)
 
 static void a_duration_past_the_range_is_refused(void **state)
 {
-	static const char *const bad[] = {"9223372036854775808ms", "18446744073709551615h",
+	static const char *const bad[] = {"9223372036854775808ms",  "18446744073709551615h",
 	                                  "18446744073709551616ms", "9223372036854775807s",
-	                                  "2562047788016h", "106751991168d"};
+	                                  "2562047788016h",         "106751991168d"};
 	int64_t ms = 42;
 
 	for (size_t i = 0; i < array_size(bad); i++)
