@@ -322,20 +322,27 @@ int box_protect_path(struct sandbox_plan *p, const char *path);
 int box_protect_same(struct sandbox_plan *p, const char *path);
 /* The same for one that is relative to the workspace. */
 int box_protect_inside(struct sandbox_plan *p, const char *inside);
-/* Follows links as far as they stay in the workspace; a descriptor or a negative errno. */
-int box_open_inside(const struct sandbox_plan *p, const char *path, uint64_t flags);
+/* The submodule at TREE has, or may get, this path. */
+int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree);
+/* What is above PATH in the workspace cannot be renamed away. */
+int box_pin_parents(struct sandbox_plan *p, const char *path);
+/* A number for what a path is now, with what a directory has in it; never 0. */
+uint64_t box_content_of(int fd);
+/* inside.c. Follows links as far as they stay in the workspace; a descriptor or a negative errno.
+ */
+int box_open_inside(int workspace_fd, const char *path, uint64_t flags);
+/* A regular file of the workspace as text, no link. */
+int box_read_inside(int workspace_fd, const char *path, struct buffer *text);
+/* harmless.c. Whether what appeared at the path has nothing in it that git would run. */
+bool box_is_harmless(int workspace_fd, const struct box_absent *a);
+/* Whether the repository in this directory ("": the workspace) runs nothing. WORKTREE: the one that
+ * its configuration may name; NULL: none. */
+bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree);
 /* submodules.c: those that .gitmodules names, whether they are there or not. */
 int box_submodules_plan(struct sandbox_plan *p);
 /* Whether PATH, which was not there, is what git makes for the submodule at TREE and runs nothing.
  */
 bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *tree);
-/* protect.c. Whether the repository in this directory ("": the workspace) runs nothing. WORKTREE:
- * the one that its configuration may name; NULL: none. */
-bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree);
-/* The submodule at TREE has, or may get, this path. */
-int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree);
-/* A regular file of the workspace as text, no link. */
-int box_read_inside(int workspace_fd, const char *path, struct buffer *text);
 /* leads.c: where a path, relative to the workspace as the answer is, leads: the link FD, or a file
  * that has the place behind PREFIX. NULL: nowhere in the workspace, or there is no memory. */
 const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd);
@@ -349,8 +356,6 @@ int box_gitconfig_plan(struct sandbox_plan *p, const char *directory);
 /* "a/../b" without the dots; NULL: it leads out of where it begins, is empty, or there is no
  * memory. */
 const char *box_fold(struct sandbox_plan *p, const char *path);
-/* What is above PATH in the workspace cannot be renamed away. */
-int box_pin_parents(struct sandbox_plan *p, const char *path);
 
 /* links.c: files, by what they are, whose other names are looked for. */
 #define BOX_LINKS_MAX 128

@@ -114,7 +114,7 @@ static int take_include(struct reading *r, const char *base, const char *value)
 	if (!directory)
 		return -ENOMEM;
 	r->depth++;
-	code = read_file(r, box_open_inside(r->plan, path, O_RDONLY | O_NONBLOCK),
+	code = read_file(r, box_open_inside(r->plan->workspace_fd, path, O_RDONLY | O_NONBLOCK),
 	                 *directory ? directory : ".");
 	r->depth--;
 	return code;
@@ -205,5 +205,6 @@ int box_gitconfig_plan(struct sandbox_plan *p, const char *directory)
 	if (!path)
 		return -ENOMEM;
 	box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, path), true);
-	return read_file(&r, box_open_inside(p, path, O_RDONLY | O_NONBLOCK), directory);
+	return read_file(&r, box_open_inside(p->workspace_fd, path, O_RDONLY | O_NONBLOCK),
+	                 directory);
 }

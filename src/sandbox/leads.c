@@ -40,7 +40,8 @@ const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd)
 
 const char *box_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix)
 {
-	scoped(fd_closep) int fd = box_open_inside(p, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	scoped(fd_closep) int fd =
+		box_open_inside(p->workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	scoped(buffer_donep) struct buffer text = {.max = PATH_MAX};
 	size_t skipped = strlen(prefix);
 	struct stat st;

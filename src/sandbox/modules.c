@@ -130,7 +130,9 @@ static int visit_entries(struct walk *w, const char *directory, DIR *dir, int de
 /* A directory is a repository, or part of the name of some. */
 static int visit(struct walk *w, const char *directory, int depth)
 {
-	int fd = box_open_inside(w->plan, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), r = 0;
+	int fd = box_open_inside(w->plan->workspace_fd, directory,
+	                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+	    r = 0;
 	bool repository;
 	DIR *dir;
 

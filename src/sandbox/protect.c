@@ -1,55 +1,23 @@
 /*
- * A new repository has a .git/config and a .git/hooks of its own, and both are wanted: where .git
- * was made by the command, hooks that are samples and a config without anything that git would run
- * are left alone.
+ * Protected paths before the command: what is there is held, what is not is noted; and the same for
+ * where it leads. protect-check.c looks at them afterwards.
  */
-#include "sandbox/protect.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/box.h"
 
-#define CONFIG_MAX  ((size_t)64 << 10)
-#define SECTION_MAX 31
-#define TRIES_MAX   1000
 #define HOPS_MAX    8  /* links that lead to links */
 #define ENTRIES_MAX 64 /* links of one directory */
 #define GITFILE     "gitdir: "
-
-/* Links are followed as far as they stay in the workspace: what git or an editor would read. Where
- * one has a ".." in it the kernel gives up as soon as anybody renames anything meanwhile, which
- * another command can do without end; so often in a row it does not happen. */
-static int open_inside(int workspace_fd, const char *path, uint64_t flags)
-{
-	struct open_how how = {.flags = flags | O_CLOEXEC,
-	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	int tries = 0;
-	long fd;
-
-	do
-		fd = syscall(SYS_openat2, workspace_fd, path, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
-	return fd < 0 ? -errno : (int)fd;
-}
-
-int box_open_inside(const struct sandbox_plan *p, const char *path, uint64_t flags)
-{
-	return open_inside(p->workspace_fd, path, flags);
-}
 
 static bool is_usable(const char *path)
 {
@@ -98,7 +66,7 @@ static int hold_real(struct sandbox_plan *p, const char *inside)
 {
 	char real[PATH_MAX];
 	size_t n = strlen(p->workspace);
-	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH);
+	scoped(fd_closep) int fd = box_open_inside(p->workspace_fd, inside, O_PATH);
 	struct stat st;
 	int r;
 
@@ -111,8 +79,7 @@ static int hold_real(struct sandbox_plan *p, const char *inside)
 	return r == 0 ? hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY, &st) : r;
 }
 
-/* A number for what a path is now, with what a directory has in it; never 0. */
-static uint64_t content_of(int fd)
+uint64_t box_content_of(int fd)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 	struct stat st;
@@ -183,7 +150,8 @@ static int protect_lead(struct sandbox_plan *p, const char *to, const char *rest
 /* The files of a directory that are links: a hook often leads to a script of the project. */
 static int protect_entries(struct sandbox_plan *p, const char *inside, int hops)
 {
-	int fd = open_inside(p->workspace_fd, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), r = 0;
+	int fd = box_open_inside(p->workspace_fd, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+	    r = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int links = 0;
 	struct dirent *d;
@@ -258,7 +226,7 @@ static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 		if (p->keeps)
 			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
 			                false);
-		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
+		fd = box_open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return note(p, inside, (size_t)(end - inside), 0);
 		if (!last && S_ISREG(st.st_mode))
@@ -266,7 +234,7 @@ static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 		if (p->clone_flags)
 			r = protect_part(p, inside, (size_t)(end - inside), fd, &st, hops);
 		else if (last) /* nothing can be mounted: it is compared afterwards */
-			r = note(p, inside, strlen(inside), content_of(fd));
+			r = note(p, inside, strlen(inside), box_content_of(fd));
 	}
 	return r;
 }
@@ -293,7 +261,7 @@ int box_pin_parents(struct sandbox_plan *p, const char *path)
 
 		if (!part)
 			return -ENOMEM;
-		fd = open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
+		fd = box_open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
 		if (fd < 0 || fstat(fd, &st) < 0) /* it was there a moment ago */
 			return -ESTALE;
 		r = hold(p, inside, n, 0, &st);
@@ -319,7 +287,7 @@ int box_protect_same(struct sandbox_plan *p, const char *path)
 	if (!p->has_company || p->spec->workspace_readonly || !path_is_in(path, p->workspace) ||
 	    strcmp(path, p->workspace) == 0 || !is_usable(inside))
 		return 0;
-	fd = open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+	fd = box_open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
 	return fd < 0 ? -ESTALE : note_same(p, inside, fd); /* it was there a moment ago */
 }
 
@@ -330,7 +298,7 @@ int box_protect_inside(struct sandbox_plan *p, const char *inside)
 
 int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree)
 {
-	scoped(fd_closep) int fd = open_inside(p->workspace_fd, path, O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int fd = box_open_inside(p->workspace_fd, path, O_PATH | O_NOFOLLOW);
 	size_t count = p->absent_count;
 	struct stat st;
 	int r;
@@ -345,7 +313,7 @@ int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *
 
 static bool is_there(const struct sandbox_plan *p, const char *inside)
 {
-	scoped(fd_closep) int fd = open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int fd = box_open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
 
 	return fd >= 0;
 }
@@ -427,297 +395,4 @@ int box_protect_plan(struct sandbox_plan *p)
 		config = config || strcmp(*path, ".git/config") == 0;
 	}
 	return r == 0 && config ? protect_config(p) : r;
-}
-
-/* Keys with which a config file runs nothing. */
-static bool is_harmless_key(const char *section, const char *key)
-{
-	static const char *const keys[] = {"core.repositoryformatversion",
-	                                   "core.filemode",
-	                                   "core.bare",
-	                                   "core.logallrefupdates",
-	                                   "core.ignorecase",
-	                                   "core.symlinks",
-	                                   "core.precomposeunicode",
-	                                   "remote.url",
-	                                   "remote.fetch",
-	                                   "branch.remote",
-	                                   "branch.merge",
-	                                   "user.name",
-	                                   "user.email",
-	                                   "extensions.objectformat"};
-	char both[80];
-
-	snprintf(both, sizeof(both), "%s.%s", section, key);
-	for (size_t i = 0; i < array_size(keys); i++)
-		if (strcasecmp(both, keys[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Whether the line is [section] or [section "name"] and nothing more: git also takes a key that
- * stands behind it. */
-static bool is_section(const char *line, char section[SECTION_MAX + 1])
-{
-	const char *at;
-
-	if (sscanf(line, "[%31[a-z]", section) != 1)
-		return false;
-	at = line + 1 + strlen(section);
-	if (strncmp(at, " \"", 2) == 0) {
-		at = strchr(at + 2, '"');
-		at += at != NULL;
-	}
-	return at && strcmp(at, "]") == 0;
-}
-
-static bool is_harmless_line(const char *line, const char *section)
-{
-	char key[40];
-
-	return sscanf(line, "%39[a-zA-Z]", key) == 1 && strchr(" \t=", line[strlen(key)]) &&
-	       is_harmless_key(section, key);
-}
-
-int box_read_inside(int workspace_fd, const char *path, struct buffer *text)
-{
-	scoped(fd_closep) int fd =
-		open_inside(workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	int r;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fd < 0 ? fd : -EINVAL;
-	r = fd_read_all(fd, text);
-	if (r == 0 && memchr(buffer_str(text), 0, text->len))
-		r = -EBADMSG;
-	return r;
-}
-
-static bool is_worktree(const char *line, const char *section, const char *worktree)
-{
-	static const char key[] = "worktree = ";
-
-	return worktree && strcmp(section, "core") == 0 && strncmp(line, key, strlen(key)) == 0 &&
-	       strcmp(line + strlen(key), worktree) == 0;
-}
-
-/* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
- * that begins with "ext::" names a program. */
-static bool is_harmless_config(int workspace_fd, const char *path, const char *worktree)
-{
-	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
-	char section[SECTION_MAX + 1] = "", *line, *rest;
-
-	if (box_read_inside(workspace_fd, path, &text) < 0)
-		return false;
-	if (text.len == 0)
-		return true;
-	if (strchr(text.data, '\\') || strstr(text.data, "::"))
-		return false;
-	for (line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		line += strspn(line, " \t");
-		if (!*line || *line == '#' || *line == ';')
-			continue;
-		if (*line == '[' ? !is_section(line, section)
-		                 : !is_harmless_line(line, section) &&
-		                           !is_worktree(line, section, worktree))
-			return false;
-	}
-	return true;
-}
-
-static bool is_harmless_hooks(int workspace_fd, const char *path)
-{
-	int fd = open_inside(workspace_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	bool harmless = dir != NULL;
-	struct dirent *d;
-
-	if (!dir)
-		fd_close(fd);
-	while (harmless && (d = readdir(dir))) {
-		size_t n = strlen(d->d_name);
-
-		harmless = strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-		           (n > 7 && strcmp(d->d_name + n - 7, ".sample") == 0);
-	}
-	if (dir)
-		closedir(dir);
-	return harmless;
-}
-
-/* What else has this name is no repository either. */
-bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree)
-{
-	static const char *const names[] = {"config", "hooks", "commondir", "config.worktree"};
-	char path[PATH_MAX];
-	bool harmless = true;
-
-	for (size_t i = 0; harmless && i < array_size(names); i++) {
-		scoped(fd_closep) int fd = -1;
-
-		if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "",
-		             names[i]) >= (int)sizeof(path))
-			return false;
-		fd = open_inside(workspace_fd, path, O_PATH | O_NOFOLLOW);
-		if (fd >= 0)
-			harmless = i == 0   ? is_harmless_config(workspace_fd, path, worktree)
-			           : i == 1 ? is_harmless_hooks(workspace_fd, path)
-			                    : false;
-	}
-	return harmless;
-}
-
-static bool is_harmless(int workspace_fd, const struct box_absent *a)
-{
-	if (a->tree)
-		return box_submodule_is_harmless(workspace_fd, a->path, a->tree);
-	if (strcmp(a->path, "HEAD") == 0)
-		return box_repository_is_harmless(workspace_fd, "", NULL);
-	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
-		return false;
-	if (strcmp(a->path, ".git/config") == 0)
-		return is_harmless_config(workspace_fd, a->path, NULL);
-	if (strcmp(a->path, ".git/hooks") == 0)
-		return is_harmless_hooks(workspace_fd, a->path);
-	return false;
-}
-
-/* The command may have taken the right to change the directory from its owner. */
-static void make_writable(int fd)
-{
-	struct stat st;
-	char path[64];
-
-	if (fstat(fd, &st) < 0 || (st.st_mode & 0300) == 0300 || geteuid() != st.st_uid)
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	(void)chmod(path, (st.st_mode | 0700) & 07777);
-}
-
-/* Only the name is moved, whatever it is; nothing is opened. */
-static bool move_away(int workspace_fd, const char *path, const struct protect_aside *to,
-                      int number)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char parent[PATH_MAX], aside[NAME_MAX + 1];
-	scoped(fd_closep) int fd = -1;
-	int into_fd = to->open(to->owner);
-
-	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
-	         slash ? path : ".");
-	fd = open_inside(workspace_fd, parent, O_PATH | O_DIRECTORY);
-	if (fd < 0)
-		return false;
-	make_writable(fd);
-	snprintf(aside, sizeof(aside), "planted-%d", number);
-	if (into_fd >= 0) {
-		if (renameat(fd, name, into_fd, aside) == 0)
-			return true;
-		if (errno == ENOENT)
-			return false;
-	}
-	snprintf(aside, sizeof(aside), "%.150s.planted-%.60s-%d", name, to->id, number);
-	return renameat(fd, name, fd, aside) == 0 || errno != ENOENT;
-}
-
-/* Whether nothing was made in the workspace's own directory since the plan. Times have the grain of
- * a tick, so a change shortly before the plan says nothing. */
-static bool is_untouched(const struct sandbox_plan *p, int workspace_fd)
-{
-	struct stat st;
-
-	return p->workspace_settled && fstat(workspace_fd, &st) == 0 &&
-	       st.st_ctim.tv_sec == p->workspace_changed.tv_sec &&
-	       st.st_ctim.tv_nsec == p->workspace_changed.tv_nsec;
-}
-
-/* Opened anew: the plan may come from a process that closed its descriptors since. */
-static int open_workspace(const struct sandbox_plan *p)
-{
-	scoped(fd_closep) int fd =
-		open(p->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	return st.st_dev == p->workspace_device && st.st_ino == p->workspace_inode ? take_fd(&fd)
-	                                                                           : -ESTALE;
-}
-
-static bool is_same(const struct box_absent *a, int fd)
-{
-	struct box_absent now;
-
-	return a->same && fd >= 0 && box_identify(fd, &now) == 0 && now.inode == a->inode &&
-	       now.device == a->device && now.born_ns == a->born_ns;
-}
-
-static bool is_changed(const struct box_absent *a, int fd)
-{
-	return fd < 0 || content_of(fd) != a->content;
-}
-
-/* Whether it appeared; then it is moved away. */
-static bool is_planted(int workspace_fd, const struct box_absent *a, int fd,
-                       const struct protect_aside *to, int number)
-{
-	char first[PATH_MAX];
-
-	if (fd >= 0)
-		return !is_harmless(workspace_fd, a) &&
-		       move_away(workspace_fd, a->path, to, number);
-	if (fd != -EXDEV && fd != -ELOOP && fd != -ENOTDIR && fd != -EAGAIN)
-		return false;
-	/* It leads out of the workspace, by a link that was made just now; or something is in its
-	 * way that is no directory. A file ".git" leads git to another one. */
-	snprintf(first, sizeof(first), "%.*s", (int)a->missing, a->path);
-	return move_away(workspace_fd, first, to, number);
-}
-
-/* Nothing is made in the workspace's own directory without its time changing. */
-static bool is_passed_over(const struct box_absent *a)
-{
-	return !a->content && !memchr(a->path, '/', a->same ? strlen(a->path) : a->missing);
-}
-
-static void add_name(struct buffer *names, const char *path)
-{
-	if (names->len > 0)
-		buffer_putc(names, '\n');
-	buffer_puts(names, path);
-}
-
-int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
-                          struct buffer *planted, struct buffer *replaced)
-{
-	scoped(fd_closep) int workspace_fd = -1;
-	bool untouched;
-	int count = 0;
-
-	if (p->absent_count > 0)
-		workspace_fd = open_workspace(p);
-	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);
-	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++) {
-		const struct box_absent *a = &p->absent[i];
-		scoped(fd_closep) int fd = -1;
-
-		if (untouched && is_passed_over(a))
-			continue;
-		fd = open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
-		if (is_same(a, fd))
-			continue;
-		if (a->stays) {
-			if (fd >= 0 && !is_harmless(workspace_fd, a))
-				add_name(replaced, a->path);
-			continue;
-		}
-		if (a->content ? !is_changed(a, fd)
-		               : !is_planted(workspace_fd, a, fd, aside, count))
-			continue;
-		count++;
-		add_name(planted, a->path);
-	}
-	return count;
 }

@@ -23,7 +23,8 @@ static int protect_one(struct sandbox_plan *p, const char *name, const char *tre
 {
 	static const char *const names[] = {"hooks", "config", "config.worktree", "commondir"};
 	const char *link = arena_printf(p->arena, "%s/.git", tree), *path;
-	scoped(fd_closep) int fd = link ? box_open_inside(p, link, O_PATH | O_NOFOLLOW) : -1;
+	scoped(fd_closep) int fd =
+		link ? box_open_inside(p->workspace_fd, link, O_PATH | O_NOFOLLOW) : -1;
 	struct stat st = {0};
 	int r = 0;
 

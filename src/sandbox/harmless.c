@@ -1,0 +1,157 @@
+/*
+ * What git would run, of what a command has made. A new repository has a .git/config and a
+ * .git/hooks of its own, and both are wanted: where .git was made by the command, hooks that are
+ * samples and a config without anything that git would run are left alone.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "sandbox/box.h"
+
+#define CONFIG_MAX  ((size_t)64 << 10)
+#define SECTION_MAX 31
+
+/* Keys with which a config file runs nothing. */
+static bool is_harmless_key(const char *section, const char *key)
+{
+	static const char *const keys[] = {"core.repositoryformatversion",
+	                                   "core.filemode",
+	                                   "core.bare",
+	                                   "core.logallrefupdates",
+	                                   "core.ignorecase",
+	                                   "core.symlinks",
+	                                   "core.precomposeunicode",
+	                                   "remote.url",
+	                                   "remote.fetch",
+	                                   "branch.remote",
+	                                   "branch.merge",
+	                                   "user.name",
+	                                   "user.email",
+	                                   "extensions.objectformat"};
+	char both[80];
+
+	snprintf(both, sizeof(both), "%s.%s", section, key);
+	for (size_t i = 0; i < array_size(keys); i++)
+		if (strcasecmp(both, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the line is [section] or [section "name"] and nothing more: git also takes a key that
+ * stands behind it. */
+static bool is_section(const char *line, char section[SECTION_MAX + 1])
+{
+	const char *at;
+
+	if (sscanf(line, "[%31[a-z]", section) != 1)
+		return false;
+	at = line + 1 + strlen(section);
+	if (strncmp(at, " \"", 2) == 0) {
+		at = strchr(at + 2, '"');
+		at += at != NULL;
+	}
+	return at && strcmp(at, "]") == 0;
+}
+
+static bool is_harmless_line(const char *line, const char *section)
+{
+	char key[40];
+
+	return sscanf(line, "%39[a-zA-Z]", key) == 1 && strchr(" \t=", line[strlen(key)]) &&
+	       is_harmless_key(section, key);
+}
+
+static bool is_worktree(const char *line, const char *section, const char *worktree)
+{
+	static const char key[] = "worktree = ";
+
+	return worktree && strcmp(section, "core") == 0 && strncmp(line, key, strlen(key)) == 0 &&
+	       strcmp(line + strlen(key), worktree) == 0;
+}
+
+/* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
+ * that begins with "ext::" names a program. */
+static bool is_harmless_config(int workspace_fd, const char *path, const char *worktree)
+{
+	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
+	char section[SECTION_MAX + 1] = "", *line, *rest;
+
+	if (box_read_inside(workspace_fd, path, &text) < 0)
+		return false;
+	if (text.len == 0)
+		return true;
+	if (strchr(text.data, '\\') || strstr(text.data, "::"))
+		return false;
+	for (line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		line += strspn(line, " \t");
+		if (!*line || *line == '#' || *line == ';')
+			continue;
+		if (*line == '[' ? !is_section(line, section)
+		                 : !is_harmless_line(line, section) &&
+		                           !is_worktree(line, section, worktree))
+			return false;
+	}
+	return true;
+}
+
+static bool is_harmless_hooks(int workspace_fd, const char *path)
+{
+	int fd = box_open_inside(workspace_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool harmless = dir != NULL;
+	struct dirent *d;
+
+	if (!dir)
+		fd_close(fd);
+	while (harmless && (d = readdir(dir))) {
+		size_t n = strlen(d->d_name);
+
+		harmless = strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		           (n > 7 && strcmp(d->d_name + n - 7, ".sample") == 0);
+	}
+	if (dir)
+		closedir(dir);
+	return harmless;
+}
+
+/* What else has this name is no repository either. */
+bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree)
+{
+	static const char *const names[] = {"config", "hooks", "commondir", "config.worktree"};
+	char path[PATH_MAX];
+	bool harmless = true;
+
+	for (size_t i = 0; harmless && i < array_size(names); i++) {
+		scoped(fd_closep) int fd = -1;
+
+		if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "",
+		             names[i]) >= (int)sizeof(path))
+			return false;
+		fd = box_open_inside(workspace_fd, path, O_PATH | O_NOFOLLOW);
+		if (fd >= 0)
+			harmless = i == 0   ? is_harmless_config(workspace_fd, path, worktree)
+			           : i == 1 ? is_harmless_hooks(workspace_fd, path)
+			                    : false;
+	}
+	return harmless;
+}
+
+bool box_is_harmless(int workspace_fd, const struct box_absent *a)
+{
+	if (a->tree)
+		return box_submodule_is_harmless(workspace_fd, a->path, a->tree);
+	if (strcmp(a->path, "HEAD") == 0)
+		return box_repository_is_harmless(workspace_fd, "", NULL);
+	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
+		return false;
+	if (strcmp(a->path, ".git/config") == 0)
+		return is_harmless_config(workspace_fd, a->path, NULL);
+	if (strcmp(a->path, ".git/hooks") == 0)
+		return is_harmless_hooks(workspace_fd, a->path);
+	return false;
+}
