@@ -347,6 +347,7 @@ bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *t
  * that has the place behind PREFIX. NULL: nowhere in the workspace, or there is no memory. */
 const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd);
 const char *box_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix);
+#define BOX_GITFILE "gitdir: " /* in front of the place, where .git is a file */
 /* modules.c: the hooks and configurations of submodules and linked work trees of the repository in
  * this directory. */
 int box_modules_plan(struct sandbox_plan *p, const char *directory);

@@ -17,7 +17,6 @@
 
 #define HOPS_MAX    8  /* links that lead to links */
 #define ENTRIES_MAX 64 /* links of one directory */
-#define GITFILE     "gitdir: "
 
 static bool is_usable(const char *path)
 {
@@ -201,7 +200,7 @@ static int protect_file(struct sandbox_plan *p, const char *part, const char *re
 {
 	int r = protect_from(p, part, hops);
 
-	return r == 0 ? protect_lead(p, box_lead_of_file(p, part, GITFILE), rest, hops) : r;
+	return r == 0 ? protect_lead(p, box_lead_of_file(p, part, BOX_GITFILE), rest, hops) : r;
 }
 
 /* HOPS: links that led here. */
@@ -347,7 +346,7 @@ static int protect_elsewhere(struct sandbox_plan *p)
 {
 	static const char *const names[] = {"hooks", "config", "config.worktree", "commondir",
 	                                    "info/attributes"};
-	const char *directory = box_lead_of_file(p, ".git", GITFILE), *common, *path;
+	const char *directory = box_lead_of_file(p, ".git", BOX_GITFILE), *common, *path;
 	int r;
 
 	if (!directory)

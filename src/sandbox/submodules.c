@@ -16,7 +16,6 @@
 
 #define TEXT_MAX       ((size_t)64 << 10)
 #define SUBMODULES_MAX 64
-#define FILE_PREFIX    "gitdir: "
 #define PLACE          ".git/modules/"
 
 static int protect_one(struct sandbox_plan *p, const char *name, const char *tree)
@@ -97,7 +96,7 @@ static bool follow(int workspace_fd, const char *path, const char *tree, char in
 	scoped(buffer_donep) struct buffer wanted = {.max = PATH_MAX};
 	size_t n;
 
-	buffer_puts(&wanted, FILE_PREFIX);
+	buffer_puts(&wanted, BOX_GITFILE);
 	if (!put_ups(&wanted, tree) || box_read_inside(workspace_fd, path, &text) < 0)
 		return false;
 	n = wanted.len;
