@@ -234,23 +234,48 @@ enum quoted_mode {
 };
 bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quoted_mode mode);
 
-/* expand.c */
-
-/* At a $ or `: adds the expansion, or the character as a literal of this quoting. */
+/* expand.c: at a $ or `: adds the expansion, or the character as a literal of this quoting. */
 bool shell_read_expansion(struct shell_reader *r, struct part_list *list, bool in_double,
                           enum shell_quote quote);
+
+/* substitution.c */
+
 /* At the ( of $(. */
 struct shell_list *shell_read_substitution(struct shell_reader *r);
+/* $( ( ...: a substitution whose end was found by counting; bash reads it only when it runs. */
+struct shell_list *shell_read_counted(struct shell_reader *r, uint32_t close);
 /* At the ( of <( or >(. */
 struct shell_list *shell_read_process(struct shell_reader *r);
+/* At a backtick. bash takes one level of backslashes away, then reads what is left. */
+bool shell_read_backtick(struct shell_reader *r, struct part_list *list, bool in_double);
+/* Adds COMMANDS, which may be NULL after a failure, as a part that began at START. */
+bool shell_add_command(struct shell_reader *r, struct part_list *list, uint32_t start,
+                       struct shell_list *commands);
+/* Whether a comment, or also a here-document, may begin in the text, or in the canonical one, where
+ * a backtick is a parenthesis. */
+bool shell_has_comment(const char *s, uint32_t p, uint32_t end, bool heredocs);
+
+/* arith.c */
+
 /* The text from pos to END, with expansions, as arithmetic and subscripts have it. */
 struct shell_word *shell_read_arith(struct shell_reader *r, uint32_t end);
 /* Whether the text of (( )) can be printed; word may be NULL after a failure. */
 bool shell_arith_check(struct shell_reader *r, const struct shell_word *word);
+/* At the first ( of $((. */
+bool shell_read_double_paren(struct shell_reader *r, struct part_list *list, uint32_t start);
+/* At the [ of $[. */
+bool shell_read_bracket_arith(struct shell_reader *r, struct part_list *list, uint32_t start);
+
+/* measure.c */
+
 /* From behind an opening character to the position of its partner; r->pos does not move. */
 bool shell_measure(struct shell_reader *r, char open, char close, uint32_t *ret_end);
 /* Moves *p over the expansion, the quoted text or the character that stands there. */
 bool shell_measure_one(struct shell_reader *r, uint32_t *p);
+/* LIST is NULL for $((, of which only the end is known. */
+bool shell_remember(struct shell_reader *r, uint32_t start, uint32_t end, struct shell_list *list);
+/* What is remembered of the ( at START; NULL: nothing, or it ends behind the end that holds now. */
+const struct remembered *shell_recall(const struct shell_reader *r, uint32_t start);
 
 /* param.c: at the { of ${. */
 bool shell_read_param(struct shell_reader *r, struct part_list *list, bool in_double,
