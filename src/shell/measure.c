@@ -34,59 +34,33 @@ const struct remembered *shell_recall(const struct shell_reader *r, uint32_t sta
 
 static bool measure(struct shell_reader *r, uint32_t *p, char open, char close, bool in_double);
 
-/* At an expansion or a quote at *p: moves behind it; a single character otherwise. Between
- * parentheses bash counts also those in ${ } and $[ ]. */
-static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double, bool in_parens)
+/* From behind an opening quote to behind the next QUOTE that has no backslash in front of it. */
+static bool measure_escaped(struct shell_reader *r, uint32_t *p, char quote)
 {
-	char c = r->s[*p], next;
-	uint32_t q, pos = r->pos;
+	while (shell_at(r, *p) && r->s[*p] != quote)
+		*p += r->s[*p] == '\\' && *p + 1 < r->end ? 2 : 1;
+	if (*p >= r->end)
+		return false;
+	(*p)++;
+	return true;
+}
 
-	if (c == '\\') {
-		*p += *p + 1 < r->end ? 2 : 1;
-		return true;
-	}
-	if (c == '\'' && !in_double) {
-		const char *quote = memchr(r->s + *p + 1, '\'', r->end - *p - 1);
+/* At the $ at *p. Between parentheses bash counts also those in ${ } and $[ ]. */
+static bool measure_dollar(struct shell_reader *r, uint32_t *p, bool in_double, bool in_parens)
+{
+	uint32_t q = shell_after(r, *p), pos = r->pos;
+	char next = shell_at(r, q);
 
-		if (!quote)
-			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched '");
-		*p = (uint32_t)(quote - r->s) + 1;
-		return true;
-	}
-	if (c == '"' && !in_double) {
-		bool ok;
-
-		(*p)++;
-		r->in_double++;
-		ok = measure(r, p, 0, '"', true);
-		r->in_double--;
-		return ok;
-	}
-	if (c == '`') {
-		for ((*p)++; shell_at(r, *p) && r->s[*p] != '`';)
-			*p += r->s[*p] == '\\' && *p + 1 < r->end ? 2 : 1;
-		if (*p >= r->end)
-			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched `");
-		(*p)++;
-		return true;
-	}
-	if (c != '$') {
-		(*p)++;
-		return true;
-	}
-	q = shell_after(r, *p);
-	next = shell_at(r, q);
 	*p = q;
 	if (next == '$') { /* $$, which does not begin another expansion */
 		(*p)++;
 		return true;
 	}
 	if (next == '\'' && !in_double) {
-		for (q++; shell_at(r, q) && r->s[q] != '\'';)
-			q += r->s[q] == '\\' && q + 1 < r->end ? 2 : 1;
-		if (q >= r->end)
+		q++;
+		if (!measure_escaped(r, &q, '\''))
 			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched '");
-		*p = q + 1;
+		*p = q;
 		return true;
 	}
 	if (next == '(' && shell_at(r, shell_after(r, q)) == '(') {
@@ -110,6 +84,40 @@ static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double, boo
 		(*p)++;
 		return measure(r, p, next == '[' ? '[' : 0, next == '[' ? ']' : '}', false);
 	}
+	return true;
+}
+
+/* At an expansion or a quote at *p: moves behind it; a single character otherwise. */
+static bool measure_one(struct shell_reader *r, uint32_t *p, bool in_double, bool in_parens)
+{
+	char c = r->s[*p];
+
+	if (c == '$')
+		return measure_dollar(r, p, in_double, in_parens);
+	if (c == '\\') {
+		*p += *p + 1 < r->end ? 2 : 1;
+		return true;
+	}
+	if (c == '\'' && !in_double) {
+		const char *quote = memchr(r->s + *p + 1, '\'', r->end - *p - 1);
+
+		if (!quote)
+			return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched '");
+		*p = (uint32_t)(quote - r->s) + 1;
+		return true;
+	}
+	if (c == '"' && !in_double) {
+		bool ok;
+
+		(*p)++;
+		r->in_double++;
+		ok = measure(r, p, 0, '"', true);
+		r->in_double--;
+		return ok;
+	}
+	(*p)++;
+	if (c == '`' && !measure_escaped(r, p, '`'))
+		return shell_fail(r, SHELL_ERROR, *p, r->end, "unmatched `");
 	return true;
 }
 
