@@ -18,18 +18,9 @@
 
 int approval_open_private(int at, const char *name, bool make)
 {
-	scoped(fd_closep) int fd = -1;
-	struct stat st;
-
 	if (make && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	/* Whoever else could write there could give consent. */
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return -EPERM;
-	return take_fd(&fd);
+	return fd_open_private(at, name); /* whoever else could write there could give consent */
 }
 
 int approval_read_private(int dir_fd, const char *name, struct buffer *into)

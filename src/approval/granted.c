@@ -240,7 +240,7 @@ int grants_revoke(int desk, const char *id, const char *by, struct arena *arena,
 	if (r == 0)
 		r = dir_fd = open_grants(desk, NULL);
 	if (r >= 0)
-		r = grants_lock(dir_fd);
+		r = fd_lock(dir_fd);
 	if (r >= 0)
 		r = visit_all(dir_fd, take_out, &v, &unread);
 	if (r == 0 && !v.found && unread.text[0])

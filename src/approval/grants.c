@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include "approval/inside.h"
 #include "base/arena.h"
@@ -18,8 +16,6 @@
 
 #define FILE_MAX_BYTES GRANTS_BYTES_MAX
 #define LIST_MAX       512 /* grants of one session */
-#define LOCK_TRIES     200
-#define LOCK_PAUSE_MS  5
 #define NAME_SIZE      80
 
 void grants_done(struct grants *g)
@@ -188,16 +184,6 @@ bool grants_hold(const struct grants *g, const struct policy_answer *answer)
 
 /* Changing the file */
 
-int grants_lock(int dir_fd)
-{
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(dir_fd, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		(void)poll(NULL, 0, LOCK_PAUSE_MS);
-	}
-	return -EBUSY;
-}
-
 static void write_grant(const struct approval *a, bool sub, struct buffer *text)
 {
 	const struct approval_grants *g = sub ? &a->sub : &a->exact;
@@ -274,7 +260,7 @@ int grants_add(int desk, const struct approval *a, bool sub, struct error *err)
 	if (r == 0)
 		r = dir_fd = approval_open_private(desk, "../grants", true);
 	if (r >= 0)
-		r = grants_lock(dir_fd);
+		r = fd_lock(dir_fd);
 	if (r >= 0)
 		r = append(dir_fd, name, a, sub);
 	return r < 0 ? error_set(err, ERROR_SYSTEM, -r,

@@ -42,7 +42,6 @@ int desk_make_room(int desk, const char *principal, struct error *err);
 #define GRANTS_BYTES_MAX ((size_t)1 << 20)
 int grants_read(int dir_fd, const char *name, json_t **ret_root);
 int grants_write(int dir_fd, const char *name, const json_t *root);
-int grants_lock(int dir_fd);
 
 /* The files of an object, as gather.c finds them: programs and files of *O. */
 int object_gather(const struct object_subject *s, struct arena *arena, struct approval_object *o);

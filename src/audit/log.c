@@ -44,22 +44,10 @@ struct audit *audit_free(struct audit *a)
 	return NULL;
 }
 
-/* A directory that somebody else can write to would let them plant a log. */
-static int open_private(int at, const char *path)
-{
-	scoped(fd_closep) int fd =
-		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	return st.st_uid != geteuid() || (st.st_mode & 022) ? -EPERM : take_fd(&fd);
-}
-
 /* Also for a log that somebody has removed under us. */
 static int open_files(struct audit *a, struct error *err)
 {
-	scoped(fd_closep) int state = open_private(AT_FDCWD, a->state);
+	scoped(fd_closep) int state = fd_open_private(AT_FDCWD, a->state);
 
 	fd_close(take_fd(&a->recent_fd));
 	fd_close(take_fd(&a->log_fd));
@@ -67,14 +55,14 @@ static int open_files(struct audit *a, struct error *err)
 	a->head = head_free(a->head);
 	if (state < 0)
 		return error_sys(err, -state, "state directory");
-	a->dir_fd = open_private(state, AUDIT_DIRECTORY);
+	a->dir_fd = fd_open_private(state, AUDIT_DIRECTORY);
 	if (a->dir_fd == -ENOENT) {
 		if (mkdirat(state, AUDIT_DIRECTORY, 0700) < 0 && errno != EEXIST)
 			return error_sys(err, errno, "directory of the audit log");
 		/* Not every filesystem takes a new name along when what bears it is synced. */
 		if (fsync(state) < 0)
 			return error_sys(err, errno, "state directory");
-		a->dir_fd = open_private(state, AUDIT_DIRECTORY);
+		a->dir_fd = fd_open_private(state, AUDIT_DIRECTORY);
 	}
 	if (a->dir_fd < 0)
 		return error_sys(err, -take_fd(&a->dir_fd), "directory of the audit log");

@@ -5,9 +5,13 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/buffer.h"
+
+#define LOCK_TRIES    200
+#define LOCK_PAUSE_MS 5
 
 void fd_close(int fd)
 {
@@ -125,6 +129,27 @@ int fd_open_regular(int dir_fd, const char *name)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	return S_ISREG(st.st_mode) ? take_fd(&fd) : -EINVAL;
+}
+
+int fd_open_private(int at, const char *path)
+{
+	scoped(fd_closep) int fd =
+		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_uid == geteuid() && !(st.st_mode & 022) ? take_fd(&fd) : -EPERM;
+}
+
+int fd_lock(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		(void)poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return -EBUSY;
 }
 
 static int replace_file(int dir_fd, const char *name, const void *bytes, size_t n, bool synced)

@@ -33,6 +33,14 @@ void fd_close_except(const int *keep, size_t count);
  * waiting: in a directory that a command can reach it may be a FIFO by now. */
 int fd_open_regular(int dir_fd, const char *name);
 
+/* Opens a directory that is ours and that nobody else can write to; -EPERM: somebody can, and could
+ * plant whatever we believe. */
+int fd_open_private(int at, const char *path);
+
+/* Locks it for us alone. Others are waited for, a second at the most (-EBUSY): everybody holds it
+ * for the blink of an eye, and one that was stopped in that must not stop all. */
+int fd_lock(int fd);
+
 /* Replaces the file NAME in the directory by these bytes: readers see the old file or the new one,
  * never a part. Leaves nothing behind on failure. */
 int fd_replace_file(int dir_fd, const char *name, const void *bytes, size_t n);

@@ -254,6 +254,43 @@ static void a_planted_link_is_not_written_through(void **state)
 	test_directory_remove(dir);
 }
 
+static void a_directory_that_others_can_write_to_is_not_private(void **state)
+{
+	char dir[64];
+	scoped(fd_closep) int dir_fd = -1, fd = -1;
+
+	test_directory_make(dir);
+	dir_fd = fd_open_private(AT_FDCWD, dir);
+	assert_true(dir_fd >= 0);
+	assert_int_equal(mkdirat(dir_fd, "open", 0700), 0);
+	assert_int_equal(fchmodat(dir_fd, "open", 0720, 0), 0);
+	assert_int_equal(fd_open_private(dir_fd, "open"), -EPERM);
+	assert_int_equal(fchmodat(dir_fd, "open", 0702, 0), 0);
+	assert_int_equal(fd_open_private(dir_fd, "open"), -EPERM);
+	assert_int_equal(fchmodat(dir_fd, "open", 0755, 0), 0);
+	fd = fd_open_private(dir_fd, "open");
+	assert_true(fd >= 0);
+	assert_int_equal(symlinkat("open", dir_fd, "link"), 0);
+	assert_int_equal(fd_open_private(dir_fd, "link"), -ENOTDIR);
+	assert_int_equal(fd_open_private(dir_fd, "none"), -ENOENT);
+	test_directory_remove(dir);
+}
+
+static void a_lock_is_waited_for_but_not_for_ever(void **state)
+{
+	char dir[64];
+	scoped(fd_closep) int first = -1, second = -1;
+
+	test_directory_make(dir);
+	first = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	second = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fd_lock(first), 0);
+	assert_int_equal(fd_lock(second), -EBUSY);
+	fd_close(take_fd(&first));
+	assert_int_equal(fd_lock(second), 0);
+	test_directory_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +307,8 @@ int main(void)
 		cmocka_unit_test(a_file_is_made_or_replaced_as_a_whole),
 		cmocka_unit_test(a_failed_replacement_leaves_nothing_behind),
 		cmocka_unit_test(a_planted_link_is_not_written_through),
+		cmocka_unit_test(a_directory_that_others_can_write_to_is_not_private),
+		cmocka_unit_test(a_lock_is_waited_for_but_not_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

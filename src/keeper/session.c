@@ -16,12 +16,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
@@ -33,8 +31,6 @@
 #include "keeper/variables.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20) /* JSON may need six bytes for one */
-#define LOCK_TRIES     200
-#define LOCK_PAUSE_MS  5
 
 #define NUMBER_TEXT(n) #n
 #define NUMBER(n)      NUMBER_TEXT(n)
@@ -262,29 +258,15 @@ int session_read_record(const char *bytes, size_t n, struct arena *arena,
 
 /* The file */
 
-/* A directory that somebody else could write to would let him plant a state. */
-static int open_private(int at, const char *path)
-{
-	scoped(fd_closep) int fd =
-		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return -EPERM;
-	return take_fd(&fd);
-}
-
 static int open_sessions(const char *state)
 {
-	scoped(fd_closep) int state_fd = open_private(AT_FDCWD, state);
+	scoped(fd_closep) int state_fd = fd_open_private(AT_FDCWD, state);
 
 	if (state_fd < 0)
 		return state_fd;
 	if (mkdirat(state_fd, "sessions", 0700) < 0 && errno != EEXIST)
 		return -errno;
-	return open_private(state_fd, "sessions");
+	return fd_open_private(state_fd, "sessions");
 }
 
 static void file_name(const char *id, char into[SESSION_ID_MAX + 8])
@@ -583,17 +565,6 @@ static size_t bytes_of(json_t *set)
 	return sum;
 }
 
-/* Everybody holds it for the blink of an eye; one that was stopped in that must not stop all. */
-static int lock(int dir_fd)
-{
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(dir_fd, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		(void)poll(NULL, 0, LOCK_PAUSE_MS);
-	}
-	return -EBUSY;
-}
-
 static int change_file(int dir_fd, const struct session_start *start,
                        const struct session_record *record, char notice[SESSION_NOTICE_MAX])
 {
@@ -646,7 +617,7 @@ int session_commit(const struct session_start *start, const char *bytes, size_t 
 	if (r == 0)
 		r = dir_fd = open_sessions(start->state);
 	if (r >= 0)
-		r = lock(dir_fd);
+		r = fd_lock(dir_fd);
 	if (r >= 0)
 		r = change_file(dir_fd, start, &record, notice);
 	if (r < 0)

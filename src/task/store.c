@@ -39,20 +39,13 @@ static int make_path(char *path)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* A directory that somebody else could write to would let him plant results. ACCESS is what we
- * want there ourselves. */
+/* ACCESS is what we want there ourselves. */
 static int open_private(int at, const char *path, int access)
 {
-	scoped(fd_closep) int fd =
-		openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
+	scoped(fd_closep) int fd = fd_open_private(at, path);
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return -EPERM;
+		return fd;
 	if (faccessat(fd, ".", access, AT_EACCESS) < 0)
 		return -errno;
 	return take_fd(&fd);
