@@ -11,6 +11,7 @@
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/layers.h"
+#include "sandbox/probe.h"
 
 /* A group of its own is what bounds the memory of all processes together, and the processes of the
  * kernel's root. Without one the rlimits are left. */
@@ -67,19 +68,9 @@ static void find_limits(struct sandbox_plan *p)
 static void find_layers(struct sandbox_plan *p)
 {
 	const struct sandbox_spec *spec = p->spec;
-	uint32_t wanted = SANDBOX_LAYER_LANDLOCK | SANDBOX_LAYER_SECCOMP |
-	                  SANDBOX_LAYER_NO_NEW_PRIVS | SANDBOX_LAYER_UNPRIVILEGED |
-	                  SANDBOX_LAYER_NAMESPACES;
+	uint32_t wanted = sandbox_spec_layers(spec);
 	uint32_t have = SANDBOX_LAYER_NO_NEW_PRIVS | p->standing.layers;
 
-	if (spec->network == SANDBOX_NETWORK_NONE)
-		wanted |= SANDBOX_LAYER_NETWORK;
-	if (spec->exec == SANDBOX_EXEC_LISTED || (spec->denied && spec->denied[0]))
-		wanted |= SANDBOX_LAYER_PROGRAMS;
-	if (spec->limits.memory_bytes)
-		wanted |= SANDBOX_LAYER_MEMORY;
-	if (spec->limits.processes)
-		wanted |= SANDBOX_LAYER_PROCESSES;
 	if (p->clone_flags & CLONE_NEWUSER)
 		have |= SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS;
 	else if (p->wall.abi > 0 && spec->exec == SANDBOX_EXEC_ANY) /* the loader maps what it can
