@@ -44,15 +44,6 @@ static bool take_equals(const struct shell_reader *r, uint32_t *p, bool *ret_app
 	return true;
 }
 
-/* Whether bash may read a process substitution there. */
-static bool has_process(const char *s, uint32_t p, uint32_t end)
-{
-	for (; p + 1 < end; p++)
-		if ((s[p] == '<' || s[p] == '>') && s[p + 1] == '(')
-			return true;
-	return false;
-}
-
 /* At the [ at POS: *ret_close is its partner, or 0 if this is no subscript of an assignment. */
 static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
                            uint32_t *ret_close)
@@ -71,7 +62,7 @@ static bool find_subscript(struct shell_reader *r, uint32_t open, bool argument,
 		if (!shell_measure(r, '[', ']', &close))
 			return false;
 		r->pos = pos;
-		if (has_process(r->s, open, close))
+		if (shell_has_process(r->s, open, close))
 			return shell_fail(r, SHELL_UNSUPPORTED, open, close,
 			                  "process substitution in a subscript");
 	}

@@ -291,15 +291,6 @@ static bool read_quoted_single(struct shell_reader *r, struct part_list *list)
 	return true;
 }
 
-/* bash prints a process substitution anew even where it will be text. */
-static bool has_process(const char *s, uint32_t p, uint32_t end)
-{
-	for (; p + 1 < end; p++)
-		if ((s[p] == '<' || s[p] == '>') && s[p + 1] == '(')
-			return true;
-	return false;
-}
-
 /* A backslash in text that is expanded as in double quotes. */
 static void read_quoted_backslash(struct shell_reader *r, struct part_list *list,
                                   enum quoted_mode mode)
@@ -323,7 +314,7 @@ static void read_quoted_backslash(struct shell_reader *r, struct part_list *list
 	if (mode == QUOTED_INNER && !escapes)
 		shell_fail(r, SHELL_UNSUPPORTED, start, start + 2,
 		           "backslash in quotes in a quoted expansion");
-	if (mode == QUOTED_OPERAND && has_process(r->s, start + 1, start + 3))
+	if (mode == QUOTED_OPERAND && shell_has_process(r->s, start + 1, start + 3))
 		shell_fail(r, SHELL_UNSUPPORTED, start, start + 2, "<( in a quoted expansion");
 	r->pos += 2;
 	shell_literal_put(r, list, quote, start, r->s + start + escapes, 2u - escapes);
@@ -415,7 +406,7 @@ bool shell_read_quoted(struct shell_reader *r, struct part_list *list, enum quot
 			while (r->pos < r->end && !shell_is(r->s[r->pos], CLASS_SPECIAL) &&
 			       r->s[r->pos] != '}')
 				r->pos++;
-			if (mode == QUOTED_OPERAND && has_process(r->s, from, r->pos))
+			if (mode == QUOTED_OPERAND && shell_has_process(r->s, from, r->pos))
 				return shell_fail(r, SHELL_UNSUPPORTED, from, r->pos,
 				                  "<( in a quoted expansion");
 			shell_literal_put(r, list, quote, from, r->s + from, r->pos - from);

@@ -254,6 +254,9 @@ bool shell_add_command(struct shell_reader *r, struct part_list *list, uint32_t 
 /* Whether a comment, or also a here-document, may begin in the text, or in the canonical one, where
  * a backtick is a parenthesis. */
 bool shell_has_comment(const char *s, uint32_t p, uint32_t end, bool heredocs);
+/* Whether bash may read a process substitution there; it prints one anew even where it will be
+ * text. */
+bool shell_has_process(const char *s, uint32_t p, uint32_t end);
 
 /* arith.c */
 

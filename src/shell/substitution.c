@@ -91,6 +91,14 @@ struct shell_list *shell_read_substitution(struct shell_reader *r)
 	return list;
 }
 
+bool shell_has_process(const char *s, uint32_t p, uint32_t end)
+{
+	for (; p + 1 < end; p++)
+		if ((s[p] == '<' || s[p] == '>') && s[p + 1] == '(')
+			return true;
+	return false;
+}
+
 bool shell_has_comment(const char *s, uint32_t p, uint32_t end, bool heredocs)
 {
 	for (; p < end; p++)
