@@ -96,19 +96,6 @@ static int create(int state_fd, const struct arguments *a)
 	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;
 }
 
-static void put_list(struct json_writer *w, const char *key, const char *const *list)
-{
-	json_put_key(w, key);
-	if (!list) {
-		json_put_null(w);
-		return;
-	}
-	json_array_begin(w);
-	for (; *list; list++)
-		json_put_string(w, *list);
-	json_array_end(w);
-}
-
 static void print_json(const struct principals *p, struct buffer *out)
 {
 	struct json_writer w = {.out = out};
@@ -122,8 +109,10 @@ static void print_json(const struct principals *p, struct buffer *out)
 		json_put_string(&w, p->list[i].name);
 		json_put_key(&w, "created_ms");
 		json_put_int(&w, p->list[i].created_ms);
-		put_list(&w, "profiles", p->list[i].profiles);
-		put_list(&w, "workspaces", p->list[i].workspaces);
+		json_put_key(&w, "profiles");
+		json_put_strings(&w, p->list[i].profiles);
+		json_put_key(&w, "workspaces");
+		json_put_strings(&w, p->list[i].workspaces);
 		json_put_key(&w, "approve");
 		json_put_bool(&w, p->list[i].approve);
 		json_put_key(&w, "audit");

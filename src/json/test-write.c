@@ -40,6 +40,20 @@ static void commas_and_colons_come_by_themselves(void **state)
 	                    "{\"k\":\"v\"}],\"last\":\"\"}");
 }
 
+static void a_list_of_strings_may_be_empty_or_none(void **state)
+{
+	static const char *const two[] = {"a", "b\n", NULL}, *const empty[] = {NULL};
+	scoped(buffer_donep) struct buffer b = {0};
+	struct json_writer w = {.out = &b};
+
+	json_array_begin(&w);
+	json_put_strings(&w, two);
+	json_put_strings(&w, empty);
+	json_put_strings(&w, NULL);
+	json_array_end(&w);
+	assert_string_equal(buffer_str(&b), "[[\"a\",\"b\\n\"],[],null]");
+}
+
 static void a_single_value_stands_alone(void **state)
 {
 	scoped(buffer_donep) struct buffer b = {0};
@@ -223,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commas_and_colons_come_by_themselves),
+		cmocka_unit_test(a_list_of_strings_may_be_empty_or_none),
 		cmocka_unit_test(a_single_value_stands_alone),
 		cmocka_unit_test(numbers_reach_both_ends_of_their_types),
 		cmocka_unit_test(special_characters_are_escaped),

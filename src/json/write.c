@@ -135,6 +135,18 @@ void json_put_string(struct json_writer *w, const char *text)
 		json_put_null(w);
 }
 
+void json_put_strings(struct json_writer *w, const char *const *list)
+{
+	if (!list) {
+		json_put_null(w);
+		return;
+	}
+	json_array_begin(w);
+	for (; *list; list++)
+		json_put_string(w, *list);
+	json_array_end(w);
+}
+
 void json_put_int(struct json_writer *w, int64_t value)
 {
 	before_value(w);

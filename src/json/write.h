@@ -23,6 +23,8 @@ void json_array_end(struct json_writer *w);
 void json_put_key(struct json_writer *w, const char *key); /* the next value belongs to it */
 
 void json_put_string(struct json_writer *w, const char *text); /* NULL is written as null */
+/* An array; the list ends with NULL, and none at all is written as null. */
+void json_put_strings(struct json_writer *w, const char *const *list);
 void json_put_bytes(struct json_writer *w, const char *bytes, size_t n);
 void json_put_int(struct json_writer *w, int64_t value);
 void json_put_uint(struct json_writer *w, uint64_t value);

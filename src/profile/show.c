@@ -39,18 +39,6 @@ static void put_flags(const struct key *key, uint64_t bits, struct json_writer *
 	json_array_end(w);
 }
 
-static void put_list(const char *const *list, struct json_writer *w)
-{
-	if (!list) {
-		json_put_null(w);
-		return;
-	}
-	json_array_begin(w);
-	for (; *list; list++)
-		json_put_string(w, *list);
-	json_array_end(w);
-}
-
 static void put_pairs(const char *const *list, struct json_writer *w)
 {
 	json_object_begin(w);
@@ -77,7 +65,7 @@ static void put_value(const struct key *key, const struct profile *p, struct jso
 		return;
 	case KEY_TEXTS:
 	case KEY_WORDS:
-		put_list(list_of(key, p), w);
+		json_put_strings(w, list_of(key, p));
 		return;
 	case KEY_PAIRS:
 		put_pairs(list_of(key, p), w);
@@ -189,7 +177,7 @@ static void put_rule(const struct policy_rule *r, struct json_writer *w)
 	}
 	if (r->use) {
 		json_put_key(w, "use");
-		put_list(r->use, w);
+		json_put_strings(w, r->use);
 	}
 	json_object_end(w);
 }
@@ -218,9 +206,9 @@ void profile_write_json(const struct profile *p, struct json_writer *w)
 				put_rule(&p->rules.rules[i], w);
 	json_array_end(w);
 	json_put_key(w, "programs");
-	put_list(p->sandbox.programs, w);
+	json_put_strings(w, p->sandbox.programs);
 	json_put_key(w, "denied_programs");
-	put_list(p->sandbox.denied, w);
+	json_put_strings(w, p->sandbox.denied);
 	json_object_end(w);
 }
 

@@ -203,19 +203,6 @@ bool principal_may_use(const struct principal *p, const char *profile)
 	return false;
 }
 
-static void put_list(struct json_writer *w, const char *key, const char *const *list)
-{
-	json_put_key(w, key);
-	if (!list) {
-		json_put_null(w);
-		return;
-	}
-	json_array_begin(w);
-	for (; *list; list++)
-		json_put_string(w, *list);
-	json_array_end(w);
-}
-
 static void put_one(struct json_writer *w, const struct principal *p)
 {
 	char hex[2 * sizeof(p->digest.bytes) + 1];
@@ -227,8 +214,10 @@ static void put_one(struct json_writer *w, const struct principal *p)
 	json_put_string(w, p->name);
 	json_put_key(w, "digest");
 	json_put_string(w, hex);
-	put_list(w, "profiles", p->profiles);
-	put_list(w, "workspaces", p->workspaces);
+	json_put_key(w, "profiles");
+	json_put_strings(w, p->profiles);
+	json_put_key(w, "workspaces");
+	json_put_strings(w, p->workspaces);
 	json_put_key(w, "approve");
 	json_put_bool(w, p->approve);
 	json_put_key(w, "audit");
