@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "approval/desk.h"
 #include "approval/text.h"
@@ -16,9 +15,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/desk.h"
+#include "cli/table.h"
 #include "engine/result.h"
 #include "json/write.h"
 
@@ -48,33 +47,18 @@ static int put_out(struct buffer *out)
 	return 0;
 }
 
-static int columns(void)
-{
-	struct winsize size;
-
-	return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
-	                                                                             : 0;
-}
-
-/* No wider than the terminal: then it stays a table. */
 static void put_row(struct buffer *out, const struct approval *a, int64_t now, int width)
 {
 	scoped(buffer_donep) struct buffer what = {0};
 	char left[32] = "-";
-	size_t begin = out->len, n;
+	size_t begin = out->len;
 
 	if (a->state == APPROVAL_OPEN)
 		number_format_duration((a->expires_ms - now) / 1000 * 1000, left);
 	buffer_printf(out, "%-13s  %-8s %8s  %-10.10s  ", a->id, approval_state_name(a->state),
 	              left, *a->principal ? a->principal : "you");
 	approval_escape(a->command, strlen(a->command), false, &what);
-	n = what.len;
-	if (width > 0 && out->len - begin + n > (size_t)width) {
-		n = out->len - begin < (size_t)width ? (size_t)width - (out->len - begin) : 0;
-		n = utf8_valid_prefix(buffer_str(&what), n);
-	}
-	buffer_append(out, buffer_str(&what), n);
-	buffer_putc(out, '\n');
+	table_end_row(out, begin, &what, width);
 }
 
 static void put_details(struct buffer *out, const struct approval *a, int64_t now)
@@ -125,7 +109,7 @@ static int show(int desk, bool all, bool json, struct arena *arena)
 		buffer_printf(&out, "%-13s  %-8s %8s  %-10s  %s\n", "APPROVAL", "STATE", "OPEN FOR",
 		              "ASKED BY", "COMMAND");
 		for (size_t i = 0; i < count; i++)
-			put_row(&out, &list[i], now, columns());
+			put_row(&out, &list[i], now, table_width());
 	} else {
 		buffer_puts(&out, "nothing waits for approval\n");
 	}

@@ -6,15 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/table.h"
 #include "engine/engine.h"
 #include "engine/result.h"
 #include "engine/tasks.h"
@@ -47,14 +46,6 @@ static int help(void)
 	return 0;
 }
 
-static int columns(void)
-{
-	struct winsize size;
-
-	return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
-	                                                                             : 0;
-}
-
 static void format_age(int64_t ms, char into[32])
 {
 	static const struct {
@@ -79,13 +70,12 @@ static void put_state(const struct find_entry *e, char into[32])
 		snprintf(into, 32, "%s", find_state_name(e));
 }
 
-/* No wider than the terminal: then it stays a table. */
 static void put_row(struct buffer *out, const struct find_entry *e, int64_t now, int width)
 {
 	scoped(buffer_donep) struct buffer what = {0};
 	int64_t end = e->state == FIND_RUNNING ? now : e->ended_ms;
 	char state[32], age[32], took[32], size[32];
-	size_t begin = out->len, n;
+	size_t begin = out->len;
 
 	put_state(e, state);
 	format_age(now > e->started_ms ? now - e->started_ms : 0, age);
@@ -102,19 +92,13 @@ static void put_row(struct buffer *out, const struct find_entry *e, int64_t now,
 		cli_put_clean(e->quiet, &what);
 		buffer_putc(&what, ']');
 	}
-	n = what.len;
-	if (width > 0 && out->len - begin + n > (size_t)width) {
-		n = out->len - begin < (size_t)width ? (size_t)width - (out->len - begin) : 0;
-		n = utf8_valid_prefix(buffer_str(&what), n);
-	}
-	buffer_append(out, buffer_str(&what), n);
-	buffer_putc(out, '\n');
+	table_end_row(out, begin, &what, width);
 }
 
 static void put_table(struct buffer *out, const struct find_list *l)
 {
 	int64_t now = clock_wall_ms();
-	int width = columns();
+	int width = table_width();
 
 	if (l->count > 0)
 		buffer_printf(out, "%-22s %-13s %5s %9s %10s  %s\n", "TASK", "STATE", "AGE", "TIME",
