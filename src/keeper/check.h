@@ -15,6 +15,7 @@
 struct arena;
 struct error;
 struct profile;
+struct shell_facts;
 
 struct check_request {
 	const struct profile *profile;
@@ -49,8 +50,6 @@ void check_question(const struct check_request *rq, const struct shell_facts *fa
 
 struct keeper_order;
 struct keeper_request;
-struct shell_facts;
-struct shell_facts;
 
 /* What a line or its words would do; a string that cannot be split into words does nothing. */
 int check_read_facts(struct arena *arena, const struct profile *profile, const char *command,
