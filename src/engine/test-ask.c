@@ -1,4 +1,4 @@
-#include "base/test-support.h"
+#include "engine/test-engine.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "engine/engine.h"
 #include "engine/job.h"
 #include "engine/result.h"
 #include "loop/loop.h"
@@ -31,17 +30,12 @@ static int setup(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	test_directory_make(p->dir);
+	test_engine_make(&p->engine, p->dir, p->workspace, environment);
 	snprintf(p->state, sizeof(p->state), "%s/state", p->dir);
-	setenv("NACRE_STATE_DIR", p->state, 1);
-	snprintf(p->workspace, sizeof(p->workspace), "%s/work", p->dir);
 	snprintf(p->policy, sizeof(p->policy), "%s/p.yaml", p->dir);
-	assert_int_equal(mkdir(p->workspace, 0700), 0);
 	test_file_write(p->policy, "profile: asking\ninherits: bash\nask: [touch]\n"
 	                           "approval: {timeout: 10s}\nsandbox: {mode: none}\n");
 	assert_int_equal(chmod(p->policy, 0600), 0);
-	engine_init(&p->engine, environment);
-	p->engine.wishes.workspace = p->workspace;
 	p->engine.wishes.policy_file = p->policy;
 	assert_int_equal(loop_new(&p->loop, NULL), 0);
 	*state = p;
@@ -54,8 +48,7 @@ static int teardown(void **state)
 
 	loop_timer_clear(&p->patience);
 	loop_free(p->loop);
-	engine_done(&p->engine);
-	test_directory_remove(p->dir);
+	test_engine_remove(&p->engine, p->dir);
 	free(p);
 	return 0;
 }

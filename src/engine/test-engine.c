@@ -1,4 +1,4 @@
-#include "base/test-support.h"
+#include "engine/test-engine.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,7 +8,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "engine/engine.h"
 #include "engine/result.h"
 
 /* An engine with a state directory of its own, and a workspace beside it. */
@@ -22,15 +21,8 @@ static const char *const environment[] = {"PATH=/usr/bin:/bin", "SECRET_TOKEN=x"
 static int place_setup(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
-	char path[80];
 
-	test_directory_make(p->dir);
-	snprintf(path, sizeof(path), "%s/state", p->dir);
-	setenv("NACRE_STATE_DIR", path, 1);
-	snprintf(p->workspace, sizeof(p->workspace), "%s/work", p->dir);
-	assert_int_equal(mkdir(p->workspace, 0700), 0);
-	engine_init(&p->engine, environment);
-	p->engine.wishes.workspace = p->workspace;
+	test_engine_make(&p->engine, p->dir, p->workspace, environment);
 	*state = p;
 	return 0;
 }
@@ -39,8 +31,7 @@ static int place_teardown(void **state)
 {
 	struct place *p = *state;
 
-	engine_done(&p->engine);
-	test_directory_remove(p->dir);
+	test_engine_remove(&p->engine, p->dir);
 	free(p);
 	return 0;
 }

@@ -1,12 +1,10 @@
-#include "base/test-support.h"
+#include "engine/test-engine.h"
 
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "engine/engine.h"
 #include "engine/job.h"
 #include "engine/result.h"
 #include "loop/loop.h"
@@ -29,15 +27,8 @@ static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
 static int place_setup(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
-	char path[80];
 
-	test_directory_make(p->dir);
-	snprintf(path, sizeof(path), "%s/state", p->dir);
-	setenv("NACRE_STATE_DIR", path, 1);
-	snprintf(p->workspace, sizeof(p->workspace), "%s/work", p->dir);
-	assert_int_equal(mkdir(p->workspace, 0700), 0);
-	engine_init(&p->engine, environment);
-	p->engine.wishes.workspace = p->workspace;
+	test_engine_make(&p->engine, p->dir, p->workspace, environment);
 	assert_int_equal(loop_new(&p->loop, NULL), 0);
 	*state = p;
 	return 0;
@@ -49,8 +40,7 @@ static int place_teardown(void **state)
 
 	loop_timer_clear(&p->patience);
 	loop_free(p->loop);
-	engine_done(&p->engine);
-	test_directory_remove(p->dir);
+	test_engine_remove(&p->engine, p->dir);
 	free(p);
 	return 0;
 }

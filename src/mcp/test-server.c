@@ -2,14 +2,13 @@
  * The server over a transport that is a list: what goes in and comes out, with streams as HTTP has
  * them.
  */
-#include "base/test-support.h"
+#include "engine/test-engine.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "engine/dialect.h"
-#include "engine/engine.h"
 #include "json/read.h"
 #include "loop/loop.h"
 #include "mcp/server.h"
@@ -46,15 +45,8 @@ static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct mcp_options o = mcp_options_default;
-	char path[80];
 
-	test_directory_make(w->dir);
-	snprintf(path, sizeof(path), "%s/state", w->dir);
-	setenv("NACRE_STATE_DIR", path, 1);
-	snprintf(w->workspace, sizeof(w->workspace), "%s/work", w->dir);
-	assert_int_equal(mkdir(w->workspace, 0700), 0);
-	engine_init(&w->engine, environment);
-	w->engine.wishes.workspace = w->workspace;
+	test_engine_make(&w->engine, w->dir, w->workspace, environment);
 	assert_int_equal(loop_new(&w->loop, NULL), 0);
 	o.loop = w->loop;
 	o.running_max = 2;
@@ -80,8 +72,7 @@ static int teardown(void **state)
 	mcp_server_free(w->server);
 	loop_timer_clear(&w->patience);
 	loop_free(w->loop);
-	engine_done(&w->engine);
-	test_directory_remove(w->dir);
+	test_engine_remove(&w->engine, w->dir);
 	free(w);
 	return 0;
 }
