@@ -1,10 +1,13 @@
 """`nacre completion`: what real shells complete with the scripts."""
 import os
+import pathlib
 import shutil
 import subprocess
 import unittest
 
 from helpers import NACRE, NacreTest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 class Completion(NacreTest):
@@ -54,6 +57,17 @@ class Completion(NacreTest):
                 path = self.dir / shell
                 path.write_text(script)
                 subprocess.run([*check, path], check=True, timeout=60, capture_output=True)
+
+    def test_the_manual_has_every_command_and_option(self):
+        manual = (ROOT / "docs" / "man" / "nacre.1.scd").read_text()
+        synopsis, rest = manual.split("# DESCRIPTION", 1)
+        of_run = rest.split("# OPTIONS OF RUN", 1)[1].split("\n# ", 1)[0]
+        for command in self.complete(""):
+            self.assertIn(f"*nacre {command}", synopsis)
+            text = of_run if command == "run" else manual
+            for option in self.complete(command, "--"):
+                if option != "--help":
+                    self.assertRegex(text, rf"{option}(?![\w-])", command)
 
     def test_another_word_is_told_what_to_say(self):
         done = self.nacre("completion", "csh")
