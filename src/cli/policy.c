@@ -29,11 +29,16 @@ static const char usage[] =
 	"  check     tells whether files can be used, and which of their rules never decide\n"
 	"  test      tries the examples of files or profiles\n"
 	"  show      the profile as it holds, with the place that each value comes from\n"
-	"  schema    JSON Schema of these files; --doc: their reference in Markdown\n"
+	"  schema    JSON Schema of these files, or their reference in Markdown\n"
 	"\n"
-	"  --strict  a rule that never decides is an error, too\n"
-	"  --json    one JSON object instead of text for people\n"
-	"  --help    this text\n";
+	"  --strict         a rule that never decides is an error, too\n"
+	"  --profile P      the profile that is shown, or stands below the file that is checked\n"
+	"  --agent A        an agent: a profile for one role\n"
+	"  --policy FILE    a policy file of your own, above all others\n"
+	"  --workspace DIR  whose project's file is read (default: the current directory)\n"
+	"  --doc            with schema: a reference in Markdown\n"
+	"  --json           one JSON object instead of text for people\n"
+	"  --help           this text\n";
 
 static int flush(struct buffer *out)
 {

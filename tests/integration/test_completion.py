@@ -1,6 +1,7 @@
 """`nacre completion`: what real shells complete with the scripts."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -38,14 +39,21 @@ class Completion(NacreTest):
 
     def test_options_of_every_command(self):
         for command in self.complete(""):
-            if command not in ("call", "completion"):
+            if command != "completion":
                 self.assertIn("--help", self.complete(command, "--"), command)
+            usage = self.nacre(command, "--help").stdout.split("\n\n")[0]
+            for option in re.findall(r"--[a-z-]+", usage):
+                self.assertIn(option, self.complete(command, "--"), command)
+        self.assertEqual(self.complete("output", "--con"), ["--context"])
         self.assertIn("--timeout", self.complete("run", "--ti"))
 
     def test_values(self):
         self.assertEqual(self.complete("run", "--profile", "read"), ["readonly"])
         self.assertEqual(self.complete("run", "--agent", "co"), ["coder"])
         self.assertEqual(self.complete("completion", "z"), ["zsh"])
+        self.assertEqual(self.complete("audit", ""), ["show", "tail", "verify", "checkpoint"])
+        self.assertEqual(self.complete("policy", "s"), ["show", "schema"])
+        self.assertEqual(self.complete("token", "r"), ["revoke"])
         task = self.run_json("--background", "-c", "echo x")["task_id"]
         self.assertEqual(self.complete("output", task[:8]), [task])
 
