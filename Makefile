@@ -126,7 +126,7 @@ help:
 	echo "make bench              measure against other ways to run a command"
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
-	echo "make malformed          10,000 odd requests at a server"
+	echo "make malformed [LINES=10000] [SEED=1]      odd requests at a server"
 	echo "make soak               10,000 commands through warm boxes leave nothing behind"
 	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log at 500"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
