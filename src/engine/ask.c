@@ -122,7 +122,7 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 	if (!q->order->request.session || !object_input_is_empty(q->input_fd))
 		return 0;
 	check_question(q->checked, q->check->facts, &question);
-	if (policy_grants_add(g, &question, &q->check->answer, scope, true, NULL) < 0)
+	if (policy_grants_add(g, &question, &q->check->answer, scope, NULL) < 0)
 		return 0;
 	n = policy_grants_count(g);
 	if (n > APPROVAL_GRANTS_MAX)

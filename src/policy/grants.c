@@ -10,7 +10,6 @@
 struct grant {
 	struct policy_digest digest;
 	enum policy_grant_scope scope;
-	bool session;
 };
 
 struct policy_grants {
@@ -216,7 +215,7 @@ void policy_grants_at(const struct policy_grants *g, size_t i, struct policy_dig
 int policy_grants_put(struct policy_grants *g, const struct policy_digest *digest,
                       enum policy_grant_scope scope)
 {
-	return add_one(g, &(struct grant){.digest = *digest, .scope = scope, .session = true});
+	return add_one(g, &(struct grant){.digest = *digest, .scope = scope});
 }
 
 static int refuse(struct error *err, const char *why)
@@ -226,7 +225,7 @@ static int refuse(struct error *err, const char *why)
 
 int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
                       const struct policy_answer *answer, enum policy_grant_scope scope,
-                      bool session, struct error *err)
+                      struct error *err)
 {
 	size_t before = g->count;
 	int r;
@@ -239,7 +238,7 @@ int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
 		return refuse(err, "other parts of the line change what its commands do");
 	for (size_t i = 0; i < answer->command_count; i++) {
 		const struct shell_fact_command *c = &q->facts->commands[i];
-		struct grant grant = {.scope = scope, .session = session};
+		struct grant grant = {.scope = scope};
 
 		if (answer->commands[i].verdict != POLICY_VERDICT_ASK)
 			continue;
@@ -258,25 +257,4 @@ int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
 	if (g->count == before)
 		return refuse(err, "what is asked about is not one command");
 	return 0;
-}
-
-void policy_grants_spend(struct policy_grants *g, const struct policy_question *q)
-{
-	for (size_t i = 0; i < q->facts->command_count; i++) {
-		const struct shell_fact_command *c = &q->facts->commands[i];
-
-		for (enum policy_grant_scope s = POLICY_GRANT_EXACT; s <= POLICY_GRANT_SUB; s++) {
-			struct policy_digest digest;
-
-			if (digest_of(q, c, s, &digest) < 0)
-				continue;
-			for (size_t k = 0; k < g->count; k++) {
-				if (g->list[k].session || g->list[k].scope != s ||
-				    memcmp(&g->list[k].digest, &digest, sizeof(digest)) != 0)
-					continue;
-				g->list[k] = g->list[--g->count];
-				break;
-			}
-		}
-	}
 }

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Grants: what a person has approved, for once or for a session.
+ * Grants: what a person has approved for a session.
  *
  * A grant covers exactly one command with all its words, or one sub-command of one program
  * ("docker ps"), in one directory and one environment; never more. It does not hold in a line that
@@ -38,21 +38,19 @@ struct policy_grants *policy_grants_new(void); /* NULL: no memory */
 struct policy_grants *policy_grants_free(struct policy_grants *g);
 DEFINE_CLEANUP(struct policy_grants *, policy_grants_free);
 
-/* Approves every command of the question that was to be asked about. SESSION: until the session
- * ends; else it is spent by policy_grants_spend(). -EPERM: it must not be granted. */
+/* Approves every command of the question that was to be asked about, until the session ends.
+ * -EPERM: it must not be granted. */
 int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
                       const struct policy_answer *answer, enum policy_grant_scope scope,
-                      bool session, struct error *err);
+                      struct error *err);
 
 /* Whether the command may run under a grant. */
 bool policy_grants_cover(const struct policy_grants *g, const struct policy_question *q,
                          const struct shell_fact_command *command);
 
-/* The question was carried out: grants for once that covered it are gone. */
-void policy_grants_spend(struct policy_grants *g, const struct policy_question *q);
 size_t policy_grants_count(const struct policy_grants *g);
 
-/* One grant as data, to be kept elsewhere; and such a one for a session, put in again. */
+/* One grant as data, to be kept elsewhere; and such a one, put in again. */
 void policy_grants_at(const struct policy_grants *g, size_t i, struct policy_digest *ret);
 int policy_grants_put(struct policy_grants *g, const struct policy_digest *digest,
                       enum policy_grant_scope scope);

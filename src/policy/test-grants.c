@@ -15,7 +15,7 @@ static const struct policy_rules asking = {.rules = rules,
                                            .absolute_paths = true};
 
 static int grant(struct bench *b, struct policy_grants *g, const char *line,
-                 enum policy_grant_scope scope, bool session)
+                 enum policy_grant_scope scope)
 {
 	struct policy_question q = b->question;
 
@@ -26,7 +26,7 @@ static int grant(struct bench *b, struct policy_grants *g, const char *line,
 	q.cwd = q.cwd ? q.cwd : ".";
 	q.path = q.path ? q.path : "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 	b->question.grants = g;
-	return policy_grants_add(g, &q, &b->answer, scope, session, NULL);
+	return policy_grants_add(g, &q, &b->answer, scope, NULL);
 }
 
 static void the_digest_is_blake2b(void **state)
@@ -52,7 +52,7 @@ static void covers_these_words_and_no_others(void **state)
 	struct bench b;
 
 	bench_init(&b, &asking);
-	assert_int_equal(grant(&b, g, "docker ps -a", POLICY_GRANT_EXACT, true), 0);
+	assert_int_equal(grant(&b, g, "docker ps -a", POLICY_GRANT_EXACT), 0);
 	bench_expect(&b, "docker ps -a", POLICY_VERDICT_ALLOW, "grant");
 	bench_expect(&b, "docker ps", POLICY_VERDICT_ASK, NULL);
 	bench_expect(&b, "docker ps -a -q", POLICY_VERDICT_ASK, NULL);
@@ -87,11 +87,11 @@ static void what_stands_around_it_is_not_covered(void **state)
 	struct bench b;
 
 	bench_init(&b, &asking);
-	assert_int_equal(grant(&b, g, "docker ps", POLICY_GRANT_EXACT, true), 0);
+	assert_int_equal(grant(&b, g, "docker ps", POLICY_GRANT_EXACT), 0);
 	bench_expect(&b, "ls; docker ps", POLICY_VERDICT_ALLOW, NULL);
 	for (size_t i = 0; i < array_size(lines); i++)
 		bench_expect(&b, lines[i], POLICY_VERDICT_ASK, NULL);
-	assert_int_equal(grant(&b, g, "cd sub && docker ps -a", POLICY_GRANT_EXACT, true), -EPERM);
+	assert_int_equal(grant(&b, g, "cd sub && docker ps -a", POLICY_GRANT_EXACT), -EPERM);
 	assert_int_equal(policy_grants_count(g), 1);
 	bench_done(&b);
 }
@@ -102,11 +102,11 @@ static void a_sub_command_covers_its_other_words(void **state)
 	struct bench b;
 
 	bench_init(&b, &asking);
-	assert_int_equal(grant(&b, g, "git push origin", POLICY_GRANT_SUB, true), 0);
+	assert_int_equal(grant(&b, g, "git push origin", POLICY_GRANT_SUB), 0);
 	bench_expect(&b, "git push elsewhere", POLICY_VERDICT_ALLOW, "grant");
 	bench_expect(&b, "git pull", POLICY_VERDICT_ASK, NULL);
 	bench_expect(&b, "git -c x=y push", POLICY_VERDICT_ASK, NULL);
-	assert_int_equal(grant(&b, g, "docker --host x ps", POLICY_GRANT_SUB, true), -EPERM);
+	assert_int_equal(grant(&b, g, "docker --host x ps", POLICY_GRANT_SUB), -EPERM);
 	bench_done(&b);
 }
 
@@ -116,7 +116,7 @@ static void is_bound_to_place_and_environment(void **state)
 	struct bench b;
 
 	bench_init(&b, &asking);
-	assert_int_equal(grant(&b, g, "docker ps", POLICY_GRANT_EXACT, true), 0);
+	assert_int_equal(grant(&b, g, "docker ps", POLICY_GRANT_EXACT), 0);
 	b.question.env = LIST("X=1");
 	bench_expect(&b, "docker ps", POLICY_VERDICT_ASK, NULL);
 	b.question.env = NULL;
@@ -138,7 +138,7 @@ static void there_is_none_for_what_runs_anything(void **state)
 
 	bench_init(&b, &asking);
 	for (size_t i = 0; i < array_size(lines); i++)
-		if (grant(&b, g, lines[i], POLICY_GRANT_EXACT, true) != -EPERM)
+		if (grant(&b, g, lines[i], POLICY_GRANT_EXACT) != -EPERM)
 			fail_msg("%s was granted", lines[i]);
 	assert_int_equal(policy_grants_count(g), 0);
 	bench_done(&b);
@@ -150,28 +150,10 @@ static void there_is_none_against_a_refusal(void **state)
 	struct bench b;
 
 	bench_init(&b, &asking);
-	assert_int_equal(grant(&b, g, "sudo ls", POLICY_GRANT_EXACT, true), -EPERM);
-	assert_int_equal(grant(&b, g, "docker ps; sudo ls", POLICY_GRANT_EXACT, true), -EPERM);
-	assert_int_equal(grant(&b, g, "ls", POLICY_GRANT_EXACT, true), -EPERM);
+	assert_int_equal(grant(&b, g, "sudo ls", POLICY_GRANT_EXACT), -EPERM);
+	assert_int_equal(grant(&b, g, "docker ps; sudo ls", POLICY_GRANT_EXACT), -EPERM);
+	assert_int_equal(grant(&b, g, "ls", POLICY_GRANT_EXACT), -EPERM);
 	assert_int_equal(policy_grants_count(g), 0);
-	bench_done(&b);
-}
-
-static void one_for_once_is_spent(void **state)
-{
-	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
-	struct policy_question q = {0};
-	struct bench b;
-
-	bench_init(&b, &asking);
-	assert_int_equal(grant(&b, g, "docker ps", POLICY_GRANT_EXACT, false), 0);
-	bench_expect(&b, "docker ps", POLICY_VERDICT_ALLOW, "grant");
-	q = (struct policy_question){.facts = b.facts,
-	                             .workspace = b.workspace,
-	                             .cwd = ".",
-	                             .path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"};
-	policy_grants_spend(g, &q);
-	bench_expect(&b, "docker ps", POLICY_VERDICT_ASK, NULL);
 	bench_done(&b);
 }
 
@@ -185,7 +167,7 @@ static void there_is_a_limit(void **state)
 	bench_init(&b, &asking);
 	for (int i = 0; i <= POLICY_GRANT_MAX && r == 0; i++) {
 		snprintf(line, sizeof(line), "docker rm x%d", i);
-		r = grant(&b, g, line, POLICY_GRANT_EXACT, true);
+		r = grant(&b, g, line, POLICY_GRANT_EXACT);
 	}
 	assert_int_equal(r, -ENOSPC);
 	assert_int_equal(policy_grants_count(g), POLICY_GRANT_MAX);
@@ -202,7 +184,6 @@ int main(void)
 		cmocka_unit_test(is_bound_to_place_and_environment),
 		cmocka_unit_test(there_is_none_for_what_runs_anything),
 		cmocka_unit_test(there_is_none_against_a_refusal),
-		cmocka_unit_test(one_for_once_is_spent),
 		cmocka_unit_test(there_is_a_limit),
 	};
 
