@@ -354,11 +354,6 @@ const char *http_body(const struct http_exchange *x, size_t *ret_len)
 	return buffer_str(&x->body);
 }
 
-uint64_t http_length(const struct http_exchange *x)
-{
-	return x->length;
-}
-
 bool http_has_body(const struct http_exchange *x)
 {
 	return x->chunked || x->length > 0;

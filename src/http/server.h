@@ -67,7 +67,6 @@ const char *http_path(const struct http_exchange *x);
 const char *http_query(const struct http_exchange *x);
 const char *http_header(const struct http_exchange *x, const char *name); /* or NULL */
 const char *http_body(const struct http_exchange *x, size_t *ret_len);    /* in request() */
-uint64_t http_length(const struct http_exchange *x); /* as announced; 0 if it comes in chunks */
 bool http_has_body(const struct http_exchange *x);
 int http_tag(const struct http_exchange *x);
 int http_fd(const struct http_exchange *x); /* the connection, to ask the kernel about */

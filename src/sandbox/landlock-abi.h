@@ -37,7 +37,6 @@
 
 #define LL_CREATE_VERSION    (1U << 0)
 #define LL_RULE_PATH_BENEATH 1
-#define LL_RULE_NET_PORT     2
 
 struct ll_ruleset_attr {
 	uint64_t handled_fs;
@@ -49,8 +48,3 @@ struct ll_path_attr {
 	uint64_t allowed;
 	int32_t parent_fd;
 } __attribute__((packed));
-
-struct ll_port_attr {
-	uint64_t allowed;
-	uint64_t port;
-};

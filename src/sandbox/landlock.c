@@ -115,18 +115,6 @@ int landlock_grant_at(int rules, const struct landlock_wall *wall, int dir_fd, c
 	return r;
 }
 
-int landlock_grant_port(int rules, const struct landlock_wall *wall, uint16_t port, bool connect)
-{
-	struct ll_port_attr attr = {.port = port};
-
-	attr.allowed = (connect ? LL_NET_CONNECT_TCP : LL_NET_BIND_TCP) & wall->net;
-	if (!attr.allowed)
-		return 0;
-	if (syscall(SYS_landlock_add_rule, rules, LL_RULE_NET_PORT, &attr, 0) < 0)
-		return -errno;
-	return 0;
-}
-
 int landlock_enforce(int rules)
 {
 	return syscall(SYS_landlock_restrict_self, rules, 0) < 0 ? -errno : 0;

@@ -49,8 +49,5 @@ int landlock_grant(int rules, const struct landlock_wall *wall, int path_fd,
 int landlock_grant_at(int rules, const struct landlock_wall *wall, int dir_fd, const char *path,
                       enum landlock_right right);
 
-/* Lets TCP through to (CONNECT) or from one port; nothing where the wall leaves TCP alone. */
-int landlock_grant_port(int rules, const struct landlock_wall *wall, uint16_t port, bool connect);
-
 /* Confines the calling thread and what it will start; no_new_privs must be set before. */
 int landlock_enforce(int rules);

@@ -1,7 +1,6 @@
 #include "sandbox/layers.h"
 
 #include <stddef.h>
-#include <string.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
@@ -34,14 +33,6 @@ const char *sandbox_layer_name(enum sandbox_layer layer)
 		if (layers[i].bit == layer)
 			return layers[i].name;
 	return NULL;
-}
-
-enum sandbox_layer sandbox_layer_parse(const char *name)
-{
-	for (size_t i = 0; i < array_size(layers); i++)
-		if (strcmp(layers[i].name, name) == 0)
-			return layers[i].bit;
-	return 0;
 }
 
 const char *sandbox_layer_remedy(enum sandbox_layer layer)

@@ -71,5 +71,3 @@ struct sandbox_spec {
 
 /* "namespaces", "network" ... for one bit. */
 const char *sandbox_layer_name(enum sandbox_layer layer);
-/* 0: unknown. */
-enum sandbox_layer sandbox_layer_parse(const char *name);

@@ -11,7 +11,8 @@ static void every_layer_has_a_name_of_its_own_and_a_remedy(void **state)
 		const char *name = sandbox_layer_name(layer);
 
 		assert_non_null(name);
-		assert_int_equal(sandbox_layer_parse(name), layer);
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(sandbox_layer_name(1 << k), name);
 		assert_non_null(sandbox_layer_remedy(layer));
 		/* With the sentence around it, it has to fit into an error. */
 		assert_true(strlen(sandbox_layer_remedy(layer)) < 140);
@@ -20,8 +21,6 @@ static void every_layer_has_a_name_of_its_own_and_a_remedy(void **state)
 
 static void what_is_no_layer_is_unknown(void **state)
 {
-	assert_int_equal(sandbox_layer_parse("firewall"), 0);
-	assert_int_equal(sandbox_layer_parse(""), 0);
 	assert_null(sandbox_layer_name(1 << SANDBOX_LAYER_COUNT));
 	assert_null(sandbox_layer_name(3)); /* two of them */
 	assert_null(sandbox_layer_remedy(0));
