@@ -23,7 +23,8 @@ void files_name(uint64_t number, char into[FILES_NAME_MAX])
 	snprintf(into, FILES_NAME_MAX, PREFIX "%06" PRIu64, number);
 }
 
-uint64_t files_number(const char *name)
+/* The number in a name; 0: it is no file of the log. */
+static uint64_t number_of(const char *name)
 {
 	uint64_t number = 0;
 	size_t n = strlen(PREFIX);
@@ -59,7 +60,7 @@ int files_list(int dir_fd, uint64_t **ret_numbers, size_t *ret_count, struct err
 		return r;
 	}
 	while (r == 0 && (d = readdir(dir))) {
-		uint64_t *more, number = files_number(d->d_name);
+		uint64_t *more, number = number_of(d->d_name);
 
 		if (number == 0)
 			continue;

@@ -31,8 +31,6 @@ struct audit {
 
 #define FILES_NAME_MAX 32
 void files_name(uint64_t number, char into[FILES_NAME_MAX]);
-/* The number in a name; 0: it is no file of the log. */
-uint64_t files_number(const char *name);
 
 /* The numbers of the files that are there, in order. The caller frees *ret_numbers. */
 int files_list(int dir_fd, uint64_t **ret_numbers, size_t *ret_count, struct error *err);

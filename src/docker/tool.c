@@ -164,7 +164,9 @@ void tool_last_line(const char *text, char *into, int size)
 	into[at] = '\0';
 }
 
-int tool_apart(int keep_fd, int log_fd, struct error *err)
+/* A process that is no child of ours and outlives us, in a session of its own, with nothing open
+ * but KEEP_FD; LOG_FD (-1: none) becomes its output. In that process this returns 0, in ours 1. */
+static int apart(int keep_fd, int log_fd, struct error *err)
 {
 	pid_t pid = fork();
 
@@ -210,7 +212,7 @@ int tool_start_apart(const char *const *argv, const char *const *envp, int log_f
 		return error_sys(err, errno, "%s", argv[0]);
 	ours = pair[0];
 	theirs = pair[1];
-	r = tool_apart(theirs, log_fd, err);
+	r = apart(theirs, log_fd, err);
 	if (r < 0)
 		return r;
 	if (r == 0)

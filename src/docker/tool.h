@@ -33,10 +33,6 @@ int tool_run(const struct tool_command *command, struct buffer *out, struct buff
 /* The last line that has anything in it, for a message: printable, and not long. */
 void tool_last_line(const char *text, char *into, int size);
 
-/* A process that is no child of ours and outlives us, in a session of its own, with nothing open
- * but KEEP_FD; LOG_FD (-1: none) becomes its output. In that process this returns 0, in ours 1. */
-int tool_apart(int keep_fd, int log_fd, struct error *err);
-
 /* Starts a program apart, its output in LOG_FD. Its end can be read from *ret_end: an int as
  * waitpid() gives it, or -errno if it could not be executed. The caller closes that. */
 int tool_start_apart(const char *const *argv, const char *const *envp, int log_fd, int *ret_end,

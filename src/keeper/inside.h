@@ -109,9 +109,6 @@ void keeper_set_deadline(struct keeper *k, int64_t from_now_ms);
 /* Something has happened. */
 void keeper_step(struct keeper *k, enum keeper_event e);
 
-/* An order from the starter or from somebody at the task's socket. */
-void keeper_take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n);
-
 /* The command goes on; the starter is told that it need not wait. */
 void keeper_let_go(struct keeper *k);
 

@@ -124,7 +124,8 @@ void keeper_let_go(struct keeper *k)
 		(void)control_send(k->fds.control, CONTROL_LET_GO, NULL, 0, -1);
 }
 
-void keeper_take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n)
+/* An order from the starter or from somebody at the task's socket. */
+static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n)
 {
 	switch (kind) {
 	case CONTROL_STOP:
@@ -144,7 +145,7 @@ void keeper_take_order(struct keeper *k, uint32_t kind, const char *bytes, size_
 
 static void client_order(void *owner, uint32_t kind, const char *bytes, size_t n)
 {
-	keeper_take_order(owner, kind, bytes, n);
+	take_order(owner, kind, bytes, n);
 }
 
 static void starter_read(struct keeper *k)
@@ -155,7 +156,7 @@ static void starter_read(struct keeper *k)
 
 	if (n >= (ssize_t)sizeof(kind)) {
 		memcpy(&kind, bytes, sizeof(kind));
-		keeper_take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
+		take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET)) {
 		/* A starter that leaves without having read our greeting resets the connection:
 		 * that is told once and first, and its last order, to stop, comes after it. */

@@ -52,7 +52,8 @@ static bool is_system_place(const char *path, size_t n)
 	return false;
 }
 
-bool file_place_is_trusted(struct look *l, const char *path)
+/* A directory, or a file in it. */
+static bool place_is_trusted(struct look *l, const char *path)
 {
 	static const char *const open_places[] = {"/tmp",      "/var/tmp", "/dev/shm",
 	                                          "/run/user", "/proc",    NULL};
@@ -99,7 +100,7 @@ static bool dir_is_trusted(struct look *l, const char *path)
 	if (!slash)
 		return false;
 	dir = look_string(l, path, slash == path ? 1 : (size_t)(slash - path));
-	return dir && file_place_is_trusted(l, dir);
+	return dir && place_is_trusted(l, dir);
 }
 
 static void found(struct policy_file *f, const char *path, const struct stat *st)
@@ -200,7 +201,7 @@ static void search(struct look *l, const char *name, struct policy_file *f)
 			return;
 		memcpy(path, n ? at : ".", n ? n : 1);
 		path[n ? n : 1] = '\0';
-		if (path[0] != '/' || !(is_system_place(path, n) || file_place_is_trusted(l, path)))
+		if (path[0] != '/' || !(is_system_place(path, n) || place_is_trusted(l, path)))
 			f->trusted = false;
 		if (path[0] == '/') {
 			path[n] = '/';

@@ -206,7 +206,6 @@ bool operand_glued_value(const struct shell_fact_word *w, struct shell_text *ret
 
 /* file.c */
 const struct policy_file *subject_file(struct look *l, struct subject *s);
-bool file_place_is_trusted(struct look *l, const char *path); /* a directory, or a file in it */
 /* Whether the file is the one that the name leads to in PATH. */
 bool file_is_that_of(struct look *l, const struct policy_file *f, const char *name);
 

@@ -391,7 +391,7 @@ const struct key profile_keys[] = {
 
 #define REFUSING (BIT(POLICY_NEVER) | BIT(POLICY_DENY) | BIT(POLICY_DANGER))
 
-const struct key pipe_keys[] = {
+static const struct key pipe_keys[] = {
 	KEY("from", KEY_TEXTS, KEY_FREE, "Commands whose output flows", .check = KEY_CHECK_SETS,
             RULE(pipe_from)),
 	KEY("to", KEY_TEXTS, KEY_FREE, "into one of these.", .check = KEY_CHECK_SETS,

@@ -79,7 +79,6 @@ struct key {
 
 extern const struct key profile_keys[]; /* a table ends with a name that is NULL */
 extern const struct key rule_keys[];
-extern const struct key pipe_keys[];
 extern const struct key example_keys[];
 
 const struct key *key_find(const struct key *table, const char *name);

@@ -298,7 +298,8 @@ int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *li
 	return 0;
 }
 
-struct cgroup *cgroup_forget(struct cgroup *g)
+/* Closes the descriptors and leaves the group to its owner: for clones that hold a copy. */
+static struct cgroup *forget(struct cgroup *g)
 {
 	if (!g)
 		return NULL;
@@ -322,12 +323,12 @@ void cgroup_end(struct cgroup *g)
 struct cgroup *cgroup_free(struct cgroup *g)
 {
 	if (!g || g->owner != getpid())
-		return cgroup_forget(g);
+		return forget(g);
 	cgroup_end(g);
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (g->dirs[c] >= 0)
 			remove_group(g->place.path[c], g->name, g->place.kept);
-	return cgroup_forget(g);
+	return forget(g);
 }
 
 bool cgroup_limits(const struct cgroup *g, enum cgroup_controller controller)

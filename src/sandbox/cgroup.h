@@ -59,8 +59,6 @@ struct cgroup *cgroup_free(struct cgroup *g);
 /* What of this need not wait until its processes have ended; or NULL. */
 void cgroup_end(struct cgroup *g);
 DEFINE_CLEANUP(struct cgroup *, cgroup_free);
-/* Closes the descriptors and leaves the group to its owner: for clones that hold a copy. */
-struct cgroup *cgroup_forget(struct cgroup *g);
 
 bool cgroup_limits(const struct cgroup *g, enum cgroup_controller controller);
 

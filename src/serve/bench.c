@@ -85,7 +85,7 @@ static bool is_offered(const struct serve *s, const char *profile)
 	return false;
 }
 
-const char *bench_default_profile(const struct call *c)
+static const char *default_profile(const struct call *c)
 {
 	for (const char *const *p = c->serve->options.profiles; *p; p++)
 		if (principal_may_use(&c->who, *p))
@@ -135,7 +135,7 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
 	const char *root = roots[0];
 
 	if (!profile)
-		profile = bench_default_profile(c);
+		profile = default_profile(c);
 	if (!profile || !is_offered(c->serve, profile) || !principal_may_use(&c->who, profile))
 		return error_set(err, ERROR_INPUT, EACCES, "this profile is not offered to you");
 	if (!root)

@@ -144,7 +144,6 @@ int bench_at(struct serve *s, const char *profile, const char *root, struct benc
              struct error *err);
 /* The engines have one store among them, this is any of its handles. */
 int bench_store(struct serve *s, struct store **ret, struct error *err);
-const char *bench_default_profile(const struct call *c);
 const char *const *bench_roots(const struct call *c);
 /* The narrowest of the roots that holds the directory, or NULL. */
 const char *bench_root_of(const char *const *roots, const char *workspace);

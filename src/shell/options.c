@@ -18,8 +18,9 @@ static const struct shell_option *option_short(const struct shell_option_grammar
 	return NULL;
 }
 
-const struct shell_option *shell_option_long(const struct shell_option_grammar *g, const char *name,
-                                             size_t n)
+/* The long option that the N bytes name, whole or by a unique beginning; NULL: none, or several. */
+static const struct shell_option *find_long(const struct shell_option_grammar *g, const char *name,
+                                            size_t n)
 {
 	const struct shell_option *found = NULL;
 	bool several = false;
@@ -72,7 +73,7 @@ static enum shell_option_event next_long(struct shell_option_scan *s,
 		return SHELL_OPTION_UNCERTAIN; /* the name may go on */
 	if (w->kind == SHELL_VALUE_MANY || w->kind == SHELL_VALUE_GLOB)
 		return SHELL_OPTION_UNCERTAIN;
-	s->option = shell_option_long(s->grammar, w->text.bytes, n);
+	s->option = find_long(s->grammar, w->text.bytes, n);
 	if (!s->option && s->grammar->any_long)
 		s->option = &any;
 	if (!s->option || (equals && s->option->value == SHELL_OPTION_FLAG))

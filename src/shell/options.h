@@ -87,7 +87,3 @@ struct shell_option_scan {
 void shell_option_start(struct shell_option_scan *s, const struct shell_option_grammar *grammar,
                         const struct shell_fact_word *words, size_t count);
 enum shell_option_event shell_option_next(struct shell_option_scan *s);
-
-/* The long option that the N bytes name, whole or by a unique beginning; NULL: none, or several. */
-const struct shell_option *shell_option_long(const struct shell_option_grammar *g, const char *name,
-                                             size_t n);

@@ -26,7 +26,7 @@ static int compare(const void *key, const void *item)
 	return *a != *b ? (unsigned char)*a - (unsigned char)*b : strcmp(a, b);
 }
 
-bool pass_is_builtin(const char *name)
+static bool is_builtin(const char *name)
 {
 	return bsearch(name, builtin_names, array_size(builtin_names), sizeof(builtin_names[0]),
 	               compare);
@@ -51,7 +51,7 @@ static void external(struct shell_pass *p, const struct pass_call *call)
 /* Whether the name would mean something to the pass if it were no function. */
 static bool has_rules(struct shell_text name)
 {
-	return pass_is_builtin(name.bytes) || shell_wrapper_find(name.bytes) ||
+	return is_builtin(name.bytes) || shell_wrapper_find(name.bytes) ||
 	       pass_is_shell(pass_basename(name));
 }
 
@@ -77,7 +77,7 @@ void pass_call(struct shell_pass *p, const struct pass_call *call)
 		p->function_stands_in |= has_rules(first->text);
 		return;
 	}
-	builtin = call->lookup != PASS_LOOKUP_EXTERNAL && pass_is_builtin(first->text.bytes);
+	builtin = call->lookup != PASS_LOOKUP_EXTERNAL && is_builtin(first->text.bytes);
 	pass_list_command(p, call, builtin ? SHELL_KIND_BUILTIN : SHELL_KIND_EXTERNAL);
 	if (!pass_enter(p, NULL))
 		return;

@@ -77,8 +77,9 @@ static void fill_redirect(struct shell_pass *p, const struct shell_redirect *r,
 	}
 }
 
-struct shell_fact_redirect *pass_redirects(struct shell_pass *p, const struct shell_redirect *first,
-                                           bool pipe_stderr, size_t *ret_count)
+static struct shell_fact_redirect *read_redirects(struct shell_pass *p,
+                                                  const struct shell_redirect *first,
+                                                  bool pipe_stderr, size_t *ret_count)
 {
 	struct shell_fact_redirect *list;
 	size_t n = pipe_stderr ? 1 : 0, i = 0;
@@ -102,7 +103,7 @@ struct shell_fact_redirect *pass_redirects(struct shell_pass *p, const struct sh
 	return list;
 }
 
-void pass_redirects_inside(struct shell_pass *p, const struct shell_redirect *first)
+static void redirects_inside(struct shell_pass *p, const struct shell_redirect *first)
 {
 	size_t sure = p->sure_count;
 
@@ -124,10 +125,10 @@ static void compound_redirects(struct shell_pass *p, const struct shell_command 
 	struct pass_call call = {.range = c->range};
 	struct pass_place here = pass_here(p);
 
-	call.listed = pass_redirects(p, c->redirects, pipe_stderr, &call.listed_count);
+	call.listed = read_redirects(p, c->redirects, pipe_stderr, &call.listed_count);
 	if (!call.listed_count)
 		return;
-	pass_redirects_inside(p, c->redirects);
+	redirects_inside(p, c->redirects);
 	if (pass_enter(p, "compound"))
 		pass_list_command(p, &call, SHELL_KIND_NONE);
 	pass_back(p, here);
@@ -165,8 +166,8 @@ static void assigned_inside(struct shell_pass *p, const struct shell_assign *a)
 		pass_word_inside(p, a->value);
 }
 
-void pass_assign(struct shell_pass *p, const struct shell_assign *a,
-                 const struct shell_fact_word *value)
+static void walk_assign(struct shell_pass *p, const struct shell_assign *a,
+                        const struct shell_fact_word *value)
 {
 	struct pass_variable *v = pass_variable(p, a->name);
 
@@ -258,13 +259,13 @@ static void simple_inside(struct shell_pass *p, const struct shell_command *c,
 	p->sure_count = before;
 	arguments_inside(p, c, made, made ? n : 0);
 	for (const struct shell_assign *a = c->simple.assigns; a && pass_ok(p); a = a->next) {
-		pass_assign(p, a, &call->assigns[i++].value);
+		walk_assign(p, a, &call->assigns[i++].value);
 		if (c->simple.words)
 			hides(p, a->name);
 		else if (!a->index)
 			pass_sure(p, a->name, PASS_SURE_VARIABLE);
 	}
-	pass_redirects_inside(p, c->redirects);
+	redirects_inside(p, c->redirects);
 	for (i = 0; made && i < n; i++)
 		pass_sure(p, made[i].name, made[i].kind);
 	if (c->redirects || p->may_fail)
@@ -278,7 +279,7 @@ static void simple(struct shell_pass *p, const struct shell_command *c, bool pip
 
 	simple_words(p, c, &call);
 	simple_assigns(p, c, &call);
-	call.listed = pass_redirects(p, c->redirects, pipe_stderr, &call.listed_count);
+	call.listed = read_redirects(p, c->redirects, pipe_stderr, &call.listed_count);
 	if (!pass_ok(p))
 		return;
 	pass_call(p, &call);

@@ -205,11 +205,6 @@ bool pass_names_add(struct shell_pass *p, struct pass_names *n, struct shell_tex
 
 /* pass-walk.c */
 void pass_list(struct shell_pass *p, const struct shell_list *list);
-struct shell_fact_redirect *pass_redirects(struct shell_pass *p, const struct shell_redirect *first,
-                                           bool pipe_stderr, size_t *ret_count);
-void pass_assign(struct shell_pass *p, const struct shell_assign *a,
-                 const struct shell_fact_word *value);
-void pass_redirects_inside(struct shell_pass *p, const struct shell_redirect *first);
 
 /* pass-words.c */
 
@@ -254,7 +249,6 @@ void pass_assigned(struct shell_pass *p, struct shell_text name,
 
 /* pass-call.c */
 void pass_call(struct shell_pass *p, const struct pass_call *call);
-bool pass_is_builtin(const char *name);
 struct shell_text pass_basename(struct shell_text path);
 
 /* wrappers.c, pass-gather.c */
