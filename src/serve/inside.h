@@ -25,8 +25,6 @@ struct route;
 struct tail;
 struct watch;
 
-#define CLIENT_ROOTS_MAX 32
-
 /* What is remembered of a principal while the server runs. */
 struct client {
 	struct client *next;
