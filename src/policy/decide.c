@@ -65,25 +65,29 @@ static size_t misread(const struct shell_fact_command *c, size_t at, const char 
 	return 0;
 }
 
-/* Variables that a command may find in its environment beside those in front of its own name. */
+/* Variables that a command may find in its environment beside those in front of its own name: one
+ * for each pattern that the table has, so that a line of many variables has no more than these. */
 struct given {
 	struct shell_fact_assign *list;
 	size_t count;
+	bool *found; /* of each pattern */
 };
 
 static void give(struct look *l, struct given *g, const char *text, size_t n)
 {
 	const char *name = look_string(l, text, n);
 
-	if (g->list && name)
-		g->list[g->count] = (struct shell_fact_assign){.name = {name, n}};
-	g->count++;
+	for (size_t i = 0; name && g->found && g->list && i < knowledge_variable_count; i++)
+		if (!g->found[i] && knowledge_is_variable(knowledge_variables[i], name)) {
+			g->found[i] = true;
+			g->list[g->count++] = (struct shell_fact_assign){.name = {name, n}};
+		}
 }
 
-/* Counts them, where there is no list yet. */
 static void read_given(struct look *l, struct given *g)
 {
-	g->count = 0;
+	g->list = look_alloc(l, knowledge_variable_count * sizeof(*g->list));
+	g->found = look_alloc(l, knowledge_variable_count * sizeof(*g->found));
 	for (const char *const *e = l->q->env; e && *e; e++)
 		give(l, g, *e, strcspn(*e, "="));
 	for (size_t i = 0; i < l->facts->command_count; i++) {
@@ -159,10 +163,6 @@ static int prepare(struct look *l)
 		l->files = look_alloc(l, sizeof(*l->files));
 	l->subjects = look_alloc(l, (l->facts->command_count + 1) * sizeof(*l->subjects));
 	read_given(l, &given);
-	if (given.count) {
-		given.list = look_alloc(l, given.count * sizeof(*given.list));
-		read_given(l, &given);
-	}
 	if (l->failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->facts->command_count; i++) {

@@ -116,7 +116,7 @@ static enum match no_operand(const struct reading *r)
 static enum match env_matches(const struct reading *r, const char *name)
 {
 	for (size_t i = 0; i < r->command->assign_count; i++)
-		if (fnmatch(name, r->command->assigns[i].name.bytes, 0) == 0)
+		if (knowledge_is_variable(name, r->command->assigns[i].name.bytes))
 			return MATCH_YES;
 	return MATCH_NO;
 }

@@ -1,5 +1,6 @@
 #include "shell/knowledge.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 const struct knowledge_command *knowledge_find(const char *name)
@@ -17,6 +18,11 @@ const struct knowledge_command *knowledge_find(const char *name)
 		if (shell_name_is(knowledge_commands[slot - 1].name, name))
 			return &knowledge_commands[slot - 1];
 	}
+}
+
+bool knowledge_is_variable(const char *pattern, const char *name)
+{
+	return (*pattern == *name || strchr("*?[\\", *pattern)) && fnmatch(pattern, name, 0) == 0;
 }
 
 const char *knowledge_class_name(enum knowledge_class effect)

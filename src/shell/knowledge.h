@@ -83,6 +83,9 @@ struct knowledge_command {
 extern const struct knowledge_command knowledge_commands[]; /* sorted by name */
 extern const size_t knowledge_command_count;
 extern const struct shell_name_slots knowledge_slots;
+/* Of all rows, each once: patterns of the names of variables. */
+extern const char *const knowledge_variables[];
+extern const size_t knowledge_variable_count;
 
 /* Names that can mean the same option have one key: a long one may be cut behind --x. */
 static inline uint16_t knowledge_option_key(const char *name, size_t n)
@@ -96,6 +99,9 @@ static inline uint16_t knowledge_sub_key(const char *name, size_t n)
 {
 	return (uint16_t)((n & 0xff) << 8 | (unsigned char)name[0]);
 }
+
+/* Whether the name of a variable is of the pattern of a row. Most differ at once. */
+bool knowledge_is_variable(const char *pattern, const char *name);
 
 /* By command name or path; NULL: nothing is known about it. */
 const struct knowledge_command *knowledge_find(const char *name);
