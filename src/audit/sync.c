@@ -7,13 +7,9 @@
  * this turn are woken, all, and of the next one caller, who leads it. Which turn a sleeper belongs
  * to is told by one bit of the futex, even and odd turns taking turns.
  *
- * Callers who write one record after the other come back within a moment of their wake. So the
- * first of them does not begin at once, or half of them would always be late: it says which record
- * would complete the number of the last turn, and sleeps; whoever writes that one leads. If nobody
- * has when a sync's time is over, the first one does. So a wait in vain costs no more than one sync
- * more would have cost; and after one that brought less than half of those, the next turns begin at
- * once, twice as many each time: callers who have something to do between their records come when
- * they come. A caller by itself never waits.
+ * A leader begins when it has yielded its processor once. Where others wait for that processor they
+ * run first, and those who are about to write a record come along; where there is none nobody is
+ * waited for, and nothing stands still. Waiting by the clock knows neither: it was tried, in vain.
  *
  * All this is words in the head's file (wait.h): hints, but for the number that is synced. A leader
  * that is killed leaves that as it was, and the kernel gives its lock back; the sleepers find that
@@ -23,6 +19,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +30,6 @@
 
 #define LOOK_NS     10000000 /* whoever syncs may have been killed */
 #define PATIENCE_MS 1000     /* or stopped */
-#define VAIN_MAX    7        /* then 127 turns begin at once */
 
 /* Written with the lock of who syncs, but for the last. */
 struct progress {
@@ -41,22 +37,12 @@ struct progress {
 	uint32_t turn;    /* the futex: odd while a sync is under way */
 	uint32_t check;   /* of the number that is synced; 0: an older nacre wrote it */
 	uint64_t covered; /* the last record of the sync under way, or of the last one */
-	uint64_t awaited; /* who has written this one or a later one leads; 0: anybody may */
-	uint16_t batch;   /* records to be expected behind the last one covered */
-	uint8_t rest;     /* turns that begin at once */
-	uint8_t vain;     /* how often in a row it was waited in vain */
-	uint32_t took_ns;
+	uint64_t unused[2];  /* hints of an older nacre: 0 means none */
 	uint32_t waiting[2]; /* somebody sleeps for an even, for an odd turn */
 };
 
 #define TURN_AT (HEAD_SYNC_AT + (int)offsetof(struct progress, turn))
 #define OURS    offsetof(struct progress, waiting)
-
-/* Somebody is at it, or will be, unless it was killed meanwhile. */
-static bool is_led(const struct progress *p, uint64_t seq)
-{
-	return p->turn & 1 || seq < p->awaited;
-}
 
 /* A read beside a write may see a part of it, and a part of a number is another number: this one
  * is believed only with its check. */
@@ -138,50 +124,6 @@ static bool follow(struct head *h, const struct progress *p, uint64_t seq)
 	return wait_sleep(words, TURN_AT, p->turn, 1U << which, LOOK_NS);
 }
 
-/* How a turn came to be led. */
-struct gathering {
-	bool by_another; /* who waits for this turn without a mark */
-	uint64_t had;    /* the last record when we began to wait; 0: we did not */
-};
-
-/* Whether those who are worth it are waited for. Then the lock of who syncs is given back. */
-static bool begin_gathering(struct audit *a, struct progress *p, struct gathering *g)
-{
-	struct head_place place;
-	bool same_boot;
-
-	if (p->turn & 1 || p->batch < 2 || p->rest > 0 || p->awaited > 0 ||
-	    !head_read(a->head, &place, &same_boot) || place.link.seq >= p->covered + p->batch)
-		return false;
-	p->awaited = p->covered + p->batch;
-	if (write_progress(a->head, p) < 0)
-		return false;
-	g->had = place.link.seq;
-	head_end_sync(a->head);
-	return true;
-}
-
-/* Whether it was worth the time; LAST is the last record now. */
-static void learn(struct progress *p, const struct gathering *g, uint64_t last)
-{
-	if (g->had == 0 && !g->by_another) {
-		p->rest -= p->rest > 0;
-	} else if (g->by_another || 2 * (last - g->had) >= p->awaited - g->had) {
-		p->vain = p->rest = 0;
-	} else {
-		p->vain += p->vain < VAIN_MAX;
-		p->rest = (uint8_t)((1U << p->vain) - 1);
-	}
-}
-
-/* Sleeps until another has led the turn. False: nobody has come in time. It leaves no mark: who
- * leads knows of us, and who is alone must not be taken for company. */
-static bool await_others(struct head *h, const struct progress *p, uint64_t seq)
-{
-	return wait_sleep(head_words(h), TURN_AT, p->turn, 1U << turn_of(p, seq),
-	                  p->took_ns < LOOK_NS ? p->took_ns : LOOK_NS);
-}
-
 /* Has the file open that the last record is in; what is in the files before was synced when it was
  * begun. */
 static int find_end(struct audit *a, struct head_place *ret_place, struct error *err)
@@ -203,12 +145,12 @@ static int find_end(struct audit *a, struct head_place *ret_place, struct error 
 	return known ? 0 : error_set(err, ERROR_SYSTEM, ESTALE, "the audit log was removed");
 }
 
-static void wake(struct head *h, uint32_t which, bool gathered, bool died)
+static void wake(struct head *h, uint32_t which, bool died)
 {
 	struct wait_page *words = head_words(h);
 	struct progress p = read_progress(h);
 
-	if (died || gathered || p.waiting[which]) {
+	if (died || p.waiting[which]) {
 		wait_write(words, waiting_at(which), 0);
 		(void)wait_wake(words, TURN_AT, died ? WAIT_ANY : 1U << which, INT_MAX);
 	}
@@ -216,53 +158,32 @@ static void wake(struct head *h, uint32_t which, bool gathered, bool died)
 		(void)wait_wake(words, TURN_AT, 1U << !which, 1);
 }
 
-/* How many records are to be expected for the next turn: those of this one, if it was not for its
- * leader alone, and those that were written while it was under way. */
-static uint16_t active(struct head *h, uint32_t which, bool gathered, uint64_t before,
-                       uint64_t covered)
-{
-	struct head_place place;
-	bool same_boot;
-
-	if (!gathered && !wait_read(head_words(h), waiting_at(which)))
-		return 0;
-	if (head_read(h, &place, &same_boot) && place.link.seq > covered)
-		covered = place.link.seq;
-	return covered - before < UINT16_MAX ? (uint16_t)(covered - before) : 0;
-}
-
-/* For all that is written by now; gives the lock of who syncs back. */
-static int sync_for_all(struct audit *a, struct progress *p, const struct gathering *g,
-                        struct error *err)
+/* For all that is written by then; gives the lock of who syncs back. */
+static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
 {
 	struct head_place place;
 	bool died = p->turn & 1;
-	uint64_t before = p->covered;
 	uint32_t which = (p->turn + died) / 2 & 1;
-	int64_t begun;
-	int r = find_end(a, &place, err), told;
+	int r, told;
 
+	(void)sched_yield();
+	r = find_end(a, &place, err);
 	if (r < 0) {
 		head_end_sync(a->head);
 		return r;
 	}
 	p->turn += died ? 2 : 1;
-	learn(p, g, place.link.seq);
 	p->covered = place.link.seq;
-	p->awaited = 0;
 	(void)write_progress(a->head, p);
-	begun = clock_read_ns(CLOCK_MONOTONIC);
 	r = recent_sync(a, &place, err);
 	if (r == 0)
 		p->synced = place.link.seq;
-	p->took_ns = (uint32_t)(clock_read_ns(CLOCK_MONOTONIC) - begun);
-	p->batch = active(a->head, which, g->by_another, before, place.link.seq);
 	p->turn++;
 	told = write_progress(a->head, p);
 	head_end_sync(a->head);
 	/* Behind the lock: the first who comes back leads the next turn while we are still waking
 	 * the others. */
-	wake(a->head, which, g->by_another, died);
+	wake(a->head, which, died);
 	return r == 0 && told < 0 ? error_sys(err, -told, "head of the audit log") : r;
 }
 
@@ -278,9 +199,8 @@ static int sync_alone(struct audit *a, struct error *err)
 int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 {
 	int64_t deadline = clock_now_ms() + PATIENCE_MS;
-	struct gathering g = {0};
 	struct progress p;
-	bool late = false; /* whoever leads has not woken us, or nobody came to lead */
+	bool late = false; /* whoever leads has not woken us */
 	int r;
 
 	if (!a->head)
@@ -290,19 +210,14 @@ int audit_sync(struct audit *a, uint64_t seq, struct error *err)
 		if (p.synced >= seq)
 			return 0;
 		/* While another leads, its lock need not be tried. */
-		r = late || !is_led(&p, seq) ? head_try_sync(a->head) : -EWOULDBLOCK;
+		r = late || !(p.turn & 1) ? head_try_sync(a->head) : -EWOULDBLOCK;
 		if (r == 0) {
 			p = read_progress(a->head);
 			if (p.synced >= seq) {
 				head_end_sync(a->head);
 				return 0;
 			}
-			if (late || !begin_gathering(a, &p, &g)) {
-				g.by_another = p.awaited > 0 && !late;
-				return sync_for_all(a, &p, &g, err);
-			}
-			late = !await_others(a->head, &p, seq);
-			continue;
+			return sync_for_all(a, &p, err);
 		}
 		if (r != -EWOULDBLOCK || (late && clock_now_ms() > deadline))
 			return sync_alone(a, err);
