@@ -19,9 +19,10 @@
 #define NAME_MAX_LEN 128
 #define USERINFO_MIN 20 /* a name of a user without a password is shorter than a token */
 
-/* The text under the pass: what has been looked at is in the buffer. */
+/* The text under the pass. */
 struct pass {
 	const char *at, *end, *begin;
+	const char *kept; /* from here on, up to AT, it is still to be copied */
 	struct buffer *out;
 	char quote; /* the one that we are in, or NUL */
 	/* -p and -u mean something else to everybody else. */
@@ -45,7 +46,7 @@ static bool starts(const struct pass *p, const char *at, const char *text)
 	       strncasecmp(at, text, n) == 0;
 }
 
-/* Moves on to TO, copying. */
+/* Moves on to TO. */
 static void keep(struct pass *p, const char *to)
 {
 	for (const char *c = p->at; c < to; c++) {
@@ -56,15 +57,21 @@ static void keep(struct pass *p, const char *to)
 		else if (!p->quote && (*c == '"' || *c == '\''))
 			p->quote = *c;
 	}
-	buffer_append(p->out, p->at, (size_t)(to - p->at));
 	p->at = to;
+}
+
+static void copy(struct pass *p)
+{
+	buffer_append(p->out, p->kept, (size_t)(p->at - p->kept));
+	p->kept = p->at;
 }
 
 static void hide(struct pass *p, const char *to)
 {
+	copy(p);
 	if (to > p->at)
 		buffer_puts(p->out, MASK_STARS);
-	p->at = to;
+	p->kept = p->at = to;
 }
 
 /* Behind a quoted text that begins at AT, or the end of all. */
@@ -219,7 +226,7 @@ static const char *word_end(const struct pass *p, const char *at)
 }
 
 /* NAME=VALUE, "name": "value", Name: value, --name VALUE. */
-static bool pass_name(struct pass *p)
+static void pass_name(struct pass *p)
 {
 	const char *end = p->at, *value;
 	char lower[NAME_MAX_LEN + 1];
@@ -229,7 +236,7 @@ static bool pass_name(struct pass *p)
 	while (end < p->end && (is_name_char(*end) || *end == '-' || *end == '.'))
 		end++;
 	if (option && pass_short_option(p, end))
-		return true;
+		return;
 	value = value_of(p, end, option); /* first: most words have none */
 	for (const char *c = p->at; value && c < end && n < NAME_MAX_LEN; c++)
 		if (n > 0 || *c != '-')
@@ -239,14 +246,13 @@ static bool pass_name(struct pass *p)
 		header = mask_is_header_name(lower);
 	if (!value || (!header && !mask_is_secret_name(lower))) {
 		keep(p, end > p->at ? end : p->at + 1);
-		return true;
+		return;
 	}
 	one_word = *end == '=' && is_one_word(p);
 	keep(p, value < p->end ? value : p->end);
 	hide(p, header     ? header_end(p, p->at)
 	        : one_word ? word_end(p, p->at)
 	                   : value_end(p, p->at));
-	return true;
 }
 
 /* scheme://user:password@host */
@@ -325,24 +331,28 @@ static bool pass_private_key(struct pass *p)
 static void pass_all(struct pass *p)
 {
 	while (p->at < p->end) {
-		bool fresh = p->at == p->begin || !is_name_char(p->at[-1]);
+		char c = *p->at;
+		bool name = is_name_char(c);
 
-		if (fresh && starts(p, p->at, "-----BEGIN ") && pass_private_key(p))
+		if ((name || c == '-') && (p->at == p->begin || !is_name_char(p->at[-1]))) {
+			if (c == '-' && starts(p, p->at, "-----BEGIN ") && pass_private_key(p))
+				continue;
+			if (name && pass_token(p))
+				continue;
+			pass_name(p);
 			continue;
-		if (fresh && is_name_char(*p->at) && pass_token(p))
-			continue;
-		if (fresh && (is_name_char(*p->at) || *p->at == '-') && pass_name(p))
-			continue;
-		if (starts(p, p->at, "://") && pass_url(p))
+		}
+		if (c == ':' && starts(p, p->at, "://") && pass_url(p))
 			continue;
 		/* In one step, or the quote would be taken for one that ends the text. */
 		keep(p, p->at + (is_escaped_quote(p, p->at) ? 2 : 1));
 	}
+	copy(p);
 }
 
 void mask_pass_text(const char *text, size_t n, struct buffer *out)
 {
-	struct pass p = {.at = text, .begin = text, .end = text + n, .out = out};
+	struct pass p = {.at = text, .begin = text, .kept = text, .end = text + n, .out = out};
 
 	p.mysql = memmem(text, n, "mysql", 5) || memmem(text, n, "mariadb", 7);
 	p.login = memmem(text, n, "sshpass", 7) || memmem(text, n, " login ", 7) ||
@@ -402,7 +412,8 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 {
 	const char *word = words[i], *before = i > 0 ? words[i - 1] : "",
 		   *colon = strchr(word, ':');
-	struct pass p = {.at = word, .begin = word, .end = word + strlen(word), .out = out};
+	struct pass p = {
+		.at = word, .begin = word, .kept = word, .end = word + strlen(word), .out = out};
 
 	if (wants_script(before)) {
 		/* A line with commands behind the value, which must be seen. */

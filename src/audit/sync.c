@@ -33,10 +33,10 @@
 
 /* Written with the lock of who syncs, but for the last. */
 struct progress {
-	uint64_t synced;  /* the last record that is known to be on the disk */
-	uint32_t turn;    /* the futex: odd while a sync is under way */
-	uint32_t check;   /* of the number that is synced; 0: an older nacre wrote it */
-	uint64_t covered; /* the last record of the sync under way, or of the last one */
+	uint64_t synced;     /* the last record that is known to be on the disk */
+	uint32_t turn;       /* the futex: odd while a sync is under way */
+	uint32_t check;      /* of the number that is synced; 0: an older nacre wrote it */
+	uint64_t covered;    /* the last record of the sync under way, or of the last one */
 	uint64_t unused[2];  /* hints of an older nacre: 0 means none */
 	uint32_t waiting[2]; /* somebody sleeps for an even, for an odd turn */
 };
