@@ -293,14 +293,17 @@ static bool take_answer(struct mcp_run *run, const struct state *state, enum app
 	const char *principal = run->request.principal ? run->request.principal : "";
 	struct desk_answer a = {.answer = answer, .by = ANSWERER};
 	struct approval now;
+	int r = desk < 0 ? desk
+	                 : desk_answer(desk, state->approval, principal, &a, arena, &now, NULL);
 
-	if (desk >= 0 &&
-	    desk_answer(desk, state->approval, principal, &a, arena, &now, NULL) == -EPERM) {
+	if (r == -EPERM) {
 		a.answer = APPROVAL_ONCE; /* not for a session: then this once, which is less */
 		(void)desk_answer(desk, state->approval, principal, &a, arena, &now, NULL);
 	}
 	if (answer != APPROVAL_DENY)
 		return true;
+	if (r == 0)
+		desk_tell(desk, &now); /* in the next words */
 	mcp_call_refuse(run->call, "This command was not approved. Do not repeat it as it is.");
 	return false;
 }

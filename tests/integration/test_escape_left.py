@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import DEADLINE
+from helpers import DEADLINE, wait_until
 from policy import table
 from test_escape_places import PlaceTest
 
@@ -37,7 +37,8 @@ class LeftToTheBox(PlaceTest):
                 yield json.loads(cells[1])
 
     def furnish(self, options):
-        shutil.rmtree(self.work)
+        # What ran without a box may still be at work there for a moment.
+        wait_until("the workspace is gone", lambda: shutil.rmtree(self.work, ignore_errors=True) or not self.work.exists())
         shutil.copytree(self.template, self.work, symlinks=True)
         self.give(options)
 
