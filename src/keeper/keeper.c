@@ -26,6 +26,7 @@
 #include "keeper/record.h"
 #include "keeper/rehearse.h"
 #include "output/spool.h"
+#include "process/held.h"
 #include "process/spawn.h"
 #include "process/tree.h"
 #include "sandbox/pids.h"
@@ -526,6 +527,18 @@ static bool begin_anew(struct keeper *k)
 	return true;
 }
 
+/* A box for this keeper alone, which nobody holds but its init: it ends with that. The launcher,
+ * who is asked for the next one meanwhile, has it as a child. Where it fails, there is no init. */
+static void make_own_box(const struct keeper_ready *ready)
+{
+	struct held box;
+
+	if (held_start(ready->plan, true, &box, NULL) < 0)
+		return;
+	(void)held_prepare(&box, ready->their_init);
+	held_done(&box, 0);
+}
+
 _Noreturn void keeper_wait(const struct keeper_ready *ready)
 {
 	struct buffer order = {.max = ORDER_BYTES_MAX};
@@ -533,6 +546,8 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	int keep_fds[3 + SANDBOX_JUDGE_FDS] = {ready->orders, ready->init, ready->again};
 	const pid_t self = getpid();
 
+	if (ready->their_init >= 0)
+		make_own_box(ready);
 	sandbox_plan_judge_fds(ready->plan, keep_fds + 3);
 	detach(keep_fds, array_size(keep_fds));
 	keeper_record_prepare(&k, ready->state, ready->profile);

@@ -15,7 +15,8 @@ static pid_t clone_with(uint64_t flags, int group, int *ret_pidfd)
 	struct clone_args args = {
 		.flags = flags | CLONE_PIDFD | (group >= 0 ? CLONE_INTO_CGROUP : 0),
 		.pidfd = (uintptr_t)&pidfd,
-		.exit_signal = SIGCHLD,
+		/* A sibling has the signal of our own end, and must not name one. */
+		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 		.cgroup = group >= 0 ? (uint64_t)group : 0,
 	};
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
@@ -36,9 +37,9 @@ pid_t process_clone_into(uint64_t flags, int *ret_pidfd)
 	return clone_with(flags, -1, ret_pidfd);
 }
 
-pid_t process_clone_box(struct sandbox_plan *plan, int *ret_pidfd)
+pid_t process_clone_box(struct sandbox_plan *plan, bool sibling, int *ret_pidfd)
 {
-	uint64_t flags = sandbox_plan_clone_flags(plan);
+	uint64_t flags = sandbox_plan_clone_flags(plan) | (sibling ? CLONE_PARENT : 0);
 	int group = sandbox_plan_group_fd(plan);
 	pid_t pid;
 

@@ -2,6 +2,7 @@
 /*
  * Clone: a child process together with a pidfd for it.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,5 +15,6 @@ pid_t process_clone(int *ret_pidfd);
 pid_t process_clone_into(uint64_t flags, int *ret_pidfd);
 
 struct sandbox_plan;
-/* The same for the first process of a box: its namespaces, and its control group. */
-pid_t process_clone_box(struct sandbox_plan *plan, int *ret_pidfd);
+/* The same for the first process of a box: its namespaces, and its control group. SIBLING: it is
+ * our parent's child, who reaps it. */
+pid_t process_clone_box(struct sandbox_plan *plan, bool sibling, int *ret_pidfd);

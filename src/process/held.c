@@ -144,7 +144,7 @@ static int await_entry(const struct held *h, struct sandbox_plan *plan, struct e
 	return r;
 }
 
-int held_start(struct sandbox_plan *plan, struct held *ret_held, struct error *err)
+int held_start(struct sandbox_plan *plan, bool sibling, struct held *ret_held, struct error *err)
 {
 	scoped(fd_closep) int ours = -1;
 	scoped(fd_closep) int theirs = -1;
@@ -155,7 +155,7 @@ int held_start(struct sandbox_plan *plan, struct held *ret_held, struct error *e
 		return error_sys(err, errno, "socket pair for a box");
 	ours = sockets[0];
 	theirs = sockets[1];
-	h.pid = process_clone_box(plan, &h.pidfd);
+	h.pid = process_clone_box(plan, sibling, &h.pidfd);
 	if (h.pid == 0)
 		holder_main(theirs, plan);
 	if (h.pid < 0)

@@ -7,6 +7,7 @@
  * known; it then waits for a plan (process/wire.h). The box ends when nobody holds its socket any
  * more and its last command has ended.
  */
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct error;
@@ -18,8 +19,8 @@ struct held {
 	int socket; /* -1: none */
 };
 
-/* The plan stays the caller's and is not changed. */
-int held_start(struct sandbox_plan *plan, struct held *ret_held, struct error *err);
+/* The plan stays the caller's and is not changed. SIBLING: the box is a child of our parent's. */
+int held_start(struct sandbox_plan *plan, bool sibling, struct held *ret_held, struct error *err);
 
 /* Asks for one more init. It speaks on INIT_SOCKET, of which the caller keeps the other end: first
  * INIT_READY with its own pidfd. */

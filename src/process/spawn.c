@@ -157,7 +157,7 @@ static int start_init(struct process *p, struct sandbox_plan *sandbox, struct ch
 	theirs = sockets[1];
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return error_sys(err, errno, "becoming a subreaper");
-	p->init_pid = sandbox ? process_clone_box(sandbox, &p->init_pidfd)
+	p->init_pid = sandbox ? process_clone_box(sandbox, false, &p->init_pidfd)
 	                      : process_clone(&p->init_pidfd);
 	if (p->init_pid == 0 && !plan)
 		init_await(theirs, sandbox);

@@ -83,8 +83,8 @@ bool sandbox_plan_is_current(struct sandbox_plan *p);
 /* Flags for clone: the namespaces of one command in a box that is kept (sandbox_enter_nested). */
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p);
 /* Whether a kept box bounds the processes of several commands at a time. Where only a limit per
- * user does that, one command may be in it, and this many of our own processes. */
-#define SANDBOX_WAITING_MAX 4
+ * user namespace does that, a box is for one command at a time, and who holds it is in it, too. */
+#define SANDBOX_HOLDERS 1
 bool sandbox_plan_is_shared(const struct sandbox_plan *p);
 /* How many commands and inits of ours are in a kept box now: its limit of processes is for each of
  * the commands, and for all of them together. */

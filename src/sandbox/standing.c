@@ -53,7 +53,7 @@ static void find_limits(struct sandbox_plan *p)
 		.kernel_root = p->identity.uid == 0,
 		.memory_group = p->group && cgroup_limits(p->group, CGROUP_MEMORY),
 		.process_group = cgroup_limits(p->group, CGROUP_PIDS),
-		.waiting = p->keeps ? SANDBOX_WAITING_MAX : 0,
+		.waiting = p->keeps ? SANDBOX_HOLDERS : 0,
 	};
 
 	p->limit_count = limits_fill(&p->spec->limits, &place, p->limits);

@@ -19,7 +19,7 @@
 
 #define READY_MAX   128
 #define RUNNING_MAX 256
-#define HOLDERS     1     /* what keeps the box is in it, too */
+#define BOXES_MAX   32    /* where each keeper has a box of its own */
 #define SPARE       3     /* ready beside as many as ran at the same time */
 #define FAILED_MS   10000 /* how long after a failure no box is tried */
 #define CALM_MS     2000  /* after this time the crowd of before is forgotten */
@@ -41,7 +41,7 @@ struct shelf {
 	char *profile_name, *agent, *policy_file, *workspace, *state, *session, *principal;
 	struct profile *profile;
 	struct sandbox_plan *plan;
-	struct held box;
+	struct held box; /* for all keepers; none where each has its own */
 	int again;
 	int64_t box_made_at, failed_at, used_at, peak_at;
 	struct ready ready[READY_MAX]; /* the oldest first */
@@ -122,8 +122,8 @@ int64_t shelf_used_at(const struct shelf *s)
 
 static bool is_current(const struct shelf *s, int64_t now_ms)
 {
-	return s->box.socket >= 0 && now_ms - s->box_made_at < BOX_AGE_MS &&
-	       profile_is_current(s->profile) && sandbox_plan_is_current(s->plan);
+	return s->plan && now_ms - s->box_made_at < BOX_AGE_MS && profile_is_current(s->profile) &&
+	       sandbox_plan_is_current(s->plan);
 }
 
 /* Before there is one more that waits, or one more that runs: each has an init. */
@@ -133,7 +133,7 @@ static void make_room(const struct shelf *s, int waiting, int running)
 
 	if (s->plan)
 		sandbox_plan_share(s->plan, (size_t)commands,
-		                   (size_t)(HOLDERS + s->ready_count + waiting + commands));
+		                   (size_t)(SANDBOX_HOLDERS + s->ready_count + waiting + commands));
 }
 
 /* Takes SOCKET. */
@@ -257,8 +257,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
 	if (r == 0 && sandbox_plan_clone_flags(s->plan) == 0)
 		r = -EOPNOTSUPP;
-	if (r == 0)
-		r = held_start(s->plan, &s->box, NULL);
+	if (r == 0 && sandbox_plan_is_shared(s->plan))
+		r = held_start(s->plan, false, &s->box, NULL);
 	s->box_made_at = now_ms;
 	if (r < 0) {
 		s->failed_at = now_ms;
@@ -270,6 +270,7 @@ static int make_box(struct shelf *s, int64_t now_ms)
 /* A keeper and its init, both waiting. */
 static int make_ready(struct shelf *s)
 {
+	bool shared = sandbox_plan_is_shared(s->plan);
 	scoped(fd_closep) int our_orders = -1;
 	scoped(fd_closep) int their_orders = -1;
 	scoped(fd_closep) int keeper_end = -1;
@@ -286,7 +287,7 @@ static int make_ready(struct shelf *s)
 	keeper_end = ends[0];
 	init_end = ends[1];
 	make_room(s, 1, 0);
-	r = held_prepare(&s->box, init_end);
+	r = shared ? held_prepare(&s->box, init_end) : 0;
 	if (r < 0)
 		return r;
 	pid = process_clone(&pidfd);
@@ -294,6 +295,7 @@ static int make_ready(struct shelf *s)
 		keeper_wait(&(struct keeper_ready){.orders = their_orders,
 		                                   .again = s->again,
 		                                   .init = keeper_end,
+		                                   .their_init = shared ? -1 : init_end,
 		                                   .workspace = s->workspace,
 		                                   .profile = s->profile,
 		                                   .plan = s->plan,
@@ -314,22 +316,24 @@ static struct ready take_first(struct shelf *s)
 	return first;
 }
 
-/* Whether one more command may run in the box. One that is not counted could have too many beside
- * it. */
-static bool has_room(const struct shelf *s)
+/* How many more may stand by. */
+static int room(const struct shelf *s)
 {
-	return s->running_count < RUNNING_MAX &&
-	       (s->inside_count == 0 || (s->plan && sandbox_plan_is_shared(s->plan)));
+	bool shared = s->plan && sandbox_plan_is_shared(s->plan);
+	int most = shared ? READY_MAX : BOXES_MAX - s->inside_count;
+
+	return (most < READY_MAX ? most : READY_MAX) - s->ready_count;
 }
 
 bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t now_ms)
 {
-	if (s->box.socket >= 0 && !is_current(s, now_ms))
+	if (s->plan && !is_current(s, now_ms))
 		take_down(s); /* a file of the profile or the workspace has changed */
-	if (!has_room(s))
+	/* One that is not counted could have too many beside it. */
+	if (s->running_count == RUNNING_MAX)
 		return false;
-	if (s->box.socket >= 0 && s->ready_count == 0)
-		(void)make_ready(s); /* later than wanted, but sooner than a box of its own */
+	if (s->plan && s->ready_count == 0 && room(s) > 0)
+		(void)make_ready(s); /* later than wanted, but not later than without */
 	while (s->ready_count > 0) {
 		struct ready first = take_first(s);
 		int r;
@@ -353,11 +357,8 @@ bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms)
 
 	if (now_ms - s->failed_at < FAILED_MS)
 		return false;
-	if (wanted > READY_MAX)
-		wanted = READY_MAX;
-	if (s->plan && !sandbox_plan_is_shared(s->plan) && wanted > SANDBOX_WAITING_MAX - 1)
-		wanted = SANDBOX_WAITING_MAX - 1; /* beside the one that holds the box */
-	if (s->ready_count >= wanted || (!calm && s->ready_count > s->running_count))
+	if (s->ready_count >= wanted || room(s) <= 0 ||
+	    (!calm && s->ready_count > s->running_count))
 		return false;
 	if ((is_current(s, now_ms) || make_box(s, now_ms) == 0) && make_ready(s) == 0)
 		return true;

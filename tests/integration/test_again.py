@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from helpers import DEADLINE, NACRE, NacreTest, descendants, wait_until
+from helpers import DEADLINE, NacreTest, descendants, wait_until
 
 WHERE = "readlink /proc/self/ns/pid"
 # Tells what is left in the namespaces of a command: files, their directories' modes, objects of System V, message queues.
@@ -75,11 +75,15 @@ class Namespaces(AgainTest):
 
     def test_a_crowd_shares_them_too(self):
         """Who comes back is expected back: nobody is made in his place, or there is soon no room for him. Later the crowd is given up."""
-        doctor = json.loads(subprocess.run([NACRE, "doctor", "--json"], capture_output=True, check=True, timeout=DEADLINE).stdout)
-        if not doctor["cgroup"]["processes"]:
-            self.skipTest("cgroup: the limit of processes is that of a whole box then, and it has one command at a time")
+        self.expect_shared()
+
+    def test_a_crowd_of_an_ordinary_user_does(self):
+        """Who has no control group has a box for each keeper: the limit of processes is one of a whole box then."""
+        self.expect_shared(**self.as_ordinary_user())
+
+    def expect_shared(self, **who):
         callers, rounds = 24, 12
-        nacre = self.start("--batch", "--jobs", str(callers), stdin=subprocess.PIPE)
+        nacre = self.start("--batch", "--jobs", str(callers), stdin=subprocess.PIPE, **who)
         for n in range(callers * rounds):
             nacre.stdin.write(json.dumps({"id": n, "command": WHERE}).encode() + b"\n")
         nacre.stdin.flush()
