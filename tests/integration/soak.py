@@ -16,7 +16,7 @@ Count = collections.namedtuple("Count", "mounts namespaces groups processes desc
 KINDS = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
-PER_BOX = Count(mounts=60, namespaces=6, groups=2, processes=4, descriptors=40)
+PER_BOX = Count(mounts=90, namespaces=11, groups=2, processes=4, descriptors=40)  # each may be of a keeper of its own
 
 
 def grown(counted, jobs):
