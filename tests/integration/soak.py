@@ -23,7 +23,7 @@ def grown(counted, jobs):
     """What is more than boxes for so many jobs, those that stand by among them, can have: a matter of the jobs,
     not of the number of commands."""
     return [name for name, most in PER_BOX._asdict().items()
-            if getattr(counted, name) > most * (2 * jobs + 2)]
+            if getattr(counted, name) > most * (3 * jobs + 2)]
 
 
 def own_namespaces():
