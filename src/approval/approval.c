@@ -116,6 +116,7 @@ void approval_put_file(struct json_writer *w, const struct object_file *f)
 	json_put_int(w, f->born_ns);
 	json_put_int(w, f->modified_ns);
 	json_put_int(w, f->changed_ns);
+	approval_put_digest(w, &f->content);
 	json_array_end(w);
 }
 
@@ -225,10 +226,16 @@ static int read_grants(const json_t *list, struct arena *arena, struct approval_
 int approval_read_file(json_t *value, struct arena *arena, struct object_file *ret)
 {
 	json_int_t device, inode, size, born, modified, changed;
+	struct policy_digest content = {0};
+	json_t *digest = NULL;
 	const char *path;
 
-	if (json_unpack(value, "[sIIIIII!]", &path, &device, &inode, &size, &born, &modified,
-	                &changed) < 0)
+	/* What was written before there was a digest is not what it was. */
+	if ((json_unpack(value, "[sIIIIIIo!]", &path, &device, &inode, &size, &born, &modified,
+	                 &changed, &digest) < 0 &&
+	     json_unpack(value, "[sIIIIII!]", &path, &device, &inode, &size, &born, &modified,
+	                 &changed) < 0) ||
+	    (digest && approval_read_digest(digest, &content) < 0))
 		return -EINVAL;
 	*ret = (struct object_file){.path = copy(arena, path),
 	                            .device = (uint64_t)device,
@@ -236,7 +243,8 @@ int approval_read_file(json_t *value, struct arena *arena, struct object_file *r
 	                            .size = (uint64_t)size,
 	                            .born_ns = born,
 	                            .modified_ns = modified,
-	                            .changed_ns = changed};
+	                            .changed_ns = changed,
+	                            .content = content};
 	return ret->path ? 0 : -ENOMEM;
 }
 

@@ -33,10 +33,13 @@ struct gathering {
 	size_t base_count;
 	const char *path; /* PATH of what is executed */
 	size_t tries;     /* what was looked for, found or not */
+	size_t bytes;     /* of what was read */
 	int failed;
 };
 
-static void add_file(struct gathering *g, const char *path, const struct statx *st)
+/* PATH is how the file is called, NAME how it is found from AT. */
+static void add_file(struct gathering *g, const char *path, int at, const char *name,
+                     const struct statx *st)
 {
 	struct object_file *f;
 
@@ -69,6 +72,8 @@ static void add_file(struct gathering *g, const char *path, const struct statx *
 		return;
 	}
 	object_fill(st, f);
+	g->bytes += st->stx_size <= OBJECT_CONTENT_MAX ? st->stx_size : 0;
+	g->failed = g->bytes > OBJECT_CONTENTS_MAX ? -E2BIG : object_fill_content(at, name, st, f);
 	g->count++;
 }
 
@@ -81,7 +86,7 @@ static void try_path(struct gathering *g, const char *word)
 		return;
 	if (word[0] == '/') {
 		if (object_look(AT_FDCWD, word, 0, &st) == 0 && S_ISREG(st.stx_mode))
-			add_file(g, word, &st);
+			add_file(g, word, AT_FDCWD, word, &st);
 		return;
 	}
 	for (size_t i = 0; i < g->base_count; i++) {
@@ -96,7 +101,7 @@ static void try_path(struct gathering *g, const char *word)
 		if (!path)
 			g->failed = -ENOMEM;
 		else
-			add_file(g, path, &st);
+			add_file(g, path, g->bases[i], word, &st);
 	}
 }
 
@@ -223,7 +228,7 @@ static bool is_env(const char *word)
 static void gather_interpreters(struct gathering *g)
 {
 	for (size_t i = 0; i < g->count && !g->failed; i++) {
-		scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, g->files[i].path);
+		scoped(fd_closep) int fd = object_open(AT_FDCWD, g->files[i].path);
 		char line[SCRIPT_LINE_MAX + 1] = "", *rest = line + 2, *word;
 		ssize_t n = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE_MAX, 0);
 		bool by_env = false;

@@ -48,4 +48,7 @@ int object_gather(const struct object_subject *s, struct arena *arena, struct ap
 
 struct statx;
 int object_look(int at, const char *path, int flags, struct statx *ret);
-void object_fill(const struct statx *st, struct object_file *f); /* all but the path */
+void object_fill(const struct statx *st, struct object_file *f); /* all but path and content */
+int object_fill_content(int at, const char *path, const struct statx *st, struct object_file *f);
+/* A regular file, for reading, also by a link. A descriptor, or a negative errno. */
+int object_open(int at, const char *path);

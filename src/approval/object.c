@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fd.h"
 
 #define INPUT_MAX ((size_t)64 << 20)
 
@@ -70,6 +71,44 @@ void object_fill(const struct statx *st, struct object_file *f)
 	f->born_ns = st->stx_mask & STATX_BTIME ? ns_of(&st->stx_btime) : 0;
 	f->modified_ns = ns_of(&st->stx_mtime);
 	f->changed_ns = ns_of(&st->stx_ctime);
+}
+
+int object_open(int at, const char *path)
+{
+	scoped(fd_closep) int fd = openat(at, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? take_fd(&fd) : -EINVAL;
+}
+
+/* Nobody in a box can write to these. */
+static bool is_systems(const struct statx *st)
+{
+	return st->stx_uid == 0 && geteuid() != 0 && !(st->stx_mode & 022);
+}
+
+/* The times alone do not do: who has had a file mapped, since before it was looked at, can write to
+ * it and change none of them. */
+int object_fill_content(int at, const char *path, const struct statx *st, struct object_file *f)
+{
+	scoped(buffer_donep) struct buffer text = {.max = OBJECT_CONTENT_MAX};
+	scoped(fd_closep) int fd = -1;
+	int r;
+
+	f->content = (struct policy_digest){0};
+	if (st->stx_size > OBJECT_CONTENT_MAX || is_systems(st))
+		return 0;
+	fd = object_open(at, path);
+	/* Data, or somebody else's program that can only be executed. */
+	if (fd == -EACCES && (st->stx_uid != geteuid() || !(st->stx_mode & 0111)))
+		return 0;
+	r = fd < 0 ? fd : fd_read_all(fd, &text);
+	if (r < 0)
+		return r;
+	policy_digest(text.data ? text.data : "", text.len, &f->content);
+	return 0;
 }
 
 #ifndef AT_HANDLE_FID
@@ -196,6 +235,7 @@ static int digest_files(const struct object_file *files, size_t count, struct po
 
 		put(&b, f->path, strlen(f->path));
 		buffer_append(&b, numbers, sizeof(numbers));
+		buffer_append(&b, &f->content, sizeof(f->content));
 	}
 	if (buffer_error(&b) < 0)
 		return buffer_error(&b);
@@ -212,8 +252,9 @@ int object_make(const struct object_subject *s, struct arena *arena, struct appr
 
 	if (r == -E2BIG)
 		return error_set(err, ERROR_LIMIT, E2BIG,
-		                 "it names more than %d files, or has too many words to look for",
-		                 OBJECT_FILES_MAX);
+		                 "it names more than %d files or %d MiB of them, or has too many "
+		                 "words to look for",
+		                 OBJECT_FILES_MAX, (int)(OBJECT_CONTENTS_MAX >> 20));
 	if (r == 0)
 		r = digest_files(o.files, o.file_count, &o.parts[OBJECT_FILES]);
 	if (r == 0)
@@ -240,7 +281,8 @@ static bool same_file(const struct object_file *a, const struct object_file *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
 	       a->born_ns == b->born_ns && a->modified_ns == b->modified_ns &&
-	       a->changed_ns == b->changed_ns;
+	       a->changed_ns == b->changed_ns &&
+	       memcmp(&a->content, &b->content, sizeof(a->content)) == 0;
 }
 
 /* The first file that one of both does not have, or has otherwise. */
@@ -292,6 +334,9 @@ int object_file_look(const char *path, struct object_file *ret)
 	if (!S_ISREG(st.stx_mode))
 		return -EINVAL;
 	object_fill(&st, &f);
+	r = object_fill_content(AT_FDCWD, path, &st, &f);
+	if (r < 0)
+		return r;
 	*ret = f;
 	return 0;
 }

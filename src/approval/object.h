@@ -16,7 +16,9 @@ struct error;
 struct policy_answer;
 struct shell_facts;
 
-#define OBJECT_FILES_MAX 1024
+#define OBJECT_FILES_MAX    1024
+#define OBJECT_CONTENT_MAX  ((size_t)4 << 20)  /* of a file whose content counts */
+#define OBJECT_CONTENTS_MAX ((size_t)64 << 20) /* of all of them together */
 
 enum object_part {
 	OBJECT_ARGV,
@@ -34,6 +36,8 @@ struct object_file {
 	const char *path;
 	uint64_t device, inode, size;
 	int64_t born_ns, modified_ns, changed_ns; /* born: 0 where the file system does not say */
+	struct policy_digest
+		content; /* nothing: it is too large, or nobody in a box can write it */
 };
 
 struct approval_object {

@@ -176,6 +176,49 @@ static void times_that_are_set_back_do_not_help(void **state)
 	expect_differs(&was, b, "/run.sh'");
 }
 
+/* A page that is mapped and was written to already: no later write to it changes a time. */
+static void a_mapping_that_was_there_before_does_not_help(void **state)
+{
+	struct bench *b = *state;
+	struct approval_object was;
+	char path[160], *page;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/run.sh", b->dir);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	page = mmap(NULL, 7, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(page != MAP_FAILED);
+	page[5] = '1'; /* as it was */
+	was = make(b);
+	expect_same(&was, b);
+	page[5] = '2';
+	expect_differs(&was, b, "/run.sh'");
+	page[5] = '1';
+	assert_int_equal(munmap(page, 7), 0);
+	fd_close(fd);
+}
+
+static void too_much_to_read_is_refused(void **state)
+{
+	struct bench *b = *state;
+	char text[512] = "rm", name[16], path[160];
+	struct approval_object o;
+
+	for (int i = 0; i < 17; i++) {
+		snprintf(name, sizeof(name), " f%d", i);
+		strcat(text, name);
+		put(b, name + 1, "");
+		snprintf(path, sizeof(path), "%s/%s", b->dir, name + 1);
+		assert_int_equal(truncate(path, OBJECT_CONTENT_MAX), 0);
+	}
+	line(b, text);
+	assert_int_equal(object_make(&b->subject, b->arena, &o, NULL), -E2BIG);
+	assert_int_equal(truncate(path, OBJECT_CONTENT_MAX + 1), 0); /* is not read */
+	line(b, "rm f1 f2 f3 f16");
+	assert_int_equal(object_make(&b->subject, b->arena, &o, NULL), 0);
+}
+
 static void options_redirections_and_directories_lead_to_files(void **state)
 {
 	static const struct {
@@ -223,6 +266,12 @@ static void what_runs_a_script_belongs_to_it(void **state)
 	expect_differs(&was, b, "/tool'");
 	was = make(b);
 	put(b, "deeper", "\177elf");
+	expect_differs(&was, b, "/deeper'");
+	snprintf(text, sizeof(text), "%s/link.sh", b->dir);
+	assert_int_equal(symlink("run.sh", text), 0); /* also where a link leads to it */
+	line(b, "./link.sh");
+	was = make(b);
+	put(b, "deeper", "\177Elf");
 	expect_differs(&was, b, "/deeper'");
 }
 
@@ -317,6 +366,8 @@ int main(void)
 		TEST(words_environment_and_terms_count),
 		TEST(a_changed_file_is_named),
 		TEST(times_that_are_set_back_do_not_help),
+		TEST(a_mapping_that_was_there_before_does_not_help),
+		TEST(too_much_to_read_is_refused),
 		TEST(options_redirections_and_directories_lead_to_files),
 		TEST(what_runs_a_script_belongs_to_it),
 		TEST(a_directory_made_anew_is_another_one),
