@@ -210,6 +210,8 @@ int container_create_words(const struct container_client *c, const struct contai
 	add(&w, "create");
 	add_identity(&w, wish);
 	add_all(&w, fixed);
+	if (c->podman) /* which gives its own proxies to the container otherwise */
+		add(&w, "--http-proxy=false");
 	add_all(&w, (const char *const[]){"--network", wish->network ? "host" : "none", NULL});
 	if (wish->terminal)
 		add(&w, "--tty");
@@ -285,9 +287,11 @@ bool container_env_fits_file(const char *entry)
 	size_t n = strcspn(entry, "=");
 
 	/* A line ends where it ends, '#' begins a comment, without '=' the client puts in a value
-	 * of its own, and quotes mean something to some versions. */
+	 * of its own, quotes mean something to some versions, and what is no text is refused by
+	 * check(). */
 	return entry[n] == '=' && n > 0 && !strpbrk(entry, "\n\r\v\f#\"'\\") &&
-	       strcspn(entry, " \t") > n && strlen(entry) <= ENV_LINE_MAX;
+	       strcspn(entry, " \t") > n && strlen(entry) <= ENV_LINE_MAX &&
+	       utf8_valid_prefix(entry, strlen(entry)) == strlen(entry);
 }
 
 int container_state_read(const char *bytes, size_t n, struct container_state *ret_state,

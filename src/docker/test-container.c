@@ -165,6 +165,7 @@ static void only_plain_variables_go_into_a_file(void **state)
 	assert_false(container_env_fits_file("#A=b"));
 	assert_false(container_env_fits_file("A B=c"));
 	assert_false(container_env_fits_file("A=\"b\""));
+	assert_false(container_env_fits_file("A=\xff")); /* no text: refused with the words */
 }
 
 static void the_state_is_read(void **state)

@@ -36,7 +36,9 @@ static bool is_installed(struct arena *arena, const char *program, const char *c
 	return false;
 }
 
-/* nacre's own environment, where the address of the engine is told by words instead. */
+/* nacre's own environment, where the address of the engine is told by words instead. The file of
+ * docker's client has nothing else to say here: its proxies, with their passwords, would become
+ * variables of the container. */
 static int client_environment(struct keeper_container *c)
 {
 	const char *const *from = (const char *const *)environ;
@@ -45,14 +47,16 @@ static int client_environment(struct keeper_container *c)
 
 	while (from[n])
 		n++;
-	to = arena_new_array(c->arena, const char *, n + 1);
+	to = arena_new_array(c->arena, const char *, n + 2);
 	if (!to)
 		return -ENOMEM;
 	n = 0;
 	for (; *from; from++)
 		if (strncmp(*from, "DOCKER_HOST=", 12) != 0 &&
-		    strncmp(*from, "DOCKER_CONTEXT=", 15) != 0)
+		    strncmp(*from, "DOCKER_CONTEXT=", 15) != 0 &&
+		    strncmp(*from, "DOCKER_CONFIG=", 14) != 0)
 			to[n++] = *from;
+	to[n] = "DOCKER_CONFIG=/nonexistent";
 	c->envp = to;
 	return 0;
 }

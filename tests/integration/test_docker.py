@@ -4,6 +4,7 @@ Against a real dockerd and a real podman, which the test starts and ends (engine
 """
 import json
 import os
+import pathlib
 import tarfile
 import shutil
 import re
@@ -441,6 +442,18 @@ class Container:
         self.assertIn("container", result["sandbox"]["layers"])
         self.expect_nothing_left()
 
+    def test_the_proxy_of_the_operator_stays_with_the_client(self):
+        """Clients put it in by themselves: podman from its environment, docker from its file. A password may be in it."""
+        proxy = "http://operator:s3cret@proxy.invalid:3128"
+        config = pathlib.Path(self.env["HOME"]) / ".docker"
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "config.json").write_text(json.dumps({"proxies": {"default": {
+            "httpProxy": proxy, "httpsProxy": proxy, "ftpProxy": proxy, "allProxy": proxy, "noProxy": proxy}}}))
+        names = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+        result = self.run_tool("environ", env={name: proxy for word in names for name in (word, word.upper())})
+        self.assertEqual(result["exit_code"], 0, result)
+        self.assertNotIn("s3cret", result["stdout"])
+
     def test_environment_is_unchanged_and_not_the_hosts(self):
         given = {"PLAIN": "x", "BLANKS": " a  b ", "LINES": "one\ntwo", "QUOTES": "\"'\\n#$HOME", "EMPTY": ""}
         options = [o for name, value in given.items() for o in ("--env", f"{name}={value}")]
@@ -591,6 +604,7 @@ class DockerContainer(Container, EngineTest):
         self.assertIn("cannot be enforced in a container",
                       self.run_tool("exit", "0", more=", exec: listed")["reason"])
         self.assertIn("not UTF-8", self.run_json(*self.box(), "--", "/bin/tool", "words", b"\xff")["reason"])
+        self.assertIn("not UTF-8", self.run_tool("environ", options=["--env", b"X=\xff"])["reason"])
 
     def test_what_keeper_and_guard_leave_is_swept(self):
         popen, keeper = self.start_and_find()
