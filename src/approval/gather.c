@@ -2,9 +2,10 @@
  * Which files belong to the object: the program that is executed, the program behind every command
  * of the line, and every word that is the name of a regular file, alone or behind an option's "=":
  * scripts, Dockerfiles, patches. Words are looked for in the working directory and in directories
- * that the line changes to; of a script the program that runs it belongs to it. Files that are only
- * written to by a redirection do not belong to it, nor do those that a program finds by itself
- * (make its Makefile).
+ * that the line changes to; of a script the program that runs it belongs to it. Where words are not
+ * known, all pieces of the line that could be names are looked for. Files that are only written to
+ * by a redirection do not belong to it, nor do those that a pattern matches or a program finds by
+ * itself (make its Makefile).
  */
 #include "approval/inside.h"
 
@@ -20,7 +21,7 @@
 #include "policy/policy.h"
 #include "shell/facts.h"
 
-#define BASES_MAX       16
+#define BASES_MAX       64
 #define TRIES_MAX       16384 /* a line may have many words, and many directories */
 #define SCRIPT_LINE_MAX 256   /* as the kernel reads it */
 
@@ -30,6 +31,9 @@ struct gathering {
 	size_t count, capacity;
 	int bases[BASES_MAX]; /* of relative words; the first is borrowed */
 	const char *base_names[BASES_MAX];
+	struct {
+		uint64_t device, inode;
+	} base_ids[BASES_MAX];
 	size_t base_count;
 	const char *path; /* PATH of what is executed */
 	size_t tries;     /* what was looked for, found or not */
@@ -128,18 +132,73 @@ static bool is_word(const struct shell_fact_word *w, const char *text)
 	       memcmp(w->text.bytes, text, w->text.len) == 0;
 }
 
+static bool is_base(const struct gathering *g, const struct object_file *f)
+{
+	for (size_t i = 0; i < g->base_count; i++)
+		if (g->base_ids[i].device == f->device && g->base_ids[i].inode == f->inode)
+			return true;
+	return false;
+}
+
+/* Each directory once, or four times `cd .` would leave no room for another. */
 static void add_base(struct gathering *g, size_t from, const char *to)
 {
-	int fd = openat(g->bases[from], to, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	scoped(fd_closep) int fd = openat(g->bases[from], to, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct object_file f = {0};
+	const char *name;
+	struct statx st;
 
-	if (fd < 0)
+	if (fd < 0 || object_look(fd, "", AT_EMPTY_PATH, &st) < 0)
 		return;
-	g->bases[g->base_count] = fd;
-	g->base_names[g->base_count] =
-		to[0] == '/' ? to : arena_printf(g->arena, "%s/%s", g->base_names[from], to);
-	if (!g->base_names[g->base_count])
-		g->failed = -ENOMEM;
-	g->base_count++;
+	object_fill(&st, &f);
+	if (is_base(g, &f))
+		return;
+	name = to[0] == '/' ? arena_strndup(g->arena, to, strlen(to))
+	                    : arena_printf(g->arena, "%s/%s", g->base_names[from], to);
+	if (!name || g->base_count == BASES_MAX) {
+		g->failed = name ? -E2BIG : -ENOMEM;
+		return;
+	}
+	g->bases[g->base_count] = take_fd(&fd);
+	g->base_names[g->base_count] = name;
+	g->base_ids[g->base_count].device = f.device;
+	g->base_ids[g->base_count++].inode = f.inode;
+}
+
+static void add_bases(struct gathering *g, const char *to)
+{
+	size_t known = g->base_count;
+
+	for (size_t from = 0; from < known && *to && !g->failed; from++) {
+		if (g->tries++ == TRIES_MAX)
+			g->failed = -E2BIG;
+		add_base(g, from, to);
+	}
+}
+
+/* The text of a word that is known, else "". */
+static const char *text_of(const struct shell_fact_word *w)
+{
+	return w->kind == SHELL_VALUE_KNOWN && !memchr(w->text.bytes, '\0', w->text.len)
+	               ? w->text.bytes
+	               : "";
+}
+
+/* "env -C x", "make -Cx", "tar --directory=x". */
+static void gather_option_base(struct gathering *g, const struct shell_fact_command *c, size_t k)
+{
+	static const char *const longs[] = {"--chdir", "--directory"};
+	const char *word = text_of(&c->words[k]);
+	const char *next = k + 1 < c->word_count ? text_of(&c->words[k + 1]) : "";
+
+	if (strncmp(word, "-C", 2) == 0)
+		add_bases(g, word[2] ? word + 2 : next);
+	for (size_t i = 0; i < array_size(longs); i++) {
+		size_t n = strlen(longs[i]);
+
+		if (strncmp(word, longs[i], n) == 0 && (!word[n] || word[n] == '='))
+			add_bases(g, word[n] ? word + n + 1 : next);
+	}
 }
 
 /* Directories that the line changes to: from where it starts, and from where it then is. */
@@ -147,18 +206,60 @@ static void gather_bases(struct gathering *g, const struct shell_facts *facts)
 {
 	for (size_t i = 0; i < facts->command_count; i++) {
 		const struct shell_fact_command *c = &facts->commands[i];
-		const struct shell_fact_word *to;
-		size_t known = g->base_count;
 
-		if (c->word_count < 2 ||
-		    (!is_word(&c->words[0], "cd") && !is_word(&c->words[0], "pushd")))
-			continue;
-		to = &c->words[c->word_count - 1];
-		if (to->kind != SHELL_VALUE_KNOWN || memchr(to->text.bytes, '\0', to->text.len))
-			continue;
-		for (size_t from = 0; from < known && g->base_count < BASES_MAX; from++)
-			add_base(g, from, to->text.bytes);
+		for (size_t k = 1; k < c->word_count; k++)
+			gather_option_base(g, c, k);
+		if (c->word_count > 1 &&
+		    (is_word(&c->words[0], "cd") || is_word(&c->words[0], "pushd")))
+			add_bases(g, text_of(&c->words[c->word_count - 1]));
 	}
+}
+
+static bool is_changing(const struct shell_fact_command *c)
+{
+	return c->word_count && (c->open || is_word(&c->words[0], "cd") ||
+	                         is_word(&c->words[0], "pushd") || !*text_of(&c->words[0]));
+}
+
+/* Of all commands, or of those that may change the directory. */
+static bool is_known(const struct shell_facts *facts, bool bases)
+{
+	bool known = facts->status != SHELL_FACTS_OPAQUE;
+
+	for (size_t i = 0; i < facts->command_count && known; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+
+		for (size_t k = 0; k < c->word_count && (!bases || is_changing(c)); k++)
+			known &= c->words[k].kind == SHELL_VALUE_KNOWN;
+		for (size_t k = 0; k < c->redirect_count && !bases; k++)
+			known &= c->redirects[k].target.kind == SHELL_VALUE_KNOWN;
+	}
+	return known;
+}
+
+/* Where words are not known (`x=run.sh; sh $x`, `sh "$PWD/run.sh"`), whatever in the line could be
+ * the name of a file or directory is taken for one: behind a variable's name from its slash on. */
+static void gather_pieces(struct gathering *g, const struct object_subject *s, bool bases)
+{
+	static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				  "_./+-,@%~:";
+	char piece[PATH_MAX];
+
+	for (const char *const *a = s->argv; *a && !is_known(s->facts, bases); a++)
+		for (const char *p = *a; *p && !g->failed;) {
+			size_t n = strspn(p, set);
+			const char *slash;
+
+			if (n > 0 && n < sizeof(piece)) {
+				memcpy(piece, p, n);
+				piece[n] = '\0';
+				slash = strchr(piece, '/');
+				(bases ? add_bases : try_path)(g, piece);
+				if (slash && slash[1])
+					(bases ? add_bases : try_path)(g, slash + 1);
+			}
+			p += n + (p[n] != '\0');
+		}
 }
 
 static void gathering_done(struct gathering *g)
@@ -190,7 +291,7 @@ static void gather_operands(struct gathering *g, const struct shell_facts *facts
 		for (size_t k = 1; k < c->word_count && !g->failed; k++)
 			try_word(g, &c->words[k]);
 		for (size_t k = 0; k < c->redirect_count && !g->failed; k++)
-			if (!c->redirects[k].heredoc && strcmp(c->redirects[k].op, "<") == 0)
+			if (!c->redirects[k].heredoc && c->redirects[k].op[0] == '<')
 				try_word(g, &c->redirects[k].target);
 	}
 }
@@ -259,12 +360,21 @@ int object_gather(const struct object_subject *s, struct arena *arena, struct ap
 	scoped(gathering_done) struct gathering g = {
 		.arena = arena, .bases = {s->cwd_fd}, .base_names = {s->cwd}, .base_count = 1};
 
+	struct object_file start = {0};
+	struct statx st;
+
+	if (object_look(s->cwd_fd, "", AT_EMPTY_PATH, &st) == 0)
+		object_fill(&st, &start);
+	g.base_ids[0].device = start.device;
+	g.base_ids[0].inode = start.inode;
 	g.path = path_of(s->envp);
 	gather_bases(&g, s->facts);
+	gather_pieces(&g, s, true);
 	gather_programs(&g, s);
 	gather_interpreters(&g);
 	o->program_count = g.count;
 	gather_operands(&g, s->facts);
+	gather_pieces(&g, s, false);
 	gather_interpreters(&g);
 	if (g.failed)
 		return g.failed;

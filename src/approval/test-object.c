@@ -232,7 +232,12 @@ static void options_redirections_and_directories_lead_to_files(void **state)
 		{"cat <data", 1},
 		{"echo x >data", 0},
 		{"cd sub && ./deep.sh", 1},
-		{"cd . && cd sub && ./deep.sh", 2},
+		{"cd . && cd sub && ./deep.sh", 1},
+		{"cd .; cd .; cd .; cd .; cd .; cd sub; ./deep.sh", 1},
+		{"env -C sub sh deep.sh", 1},
+		{"env -Csub sh deep.sh", 1},
+		{"env --chdir=sub sh deep.sh", 1},
+		{"sh <>data", 1},
 		{"(cd sub; bash deep.sh)", 1},
 		{"ls sub", 0},
 		{"bash data data data", 1},
@@ -246,6 +251,29 @@ static void options_redirections_and_directories_lead_to_files(void **state)
 		o = make(b);
 		if (o.file_count != cases[i].files + 1)
 			fail_msg("%s: %zu files", cases[i].line, o.file_count);
+	}
+}
+
+/* The words that are executed say more than those that are known. */
+static void where_words_are_not_known_all_that_could_be_files_are(void **state)
+{
+	static const char *const lines[] = {"x=deep.sh; cd sub; sh $x",
+	                                    "sh \"$PWD/sub/deep.sh\"",
+	                                    "sh ${PWD}/sub/deep.sh",
+	                                    "d=sub; cd $d; sh deep.sh",
+	                                    "cd \"$PWD/sub\"; sh deep.sh",
+	                                    "for f in sub/deep.sh; do sh \"$f\"; done",
+	                                    "$A; d=sub; env -C \"$d\" sh deep.sh"};
+	struct bench *b = *state;
+	struct approval_object was;
+
+	for (size_t i = 0; i < array_size(lines); i++) {
+		line(b, lines[i]);
+		b->subject.argv = LIST("/bin/bash", "-c", lines[i]);
+		was = make(b);
+		expect_same(&was, b);
+		put(b, "sub/deep.sh", i % 2 ? "echo 2\n" : "echo 3\n");
+		expect_differs(&was, b, "deep.sh'");
 	}
 }
 
@@ -369,6 +397,7 @@ int main(void)
 		TEST(a_mapping_that_was_there_before_does_not_help),
 		TEST(too_much_to_read_is_refused),
 		TEST(options_redirections_and_directories_lead_to_files),
+		TEST(where_words_are_not_known_all_that_could_be_files_are),
 		TEST(what_runs_a_script_belongs_to_it),
 		TEST(a_directory_made_anew_is_another_one),
 		TEST(the_input_counts),
