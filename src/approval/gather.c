@@ -7,7 +7,7 @@
  * by a redirection do not belong to it, nor do those that a pattern matches or a program finds by
  * itself (make its Makefile).
  */
-#include "approval/inside.h"
+#include "approval/gather.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,27 +19,8 @@
 #include "base/arena.h"
 #include "base/fd.h"
 #include "policy/policy.h"
-#include "shell/facts.h"
 
-#define BASES_MAX       64
-#define TRIES_MAX       16384 /* a line may have many words, and many directories */
-#define SCRIPT_LINE_MAX 256   /* as the kernel reads it */
-
-struct gathering {
-	struct arena *arena;
-	struct object_file *files;
-	size_t count, capacity;
-	int bases[BASES_MAX]; /* of relative words; the first is borrowed */
-	const char *base_names[BASES_MAX];
-	struct {
-		uint64_t device, inode;
-	} base_ids[BASES_MAX];
-	size_t base_count;
-	const char *path; /* PATH of what is executed */
-	size_t tries;     /* what was looked for, found or not */
-	size_t bytes;     /* of what was read */
-	int failed;
-};
+#define SCRIPT_LINE_MAX 256 /* as the kernel reads it */
 
 /* PATH is how the file is called, NAME how it is found from AT. */
 static void add_file(struct gathering *g, const char *path, int at, const char *name,
@@ -96,7 +77,7 @@ static void try_path(struct gathering *g, const char *word)
 	for (size_t i = 0; i < g->base_count; i++) {
 		char *path;
 
-		if (g->tries++ == TRIES_MAX)
+		if (g->tries++ == GATHER_TRIES_MAX)
 			g->failed = -E2BIG;
 		if (g->failed || object_look(g->bases[i], word, 0, &st) < 0 ||
 		    !S_ISREG(st.stx_mode))
@@ -126,99 +107,11 @@ static void try_word(struct gathering *g, const struct shell_fact_word *w)
 		try_path(g, text + 1);
 }
 
-static bool is_word(const struct shell_fact_word *w, const char *text)
-{
-	return w->kind == SHELL_VALUE_KNOWN && w->text.len == strlen(text) &&
-	       memcmp(w->text.bytes, text, w->text.len) == 0;
-}
-
-static bool is_base(const struct gathering *g, const struct object_file *f)
-{
-	for (size_t i = 0; i < g->base_count; i++)
-		if (g->base_ids[i].device == f->device && g->base_ids[i].inode == f->inode)
-			return true;
-	return false;
-}
-
-/* Each directory once, or four times `cd .` would leave no room for another. */
-static void add_base(struct gathering *g, size_t from, const char *to)
-{
-	scoped(fd_closep) int fd = openat(g->bases[from], to, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct object_file f = {0};
-	const char *name;
-	struct statx st;
-
-	if (fd < 0 || object_look(fd, "", AT_EMPTY_PATH, &st) < 0)
-		return;
-	object_fill(&st, &f);
-	if (is_base(g, &f))
-		return;
-	name = to[0] == '/' ? arena_strndup(g->arena, to, strlen(to))
-	                    : arena_printf(g->arena, "%s/%s", g->base_names[from], to);
-	if (!name || g->base_count == BASES_MAX) {
-		g->failed = name ? -E2BIG : -ENOMEM;
-		return;
-	}
-	g->bases[g->base_count] = take_fd(&fd);
-	g->base_names[g->base_count] = name;
-	g->base_ids[g->base_count].device = f.device;
-	g->base_ids[g->base_count++].inode = f.inode;
-}
-
-static void add_bases(struct gathering *g, const char *to)
-{
-	size_t known = g->base_count;
-
-	for (size_t from = 0; from < known && *to && !g->failed; from++) {
-		if (g->tries++ == TRIES_MAX)
-			g->failed = -E2BIG;
-		add_base(g, from, to);
-	}
-}
-
-/* The text of a word that is known, else "". */
-static const char *text_of(const struct shell_fact_word *w)
-{
-	return w->kind == SHELL_VALUE_KNOWN && !memchr(w->text.bytes, '\0', w->text.len)
-	               ? w->text.bytes
-	               : "";
-}
-
-/* "env -C x", "make -Cx", "tar --directory=x". */
-static void gather_option_base(struct gathering *g, const struct shell_fact_command *c, size_t k)
-{
-	static const char *const longs[] = {"--chdir", "--directory"};
-	const char *word = text_of(&c->words[k]);
-	const char *next = k + 1 < c->word_count ? text_of(&c->words[k + 1]) : "";
-
-	if (strncmp(word, "-C", 2) == 0)
-		add_bases(g, word[2] ? word + 2 : next);
-	for (size_t i = 0; i < array_size(longs); i++) {
-		size_t n = strlen(longs[i]);
-
-		if (strncmp(word, longs[i], n) == 0 && (!word[n] || word[n] == '='))
-			add_bases(g, word[n] ? word + n + 1 : next);
-	}
-}
-
-/* Directories that the line changes to: from where it starts, and from where it then is. */
-static void gather_bases(struct gathering *g, const struct shell_facts *facts)
-{
-	for (size_t i = 0; i < facts->command_count; i++) {
-		const struct shell_fact_command *c = &facts->commands[i];
-
-		for (size_t k = 1; k < c->word_count; k++)
-			gather_option_base(g, c, k);
-		if (c->word_count > 1 &&
-		    (is_word(&c->words[0], "cd") || is_word(&c->words[0], "pushd")))
-			add_bases(g, text_of(&c->words[c->word_count - 1]));
-	}
-}
-
 static bool is_changing(const struct shell_fact_command *c)
 {
-	return c->word_count && (c->open || is_word(&c->words[0], "cd") ||
-	                         is_word(&c->words[0], "pushd") || !*text_of(&c->words[0]));
+	return c->word_count &&
+	       (c->open || gather_is_word(&c->words[0], "cd") ||
+	        gather_is_word(&c->words[0], "pushd") || !*gather_text_of(&c->words[0]));
 }
 
 /* Of all commands, or of those that may change the directory. */
@@ -254,9 +147,9 @@ static void gather_pieces(struct gathering *g, const struct object_subject *s, b
 				memcpy(piece, p, n);
 				piece[n] = '\0';
 				slash = strchr(piece, '/');
-				(bases ? add_bases : try_path)(g, piece);
+				(bases ? gather_add_bases : try_path)(g, piece);
 				if (slash && slash[1])
-					(bases ? add_bases : try_path)(g, slash + 1);
+					(bases ? gather_add_bases : try_path)(g, slash + 1);
 			}
 			p += n + (p[n] != '\0');
 		}
