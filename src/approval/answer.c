@@ -3,8 +3,10 @@
  *	- an answer is written under a name of its own, brought to the disk, and then linked to
  *	  <id>.answer, which fails if there is one already;
  *	- it is used up by linking it to <id>.used, which fails likewise.
- * Nothing is locked, so nobody who is killed holds anybody up, and what was begun leaves no more
- * than a file whose name begins with a dot.
+ * So nobody who is killed holds anybody up, and what was begun leaves no more than a file whose
+ * name begins with a dot. Who answers has a lock beside that, which decides nothing: it keeps the
+ * record of an answer in front of the records of what follows from it. One that was stopped with it
+ * costs the others a second and that order.
  */
 #include "approval/desk.h"
 
@@ -12,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include "approval/grants.h"
 #include "approval/inside.h"
@@ -21,6 +24,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/id.h"
 #include "json/write.h"
 
@@ -135,12 +139,48 @@ static int record_answer(int desk, const struct approval *a, struct error *err)
 	return audit_event(state, &settings, &event, 1, err);
 }
 
-int desk_answer(int desk, const char *id, const char *principal, const struct desk_answer *answer,
-                struct arena *arena, struct approval *ret, struct error *err)
+/* Intent before act: whoever waits for the answer may start its command the moment it is there. */
+static int record_and_publish(int desk, const char *id, const struct desk_answer *answer,
+                              struct arena *arena, struct approval *ret, struct error *err)
 {
 	struct error why = {0}, *notice = err ? err : &why;
 	struct approval a;
 	bool first;
+	int r = desk_read(desk, id, arena, &a, err);
+
+	if (r < 0)
+		return r;
+	*ret = a;
+	if (a.state != APPROVAL_OPEN)
+		return was_answered(&a, err);
+	a.answer = answer->answer;
+	a.by = answer->by;
+	a.why = answer->why;
+	(void)record_answer(desk, &a, &why);
+	r = publish_answer(desk, a.id, answer);
+	if (r < 0 && r != -EEXIST)
+		return error_set(err, ERROR_SYSTEM, -r, "the answer cannot be kept: %s",
+		                 strerrordesc_np(-r));
+	first = r == 0;
+	r = desk_read(desk, id, arena, &a, err);
+	if (r < 0)
+		return r;
+	*ret = a;
+	if (!first)
+		return was_answered(&a, err);
+	if (why.text[0] && notice != &why)
+		error_set(notice, ERROR_SYSTEM, why.sys,
+		          "the answer is not in the audit log: %.150s", why.text);
+	if (answer->answer == APPROVAL_SESSION || answer->answer == APPROVAL_SUB)
+		(void)grants_add(desk, &a, answer->answer == APPROVAL_SUB, notice);
+	return 0;
+}
+
+int desk_answer(int desk, const char *id, const char *principal, const struct desk_answer *answer,
+                struct arena *arena, struct approval *ret, struct error *err)
+{
+	struct approval a;
+	bool locked;
 	int r = desk_read(desk, id, arena, &a, err);
 
 	if (r < 0)
@@ -153,23 +193,11 @@ int desk_answer(int desk, const char *id, const char *principal, const struct de
 	r = may_answer(&a, answer->answer, err);
 	if (r < 0)
 		return r;
-	r = publish_answer(desk, a.id, answer);
-	if (r < 0 && r != -EEXIST)
-		return error_set(err, ERROR_SYSTEM, -r, "the answer cannot be kept: %s",
-		                 strerrordesc_np(-r));
-	first = r == 0;
-	r = desk_read(desk, id, arena, &a, err);
-	if (r < 0)
-		return r;
-	*ret = a;
-	if (!first)
-		return was_answered(&a, err);
-	if (record_answer(desk, &a, &why) < 0)
-		error_set(notice, ERROR_SYSTEM, why.sys,
-		          "the answer is not in the audit log: %.150s", why.text);
-	if (answer->answer == APPROVAL_SESSION || answer->answer == APPROVAL_SUB)
-		(void)grants_add(desk, &a, answer->answer == APPROVAL_SUB, notice);
-	return 0;
+	locked = fd_lock(desk) == 0;
+	r = record_and_publish(desk, id, answer, arena, ret, err);
+	if (locked)
+		(void)flock(desk, LOCK_UN);
+	return r;
 }
 
 void desk_tell(int desk, const struct approval *a)
