@@ -7,9 +7,10 @@
  * this turn are woken, all, and of the next one caller, who leads it. Which turn a sleeper belongs
  * to is told by one bit of the futex, even and odd turns taking turns.
  *
- * A leader begins when it has yielded its processor once. Where others wait for that processor they
- * run first, and those who are about to write a record come along; where there is none nobody is
- * waited for, and nothing stands still. Waiting by the clock knows neither: it was tried, in vain.
+ * Where turns are shared, a leader begins when it has yielded its processor once. Where others wait
+ * for that processor they run first, and those who are about to write a record come along; where
+ * there is none nobody is waited for, and nothing stands still. Waiting by the clock knows neither:
+ * it was tried, in vain. A caller by itself does not step back for those who have nothing to sync.
  *
  * All this is words in the head's file (wait.h): hints, but for the number that is synced. A leader
  * that is killed leaves that as it was, and the kernel gives its lock back; the sleepers find that
@@ -28,8 +29,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define LOOK_NS     10000000 /* whoever syncs may have been killed */
-#define PATIENCE_MS 1000     /* or stopped */
+#define LOOK_NS       10000000 /* whoever syncs may have been killed */
+#define PATIENCE_MS   1000     /* or stopped */
+#define COMPANY_TURNS 8
 
 /* Written with the lock of who syncs, but for the last. */
 struct progress {
@@ -37,7 +39,7 @@ struct progress {
 	uint32_t turn;       /* the futex: odd while a sync is under way */
 	uint32_t check;      /* of the number that is synced; 0: an older nacre wrote it */
 	uint64_t covered;    /* the last record of the sync under way, or of the last one */
-	uint64_t unused[2];  /* hints of an older nacre: 0 means none */
+	uint32_t company;    /* so many turns more are taken to be shared */
 	uint32_t waiting[2]; /* somebody sleeps for an even, for an odd turn */
 };
 
@@ -166,7 +168,8 @@ static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
 	uint32_t which = (p->turn + died) / 2 & 1;
 	int r, told;
 
-	(void)sched_yield();
+	if (p->company > 0)
+		(void)sched_yield();
 	r = find_end(a, &place, err);
 	if (r < 0) {
 		head_end_sync(a->head);
@@ -178,6 +181,10 @@ static int sync_for_all(struct audit *a, struct progress *p, struct error *err)
 	r = recent_sync(a, &place, err);
 	if (r == 0)
 		p->synced = place.link.seq;
+	if (wait_read(head_words(a->head), waiting_at(which)))
+		p->company = COMPANY_TURNS;
+	else if (p->company > 0) /* anything can stand there */
+		p->company = p->company > COMPANY_TURNS ? 0 : p->company - 1;
 	p->turn++;
 	told = write_progress(a->head, p);
 	head_end_sync(a->head);
