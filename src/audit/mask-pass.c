@@ -152,9 +152,13 @@ static bool pass_short_option(struct pass *p, const char *end)
 	while (value < p->end && (*value == ' ' || *value == '\t' || *value == '='))
 		value++;
 	if (user && value > after && value < p->end) {
+		struct pass before = *p;
+
 		keep(p, value); /* out of the quotes */
-		(void)pass_user(p, value);
-		return true;
+		if (pass_user(p, value))
+			return true;
+		*p = before; /* --user-token has a value of another kind */
+		return false;
 	}
 	if (user && p->curl && p->at[1] != '-' && end - p->at > 2 && *end == ':')
 		return pass_user(p, p->at + 2);

@@ -50,6 +50,11 @@ static void values_of_secret_options_are_masked(void **state)
 	expect("x \"--password=a b\" y", "x \"--password=***\" y");
 	expect("mkdir -p a/b", "mkdir -p a/b");
 	expect("git commit --author='A B'", "git commit --author='A B'");
+	expect("x --user-token abc y", "x --user-token *** y");
+	expect("x --user-password=abc y", "x --user-password=*** y");
+	expect("x --proxy-user-secret 'a b' y", "x --proxy-user-secret *** y");
+	expect("x -user-token abc y", "x -user-token *** y");
+	expect("'x' '--user-token' 'abc' 'y'", "'x' '--user-token' *** 'y'");
 }
 
 /* Every word of the line that is executed stands in quotes. */
