@@ -18,6 +18,8 @@
 
 #define NAME_MAX_LEN 128
 #define USERINFO_MIN 20 /* a name of a user without a password is shorter than a token */
+#define TAKER_MAX    8
+#define NAMED_WITHIN 64 /* of very many words in front the first and the last so many are read */
 
 /* The text under the pass. */
 struct pass {
@@ -25,6 +27,8 @@ struct pass {
 	const char *kept; /* from here on, up to AT, it is still to be copied */
 	struct buffer *out;
 	char quote; /* the one that we are in, or NUL */
+	/* What was found last is not looked for again from every place in front of it. */
+	const char *word_end[3], *colon; /* of a word outside of quotes, in '...', in "..." */
 	/* -p and -u mean something else to everybody else. */
 	bool mysql; /* -pSECRET */
 	bool login; /* -p SECRET: sshpass, docker login */
@@ -125,13 +129,31 @@ static const char *header_end(const struct pass *p, const char *at)
 	return at;
 }
 
+/* Of the word that begins at AT, or that we are in: -u=-u=-u has many beginnings and one end. */
+static const char *user_end(struct pass *p, const char *at)
+{
+	const char **end = &p->word_end[p->quote == '"' ? 2 : p->quote == '\''];
+
+	if (!*end || at >= *end || is_escaped_quote(p, at))
+		*end = value_end(p, at);
+	return *end;
+}
+
+/* Or the end of all. */
+static const char *next_colon(struct pass *p, const char *at)
+{
+	if (!p->colon || p->colon < at)
+		p->colon = memchr(at, ':', (size_t)(p->end - at));
+	return p->colon = p->colon ? p->colon : p->end;
+}
+
 /* curl -u name:password; user and group of a process are numbers. */
 static bool pass_user(struct pass *p, const char *value)
 {
-	const char *end = value_end(p, value), *colon = memchr(value, ':', (size_t)(end - value));
+	const char *end = user_end(p, value), *colon = next_colon(p, value);
 	const char *name = value + (*value == '"' || *value == '\'');
 
-	if (!colon || starts(p, colon, "://") || colon + 1 == end ||
+	if (colon >= end || starts(p, colon, "://") || colon + 1 == end ||
 	    (isdigit((unsigned char)*name) && isdigit((unsigned char)colon[1])))
 		return false;
 	keep(p, colon + 1);
@@ -152,12 +174,14 @@ static bool pass_short_option(struct pass *p, const char *end)
 	while (value < p->end && (*value == ' ' || *value == '\t' || *value == '='))
 		value++;
 	if (user && value > after && value < p->end) {
-		struct pass before = *p;
+		const char *at = p->at;
+		char quote = p->quote;
 
 		keep(p, value); /* out of the quotes */
 		if (pass_user(p, value))
 			return true;
-		*p = before; /* --user-token has a value of another kind */
+		p->at = at; /* --user-token has a value of another kind */
+		p->quote = quote;
 		return false;
 	}
 	if (user && p->curl && p->at[1] != '-' && end - p->at > 2 && *end == ':')
@@ -211,8 +235,9 @@ static bool is_one_word(const struct pass *p)
 		return true;
 	while (end > p->begin && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
-	for (begin = end; begin > p->begin && !isspace((unsigned char)begin[-1]);)
-		begin--;
+	for (begin = end; begin > p->begin && !isspace((unsigned char)begin[-1]); begin--)
+		if (end - begin > TAKER_MAX)
+			return false;
 	for (size_t i = 0; i < array_size(takers); i++)
 		if ((size_t)(end - begin) == strlen(takers[i]) &&
 		    memcmp(begin, takers[i], (size_t)(end - begin)) == 0)
@@ -404,11 +429,15 @@ static bool assigns_secret(const char *word)
 	return word[n] == '=' && mask_is_secret_name(lower);
 }
 
-static bool names(const char *const *words, size_t count, const char *part)
+/* WHOLE: a word is this; else it holds it. */
+static bool names(const char *const *words, size_t count, const char *part, bool whole)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strstr(words[i], part))
+	for (size_t i = 0; i < count; i++) {
+		if (i == NAMED_WITHIN && count > 2 * NAMED_WITHIN)
+			i = count - NAMED_WITHIN;
+		if (whole ? strcmp(words[i], part) == 0 : strstr(words[i], part) != NULL)
 			return true;
+	}
 	return false;
 }
 
@@ -426,13 +455,12 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 	}
 	/* Only -p means something else behind these. */
 	if (strstr(word, "-p") || strcmp(before, "-p") == 0) {
-		p.mysql = names(words, i, "mysql") || names(words, i, "mariadb");
-		p.login = names(words, i, "sshpass");
-		for (size_t k = 1; k < i && !p.login; k++)
-			p.login = strcmp(words[k], "login") == 0;
+		p.mysql = names(words, i, "mysql", false) || names(words, i, "mariadb", false);
+		p.login = names(words, i, "sshpass", false) ||
+		          (i > 1 && names(words + 1, i - 1, "login", true));
 	}
 	if (*word == '-' || *before == '-')
-		p.curl = names(words, i, "curl");
+		p.curl = names(words, i, "curl", false);
 	if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {
 		keep(&p, assigns_secret(word) ? strchr(word, '=') + 1 : word);
 		hide(&p, p.end);

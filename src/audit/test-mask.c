@@ -4,6 +4,7 @@
 #include <string.h>
 #include "audit/mask.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 static void expect(const char *text, const char *wanted)
@@ -144,6 +145,31 @@ static void words_know_the_one_in_front(void **state)
 	            "curl -u joe:*** h");
 }
 
+/* A server masks what a client asks for, whatever it is, and serves nobody else meanwhile. */
+static void the_time_grows_with_the_text_and_no_faster(void **state)
+{
+	static const char *const parts[] = {"-u=", "\"-u=", "-u='", "--user=", "'TOKEN='"};
+	const char *words[6000] = {NULL};
+	int64_t before = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	for (size_t i = 0; i < array_size(parts); i++) {
+		scoped(buffer_donep) struct buffer text = {0}, got = {0};
+
+		while (text.len < 1 << 20)
+			buffer_puts(&text, parts[i]);
+		mask_text(NULL, text.data, text.len, &got);
+		assert_int_equal(buffer_error(&got), 0);
+	}
+	for (size_t i = 0; i + 1 < array_size(words); i++)
+		words[i] = "-p";
+	for (size_t i = 0; words[i]; i++) {
+		scoped(buffer_donep) struct buffer got = {0};
+
+		mask_word(NULL, words, i, &got);
+	}
+	assert_true(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before < 10000000000);
+}
+
 static void patterns_of_the_profile_follow(void **state)
 {
 	static const char *const patterns[] = {"corp-[0-9]+", "pin=(\\d+)", NULL};
@@ -181,6 +207,7 @@ int main(void)
 		cmocka_unit_test(tokens_are_known_by_their_shape),
 		cmocka_unit_test(nothing_but_the_value_is_masked),
 		cmocka_unit_test(words_know_the_one_in_front),
+		cmocka_unit_test(the_time_grows_with_the_text_and_no_faster),
 		cmocka_unit_test(patterns_of_the_profile_follow),
 	};
 
