@@ -162,6 +162,7 @@ void check_question(const struct check_request *rq, const struct shell_facts *fa
 	const char *path = variable_value(rq->envp, "PATH");
 	struct policy_question q = {
 		.text = rq->command ? rq->command : rq->argv[0],
+		.words = rq->command ? NULL : rq->argv + 1,
 		.facts = facts,
 		.workspace_fd = rq->workspace_fd,
 		.workspace = rq->workspace,

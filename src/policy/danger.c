@@ -16,13 +16,12 @@
 
 /* Syntax */
 
-const char *danger_syntax(struct look *l)
+static const char *first_banned(const char *const *banned, const char *text, size_t n)
 {
-	const struct policy_syntax *syntax = &l->policy->rules->syntax;
 	const char *best = NULL, *best_at = NULL;
 
-	for (const char *const *b = syntax->banned; b && *b; b++) {
-		const char *at = memmem(l->q->text, l->q->text_len, *b, strlen(*b));
+	for (const char *const *b = banned; b && *b; b++) {
+		const char *at = memmem(text, n, *b, strlen(*b));
 
 		if (!at || !**b)
 			continue;
@@ -32,6 +31,17 @@ const char *danger_syntax(struct look *l)
 		}
 	}
 	return best;
+}
+
+/* A line is one text, however the profile looks at lists of words. */
+const char *danger_syntax(struct look *l)
+{
+	const struct policy_syntax *syntax = &l->policy->rules->syntax;
+	const char *found = first_banned(syntax->banned, l->q->text, l->q->text_len);
+
+	for (const char *const *w = l->q->words; !syntax->in_command && !found && w && *w; w++)
+		found = first_banned(syntax->banned, *w, strlen(*w));
+	return found;
 }
 
 /* Text */

@@ -203,6 +203,7 @@ static void try_guess(struct look *l, const char *line, size_t n, void *data)
 	}
 	q.text = line;
 	q.text_len = n;
+	q.words = NULL;
 	q.facts = inner.facts = facts;
 	if (!facts->tree->list || decide(&inner, &found, &ignored) < 0)
 		return;

@@ -25,6 +25,7 @@ DEFINE_CLEANUP(struct policy *, policy_free);
 struct policy_question {
 	const char *text; /* as it was asked for: the line, or the command of an argv */
 	size_t text_len;
+	const char *const *words;        /* behind that command; NULL: it is a line */
 	const struct shell_facts *facts; /* of the line, or of the quoted argv */
 	int workspace_fd;                /* O_PATH, held; -1: every path is outside */
 	const char *workspace;           /* its path, for messages and agent-writable checks */

@@ -494,6 +494,27 @@ static void syntax_names_the_longest_that_stands_first(void **state)
 	bench_done(&b);
 }
 
+static void syntax_looks_at_the_words_of_a_list_or_at_its_command(void **state)
+{
+	struct policy_rules rules = closed_profile;
+	struct bench b;
+
+	rules.syntax.banned = LIST("|", ";");
+	bench_init(&b, &rules);
+	b.question.words = LIST("-l", "a|b");
+	bench_expect(&b, "ls", DENY, "syntax");
+	assert_non_null(strstr(b.answer.line.reason, "'|'"));
+	b.question.words = LIST("-l", "ab");
+	bench_expect(&b, "ls", ALLOW, NULL);
+	bench_done(&b);
+	rules.syntax.in_command = true;
+	bench_init(&b, &rules);
+	b.question.words = LIST("-l", "a|b");
+	bench_expect(&b, "ls", ALLOW, NULL);
+	bench_expect(&b, "ls;", DENY, "syntax");
+	bench_done(&b);
+}
+
 static void what_cannot_be_read_is_refused(void **state)
 {
 	struct bench b;
@@ -556,6 +577,7 @@ int main(void)
 		cmocka_unit_test(links_are_what_they_lead_to),
 		cmocka_unit_test(a_path_that_commands_can_write_proves_nothing),
 		cmocka_unit_test(syntax_names_the_longest_that_stands_first),
+		cmocka_unit_test(syntax_looks_at_the_words_of_a_list_or_at_its_command),
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(a_wrong_expression_is_an_error_with_its_place),
 		cmocka_unit_test(an_expression_that_takes_too_long_counts_as_a_match),
