@@ -156,8 +156,10 @@ struct look {
 	bool moves_unknown; /* ... and it is not known where to */
 	struct value values[VALUE_MAX];
 	size_t value_count;
-	bool sets_any;  /* the line or the request sets a variable that changes what runs */
-	bool sets_path; /* PATH is one of them */
+	bool sets_any;         /* the line or the request sets a variable that changes what runs */
+	bool sets_path;        /* PATH is one of them */
+	const char **new_dirs; /* what it is set to, as far as that is known; NULL: not read yet */
+	size_t new_dir_count, new_dir_looks;
 	bool values_read;
 	struct shell_text *texts; /* what rules about texts look at; NULL: not made yet */
 	size_t text_count;

@@ -107,41 +107,64 @@ static bool is_multi_call(const char *base)
 	return word_in_list(names, base);
 }
 
+/* Every command is looked for in every directory; past these numbers the line is not decided. */
+#define NEW_DIRS_MAX      1024
+#define NEW_DIR_LOOKS_MAX 65536
+
+static void add_new_dir(struct look *l, const char *dir)
+{
+	for (size_t i = 0; i < l->new_dir_count; i++)
+		if (strcmp(l->new_dirs[i], dir) == 0)
+			return;
+	if (l->new_dir_count == NEW_DIRS_MAX)
+		l->failed = true;
+	else
+		l->new_dirs[l->new_dir_count++] = dir;
+}
+
+static void read_new_dirs(struct look *l, const struct shell_fact_command *c)
+{
+	for (size_t k = 0; k < c->assign_count + c->word_count; k++) {
+		const struct shell_fact_word *w =
+			k < c->assign_count ? &c->assigns[k].value : &c->words[k - c->assign_count];
+		const char *at = w->text.bytes;
+
+		if (k < c->assign_count ? !word_text_is(c->assigns[k].name, "PATH")
+		                        : strncmp(at, "PATH=", 5) != 0)
+			continue;
+		at += k < c->assign_count ? 0 : 5;
+		for (; *at && !l->failed; at += strspn(at, ":")) {
+			size_t n = strcspn(at, ":");
+			const char *dir = path_fold(l, l->base, at, n);
+
+			at += n;
+			if (dir)
+				add_new_dir(l, dir);
+		}
+	}
+}
+
 /* PATH=.:$PATH x: the directories that are known are looked into, too. */
 static void add_new_path(struct look *l, struct subject *s, struct fitting *f)
 {
-	for (size_t i = 0; i < l->facts->command_count; i++) {
-		const struct shell_fact_command *c = &l->facts->commands[i];
+	if (!l->new_dirs) {
+		l->new_dirs = look_alloc(l, NEW_DIRS_MAX * sizeof(*l->new_dirs));
+		for (size_t i = 0; !l->failed && i < l->facts->command_count; i++)
+			read_new_dirs(l, &l->facts->commands[i]);
+	}
+	for (size_t i = 0; !l->failed && i < l->new_dir_count; i++) {
+		struct subject there = {.command = s->command, .name = s->name, .runs = true};
 
-		for (size_t k = 0; k < c->assign_count + c->word_count; k++) {
-			const struct shell_fact_word *w = k < c->assign_count
-			                                          ? &c->assigns[k].value
-			                                          : &c->words[k - c->assign_count];
-			const char *at = w->text.bytes;
-
-			if (k < c->assign_count ? !word_text_is(c->assigns[k].name, "PATH")
-			                        : strncmp(at, "PATH=", 5) != 0)
-				continue;
-			at += k < c->assign_count ? 0 : 5;
-			for (; *at; at += strspn(at, ":")) {
-				size_t n = strcspn(at, ":");
-				struct subject there = {
-					.command = s->command, .name = s->name, .runs = true};
-				const char *dir = path_fold(l, l->base, at, n);
-
-				at += n;
-				if (!dir)
-					return;
-				there.word = arena_printf(l->arena, "%s/%s", dir, s->name);
-				if (!there.word)
-					return;
-				if (!subject_file(l, &there)->found)
-					continue;
-				fitting_add_name(l, f, there.file.base, false);
-				for (size_t j = 0; j < there.file.link_count; j++)
-					fitting_add_name(l, f, there.file.links[j], false);
-			}
+		there.word = arena_printf(l->arena, "%s/%s", l->new_dirs[i], s->name);
+		if (!there.word || ++l->new_dir_looks > NEW_DIR_LOOKS_MAX) {
+			l->failed = true;
+			return;
 		}
+		if (!subject_file(l, &there)->found)
+			continue;
+		fitting_add_name(l, f, there.file.base, false);
+		for (size_t j = 0; j < there.file.link_count; j++)
+			fitting_add_name(l, f, there.file.links[j], false);
 	}
 }
 

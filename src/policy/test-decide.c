@@ -1,6 +1,8 @@
 #include "policy/test-support-policy.h"
 
+#include <errno.h>
 #include <sys/stat.h>
+#include "base/buffer.h"
 #include "base/error.h"
 
 #define ALLOW POLICY_VERDICT_ALLOW
@@ -442,6 +444,24 @@ static void paths_are_resolved_in_the_workspace(void **state)
 	bench_done(&b);
 }
 
+/* Each command is looked for in each directory, while nobody else is served. */
+static void many_directories_of_path_are_looked_into_once_or_not_at_all(void **state)
+{
+	scoped(buffer_donep) struct buffer same = {0}, other = {0};
+	struct bench b;
+
+	bench_init(&b, &open_profile);
+	assert_int_equal(symlinkat("/bin/chmod", b.workspace_fd, "y"), 0);
+	for (int i = 0; i < 2000; i++)
+		buffer_puts(&same, "PATH=. ls;");
+	buffer_puts(&same, "y 777 a");
+	bench_expect(&b, same.data, DENY, "deny:kill");
+	for (int i = 0; i < 1000; i++)
+		buffer_printf(&other, "PATH=a%d ls;", i);
+	assert_int_equal(bench_try(&b, other.data), -ENOMEM);
+	bench_done(&b);
+}
+
 static void links_are_what_they_lead_to(void **state)
 {
 	struct policy_rules rules = open_profile;
@@ -574,6 +594,7 @@ int main(void)
 		cmocka_unit_test(the_default_names_what_is_allowed),
 		cmocka_unit_test(reasons_hold_no_control_characters),
 		cmocka_unit_test(paths_are_resolved_in_the_workspace),
+		cmocka_unit_test(many_directories_of_path_are_looked_into_once_or_not_at_all),
 		cmocka_unit_test(links_are_what_they_lead_to),
 		cmocka_unit_test(a_path_that_commands_can_write_proves_nothing),
 		cmocka_unit_test(syntax_names_the_longest_that_stands_first),
