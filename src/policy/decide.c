@@ -84,8 +84,27 @@ static void give(struct look *l, struct given *g, const char *text, size_t n)
 		}
 }
 
+/* set -a, set -o allexport: whatever is set behind it, in a loop or by read, too. */
+static bool exports_all(const struct shell_fact_command *c)
+{
+	if (c->word_count < 2 ||
+	    (!word_text_is(c->words[0].text, "set") && !word_text_is(c->words[0].text, "shopt")))
+		return false;
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct shell_text t = c->words[i].text;
+
+		if (word_text_is(t, "allexport") ||
+		    (t.len > 1 && t.bytes[0] == '-' && t.bytes[1] != '-' &&
+		     memchr(t.bytes, 'a', t.len)))
+			return true;
+	}
+	return false;
+}
+
 static void read_given(struct look *l, struct given *g)
 {
+	bool all = false;
+
 	g->list = look_alloc(l, knowledge_variable_count * sizeof(*g->list));
 	g->found = look_alloc(l, knowledge_variable_count * sizeof(*g->found));
 	for (const char *const *e = l->q->env; e && *e; e++)
@@ -102,7 +121,10 @@ static void read_given(struct look *l, struct given *g)
 			if (c->words[k].text.len)
 				give(l, g, c->words[k].text.bytes,
 				     strcspn(c->words[k].text.bytes, "="));
+		all |= exports_all(c);
 	}
+	for (size_t i = 0; all && i < l->facts->variable_count; i++)
+		give(l, g, l->facts->variables[i].bytes, l->facts->variables[i].len);
 }
 
 /* The command without such words has effects, too, and with the variables that it is given. */

@@ -334,6 +334,8 @@ static void read_tree(struct shell_pass *p)
 		pass_settle(p);
 		combine(p);
 		f->status = status_of(p);
+		f->variables = p->variable_names.names;
+		f->variable_count = p->variable_names.count;
 		break;
 	case SHELL_ERROR:
 		f->status = SHELL_FACTS_ERROR;

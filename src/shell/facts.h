@@ -93,6 +93,8 @@ struct shell_facts {
 	size_t command_count;
 	struct shell_fact_effect *effects;
 	size_t effect_count;
+	const struct shell_text *variables; /* that the text sets, by whatever means */
+	size_t variable_count;
 	/* Options or aliases of the text change how bash reads the rest of it, so that no other
 	 * text can be said to mean the same. */
 	bool changes_reading;
