@@ -262,8 +262,12 @@ int policy_decide(const struct policy *p, struct arena *arena, const struct poli
 	struct look l = {.policy = p, .q = q, .facts = q->facts, .arena = arena};
 	struct policy_answer answer = {0};
 	struct ranked line;
+	int r = decide(&l, &line, &answer);
 
-	if (decide(&l, &line, &answer) < 0)
+	if (r < 0 && l.too_many_dirs)
+		return error_set(err, ERROR_LIMIT, E2BIG,
+		                 "the line sets PATH to too many directories for its commands");
+	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	answer.line = line.finding;
 	answer.line.resolved = NULL;

@@ -160,6 +160,7 @@ struct look {
 	bool sets_path;        /* PATH is one of them */
 	const char **new_dirs; /* what it is set to, as far as that is known; NULL: not read yet */
 	size_t new_dir_count, new_dir_looks;
+	bool too_many_dirs; /* failed for that */
 	bool values_read;
 	struct shell_text *texts; /* what rules about texts look at; NULL: not made yet */
 	size_t text_count;

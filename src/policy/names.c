@@ -117,7 +117,7 @@ static void add_new_dir(struct look *l, const char *dir)
 		if (strcmp(l->new_dirs[i], dir) == 0)
 			return;
 	if (l->new_dir_count == NEW_DIRS_MAX)
-		l->failed = true;
+		l->failed = l->too_many_dirs = true;
 	else
 		l->new_dirs[l->new_dir_count++] = dir;
 }
@@ -156,10 +156,12 @@ static void add_new_path(struct look *l, struct subject *s, struct fitting *f)
 		struct subject there = {.command = s->command, .name = s->name, .runs = true};
 
 		there.word = arena_printf(l->arena, "%s/%s", l->new_dirs[i], s->name);
-		if (!there.word || ++l->new_dir_looks > NEW_DIR_LOOKS_MAX) {
+		if (++l->new_dir_looks > NEW_DIR_LOOKS_MAX)
+			l->failed = l->too_many_dirs = true;
+		if (!there.word)
 			l->failed = true;
+		if (l->failed)
 			return;
-		}
 		if (!subject_file(l, &there)->found)
 			continue;
 		fitting_add_name(l, f, there.file.base, false);
