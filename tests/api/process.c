@@ -264,6 +264,8 @@ static void survives_without_descriptors(void)
 				runs += r->flags & NACRE_SUCCESS ? 1 : 0;
 			else
 				CHECK(!r && *err.text);
+			printf("%d: %s%s\n", (int)limit.rlim_cur, err.text,
+			       r && r->reason ? r->reason : "");
 			nacre_result_free(r);
 			nacre_context_free(c);
 		}

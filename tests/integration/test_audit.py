@@ -187,6 +187,8 @@ class Promise(Audit):
         self.assertFalse((self.work / "made").exists())
 
     def test_on_a_full_disk_nothing_runs_that_is_not_recorded(self):
+        if os.geteuid() != 0:
+            self.skipTest("root: where others may mount, the directories above a profile are nobody's, and it is not believed")
         words = user_namespace_or_skip(self)
         requests = self.dir / "requests"
         requests.write_bytes(b"".join(b'{"id":%d,"argv":["touch","made-%d"]}\n' % (i, i) for i in range(900)))
