@@ -20,7 +20,7 @@ def build(bench):
     library = os.path.join(os.path.dirname(bench.nacre), "libnacre-core.a")
     built = compile_c(bench.work, "decide", [os.path.join(HERE, "decide.c")],
                       ["-I", os.path.join(ROOT, "src"), "-I", HERE, library, "-ljansson", "-lyaml",
-                       "-lpcre2-8", "-lseccomp", "-lsodium"], optional=True)
+                       "-lpcre2-8", "-lsodium"], optional=True)
     if not built:
         raise Skip(f"{library} has no policy")
     return built

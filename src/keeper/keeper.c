@@ -543,6 +543,7 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 {
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper k = empty;
+	bool has_init;
 	int keep_fds[3 + SANDBOX_JUDGE_FDS] = {ready->orders, ready->init, ready->again};
 	const pid_t self = getpid();
 
@@ -552,8 +553,11 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	detach(keep_fds, array_size(keep_fds));
 	keeper_record_prepare(&k, ready->state, ready->profile);
 	keeper_rehearse(ready->profile, ready->workspace);
+	/* At once: the kernel counts descriptors that nobody has received yet, for all processes of
+	 * a user together, and refuses to send more of them than one process may have open. */
+	has_init = init_is_ready(&k, ready->init);
 	await_order(&k, ready->orders, &order);
-	if (!init_is_ready(&k, ready->init)) {
+	if (!has_init) {
 		/* The box is gone: one is made as for anybody. */
 		fd_close(ready->orders);
 		keep(&k, &order);
