@@ -11,3 +11,12 @@ int path_of_fd(int fd, char into[PATH_MAX]);
 
 /* "a/b" is in "a" and in "a/b"; both are canonical. */
 bool path_is_in(const char *path, const char *directory);
+
+/* Each directory from TOP down to BOTTOM, both included, as a descriptor that is open during the
+ * visit, and its path. TOP is known by a descriptor; both paths are canonical, and BOTTOM is in
+ * TOP. Links are not followed: one that has come into being meanwhile ends the walk (-ELOOP or
+ * -ENOTDIR). The first visit that does not return 0 ends it, too. */
+#define PATH_DESCENT_MAX 64 /* directories; -E2BIG: there are more */
+typedef int path_descent_visit(void *context, int fd, const char *path);
+int path_descend(int top_fd, const char *top, const char *bottom, path_descent_visit *visit,
+                 void *context);

@@ -89,8 +89,7 @@ static int call(int argc, char **argv, struct run_options *o)
 	}
 	if (read_parameters(argc, argv, d, o) < 0)
 		return EXIT_NACRE_FAILED;
-	if (!o->wishes.profile && !o->wishes.agent && !o->wishes.policy_file)
-		o->wishes.profile = dialect_profile(d);
+	o->wishes.fallback = dialect_profile(d);
 	signal_fd = cli_signal_fd(false);
 	if (signal_fd < 0)
 		return EXIT_NACRE_FAILED;

@@ -122,35 +122,37 @@ static int make_policy_absolute(struct engine *e, struct error *err)
 }
 
 /* The profile for this workspace: the one of the last request while no file of it has changed. */
-static int load_profile(struct engine *e, int workspace_fd, struct error *err)
+static int load_profile(struct engine *e, const struct place *place, struct error *err)
 {
 	struct profile_request rq;
 	char buffer[PATH_MAX];
 	struct stat st;
 	int r;
 
-	if (fstat(workspace_fd, &st) < 0)
+	if (fstat(place->workspace_fd, &st) < 0)
 		return error_sys(err, errno, "workspace");
 	r = make_policy_absolute(e, err);
 	if (r < 0)
 		return r;
 	if (e->profile && e->profile_device == st.st_dev && e->profile_inode == st.st_ino &&
-	    profile_is_current(e->profile))
+	    strcmp(e->profile_root, place->root) == 0 && profile_is_current(e->profile))
 		return 0;
 	e->profile = profile_free(e->profile);
 	e->audit = audit_free(e->audit); /* as the next profile wants it */
 	profile_request_init(&rq, buffer, sizeof(buffer));
 	rq.name = e->wishes.profile;
+	rq.fallback = e->wishes.fallback;
 	rq.agent = e->wishes.agent;
 	rq.policy_file = e->wishes.policy_file;
-	rq.workspace_fd = workspace_fd;
+	rq.workspace_fd = place->workspace_fd;
+	rq.root = place->root;
 	r = profile_load(&rq, &e->profile, err);
 	/* What is wrong with a file of the operator is nothing for who is not on this host. */
-	if (r < 0 && err && e->wishes.output_prefix &&
-	    strncmp(err->text, PROFILE_PROJECT_FILE, strlen(PROFILE_PROJECT_FILE)) != 0)
+	if (r < 0 && err && e->wishes.output_prefix && !profile_blames_project(err->text))
 		err->kind = ERROR_SYSTEM;
 	e->profile_device = st.st_dev;
 	e->profile_inode = st.st_ino;
+	memcpy(e->profile_root, place->root, sizeof(e->profile_root));
 	return r;
 }
 
@@ -173,23 +175,48 @@ static int choose_confined(struct engine *e, struct place *p, const char *asked,
 	return r;
 }
 
-/* A workspace that a caller names has to suit the profile, and its own project file tightens that.
- */
-int engine_choose_place(struct engine *e, const struct request *rq, struct session_use *session,
-                        struct place *p, struct error *err)
+/* Whether the profile protects what a caller has named. The keeper looks again. */
+static int check_place(const struct engine *e, const struct place *p, const char *asked,
+                       const char *state, struct error *err)
+{
+	const char *hidden[3] = {0};
+	const struct sandbox_place place = {.workspace = p->workspace,
+	                                    .root = p->root,
+	                                    .resolved = true,
+	                                    .home = getenv("HOME"),
+	                                    .hidden = hidden};
+	struct profile_request files;
+	char buffer[PATH_MAX];
+	int n = 0, r;
+
+	profile_request_init(&files, buffer, sizeof(buffer));
+	if (files.user_dir)
+		hidden[n++] = files.user_dir;
+	if (state)
+		hidden[n++] = state;
+	r = sandbox_place_check(&e->profile->sandbox, &place, err);
+	return r < 0 ? error_wrap(err, "workspace '%.60s'", asked) : 0;
+}
+
+/* A workspace that a caller names has to suit the profile, and the project files on the way to it
+ * tighten that. */
+int engine_choose_place(struct engine *e, const struct request *rq, const char *state,
+                        struct session_use *session, struct place *p, struct error *err)
 {
 	int before, r;
 
 	r = place_open_workspace(e->wishes.workspace, p, err);
 	if (r == 0)
-		r = load_profile(e, p->workspace_fd, err);
+		r = load_profile(e, p, err);
 	if (r < 0)
 		return r;
 	before = p->workspace_fd;
 	r = confined(e, rq) ? choose_confined(e, p, rq->workspace, err)
 	                    : place_choose_workspace(p, e->profile, rq->workspace, err);
 	if (r == 0 && p->workspace_fd != before)
-		r = load_profile(e, p->workspace_fd, err);
+		r = load_profile(e, p, err);
+	if (r == 0 && rq->workspace)
+		r = check_place(e, p, rq->workspace, state, err);
 	if (r < 0)
 		return r;
 	return rq->cwd ? place_open_cwd(p, rq->cwd, err) : session_open_cwd(session, p, err);
@@ -426,6 +453,7 @@ static void begin_ahead(struct engine *e, struct engine_run *run)
 	    !e->profile->docker.allow)
 		run->ahead = ahead_new(&(struct keeper_ahead){.profile = e->profile,
 		                                              .workspace = o->request.workspace,
+		                                              .root = o->request.root,
 		                                              .state = o->request.state,
 		                                              .policy_file = e->wishes.policy_file,
 		                                              .envp = o->envp,
@@ -437,14 +465,15 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	struct keeper_order *o = &run->order;
 	struct error *err = &run->refusal;
+	const char *state;
 	int r;
 
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
-	r = session_use(run->arena, engine_state_of(run->arena, &e->store), rq->session,
-	                &run->session, err);
+	state = engine_state_of(run->arena, &e->store);
+	r = session_use(run->arena, state, rq->session, &run->session, err);
 	if (r == 0)
-		r = engine_choose_place(e, rq, &run->session, &place, err);
+		r = engine_choose_place(e, rq, state, &run->session, &place, err);
 	if (r == 0)
 		r = choose_limits(e, rq, run);
 	if (r < 0)
@@ -452,18 +481,20 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	o->cwd = copy(run->arena, place.cwd);
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
 	o->request = (struct keeper_request){
-		.profile = e->wishes.profile,
+		.profile = e->profile->by_fallback ? e->wishes.fallback : e->wishes.profile,
 		.agent = e->wishes.agent,
 		.policy_file = e->wishes.policy_file,
 		.command = rq->command,
 		.argv = rq->argv,
 		.session = copy(run->arena, run->session.id),
 		.workspace = copy(run->arena, place.workspace),
+		.root = copy(run->arena, place.root),
 		.cwd = copy(run->arena, place_relative_cwd(&place)),
-		.state = engine_state_of(run->arena, &e->store),
+		.state = state,
 		.force = rq->force,
 	};
-	if (!o->cwd || !o->command || !o->request.workspace || !o->request.cwd ||
+	if (!o->cwd || !o->command || !o->request.workspace || !o->request.root ||
+	    !o->request.cwd ||
 	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
 		return no_memory(err);
 	r = environment_build(run->arena,

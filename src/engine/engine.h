@@ -2,6 +2,7 @@
 /*
  * Engine: from a request to a result, by way of a profile, a verdict and a task.
  */
+#include <limits.h>
 #include "base/cleanup.h"
 #include "approval/approval.h"
 #include "engine/request.h"
@@ -18,8 +19,9 @@ struct result;
 /* What the person who runs nacre wants otherwise than the profile has it. */
 struct engine_wishes {
 	const char *profile, *agent, *policy_file; /* NULL: the default */
-	const char *workspace;                     /* NULL: the current directory */
-	int64_t grace_ms;                          /* -1: the profile's */
+	const char *fallback;    /* the profile if neither these nor the policy file name one */
+	const char *workspace;   /* NULL: the current directory */
+	int64_t grace_ms;        /* -1: the profile's */
 	uint64_t spool_cap;      /* bytes per stream on disk; UINT64_MAX: the profile's */
 	uint64_t state_cap;      /* bytes of all tasks together */
 	int64_t state_age_ms;    /* how long finished tasks are kept; 0: for ever */
@@ -45,6 +47,7 @@ struct engine {
 	struct audit *audit;            /* the log of the profile; NULL: not opened yet */
 	dev_t profile_device;           /* the workspace that it was loaded for */
 	ino_t profile_inode;
+	char profile_root[PATH_MAX]; /* and its root */
 };
 
 struct engine_run; /* one request under way */

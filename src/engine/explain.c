@@ -54,13 +54,15 @@ static int explain(struct engine *e, const struct request *rq, struct arena *are
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	struct session_use session;
+	const char *state;
 	int r;
 
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to decide about");
-	r = session_use(arena, engine_state_of(arena, &e->store), rq->session, &session, err);
+	state = engine_state_of(arena, &e->store);
+	r = session_use(arena, state, rq->session, &session, err);
 	if (r == 0)
-		r = engine_choose_place(e, rq, &session, &place, err);
+		r = engine_choose_place(e, rq, state, &session, &place, err);
 	if (r < 0)
 		return r;
 	r = decide(e, rq, arena, &session, &place, ret_check, err);

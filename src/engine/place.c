@@ -43,13 +43,16 @@ int place_open_workspace(const char *operator_, struct place *ret_place, struct 
 	                                p.workspace, err);
 	if (p.workspace_fd < 0)
 		return p.workspace_fd;
+	memcpy(p.root, p.workspace, sizeof(p.root));
 	*ret_place = p;
 	return 0;
 }
 
-/* Whether PATH lies below one of the roots, which may be links themselves. */
-static bool below_a_root(const char *path, const char *const *roots)
+/* Whether PATH lies below one of the roots, which may be links themselves; *best is the outermost
+ * directory that it lies in so far, or empty. */
+static bool below_a_root(const char *path, const char *const *roots, char best[PATH_MAX])
 {
+	bool found = false;
 	char root[PATH_MAX];
 
 	for (; *roots; roots++) {
@@ -58,10 +61,13 @@ static bool below_a_root(const char *path, const char *const *roots)
 		if (fd < 0)
 			continue;
 		fd_close(fd);
-		if (place_is_inside(path, root))
-			return true;
+		if (!place_is_inside(path, root))
+			continue;
+		found = true;
+		if (!*best || strlen(root) < strlen(best))
+			memcpy(best, root, sizeof(root));
 	}
-	return false;
+	return found;
 }
 
 static int make_job(struct place *p, const char *root, struct error *err)
@@ -86,7 +92,17 @@ static int make_job(struct place *p, const char *root, struct error *err)
 		return fd;
 	fd_close(p->workspace_fd);
 	p->workspace_fd = fd;
+	memcpy(p->root, p->workspace, sizeof(p->root));
 	return 0;
+}
+
+static int depth_of(const char *path)
+{
+	int depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/' && path[1];
+	return depth;
 }
 
 int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
@@ -94,7 +110,8 @@ int place_choose_workspace(struct place *p, const struct profile *profile, const
 {
 	const char *const *roots = profile->workspace.roots;
 	scoped(fd_closep) int fd = -1;
-	char path[PATH_MAX];
+	char path[PATH_MAX], root[PATH_MAX] = "";
+	bool ours;
 
 	if (!asked && profile->workspace.per_job && profile->workspace.root)
 		return make_job(p, profile->workspace.root, err);
@@ -103,12 +120,20 @@ int place_choose_workspace(struct place *p, const struct profile *profile, const
 	fd = open_directory(p->workspace_fd, "workspace", asked, path, err);
 	if (fd < 0)
 		return fd;
-	if (roots ? !below_a_root(path, roots) : !place_is_inside(path, p->workspace))
+	ours = place_is_inside(path, p->workspace);
+	if (ours)
+		memcpy(root, p->workspace, sizeof(root));
+	if (roots ? !below_a_root(path, roots, root) : !ours)
 		return error_set(err, ERROR_INPUT, EXDEV,
 		                 "workspace '%.100s' lies outside of what may be used", asked);
+	if (depth_of(path) - depth_of(root) >= PATH_DESCENT_MAX)
+		return error_set(err, ERROR_LIMIT, E2BIG,
+		                 "workspace '%.60s...' lies %d or more directories below its root",
+		                 asked, PATH_DESCENT_MAX);
 	fd_close(p->workspace_fd);
 	p->workspace_fd = take_fd(&fd);
 	memcpy(p->workspace, path, sizeof(path));
+	memcpy(p->root, root, sizeof(root));
 	return 0;
 }
 

@@ -11,7 +11,11 @@ struct profile;
 struct place {
 	int workspace_fd, cwd_fd; /* O_PATH; -1: none */
 	char workspace[PATH_MAX]; /* canonical */
-	char cwd[PATH_MAX];       /* canonical */
+	/* The directory of the operator's that it was chosen in, the outermost of several;
+	 * canonical. Secrets, protected paths and project files of all directories from here down
+	 * hold. */
+	char root[PATH_MAX];
+	char cwd[PATH_MAX]; /* canonical */
 };
 
 void place_done(struct place *p);

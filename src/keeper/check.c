@@ -285,6 +285,7 @@ int check_load_profile(const struct keeper_request *rq, struct profile **ret_pro
 	wanted.agent = rq->agent;
 	wanted.policy_file = rq->policy_file;
 	wanted.workspace_fd = workspace;
+	wanted.root = rq->root;
 	r = profile_load(&wanted, ret_profile, err);
 	return r < 0 ? error_wrap(err, "second check") : 0;
 }

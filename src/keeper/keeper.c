@@ -462,6 +462,7 @@ static void make_box(struct keeper *k)
 	struct error err = {0};
 
 	k->order.request.workspace = k->ahead->workspace;
+	k->order.request.root = k->ahead->root;
 	k->order.request.policy_file = k->ahead->policy_file; /* it may lie in the workspace */
 	k->order.request.state = k->ahead->state;
 	k->order.envp = k->ahead->envp;

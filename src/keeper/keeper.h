@@ -67,7 +67,7 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready);
 struct keeper_ahead {
 	int orders; /* as above */
 	struct profile *profile;
-	const char *workspace, *state, *policy_file;
+	const char *workspace, *root, *state, *policy_file;
 	const char *const *envp; /* of the command */
 	uint64_t max_processes;  /* that the order will have */
 };

@@ -53,6 +53,7 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 		{"policy_file", rq->policy_file},
 		{"command", rq->command},
 		{"workspace", rq->workspace},
+		{"root", rq->root},
 		{"state", rq->state},
 		{"cwd", rq->cwd},
 		{"session", rq->session},
@@ -199,6 +200,7 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		{"policy_file", &rq.policy_file},
 		{"command", &rq.command},
 		{"workspace", &rq.workspace},
+		{"root", &rq.root},
 		{"state", &rq.state},
 		{"cwd", &rq.cwd},
 		{"session", &rq.session},
@@ -226,7 +228,8 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		rq.argv = argv;
 	if (rq.session && !session_id_is_valid(rq.session))
 		return -EINVAL;
-	if (!rq.workspace || !rq.cwd || !rq.command == !rq.argv || (rq.argv && !rq.argv[0]))
+	if (!rq.workspace || !rq.root || !rq.cwd || !rq.command == !rq.argv ||
+	    (rq.argv && !rq.argv[0]))
 		return -EINVAL;
 	*ret = rq;
 	return 0;

@@ -27,7 +27,8 @@ struct keeper_request {
 	const char *const *argv;                   /* words */
 	const char *const *env;                    /* what the request adds; may be NULL */
 	const char *workspace;                     /* absolute */
-	const char *cwd;                           /* relative to the workspace */
+	const char *root;     /* what it was chosen in, by whoever asks; may be the same */
+	const char *cwd;      /* relative to the workspace */
 	const char *state;    /* nacre's state directory, hidden from the box; may be NULL */
 	const char *session;  /* its id; may be NULL */
 	const char *approval; /* its id: a person has to have approved this; may be NULL */

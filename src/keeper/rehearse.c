@@ -44,7 +44,7 @@ void keeper_rehearse(const struct profile *profile, const char *workspace)
 		.cwd = "/",
 		.argv = words,
 		.envp = variables,
-		.request = {.argv = words, .workspace = workspace, .cwd = "."},
+		.request = {.argv = words, .workspace = workspace, .root = workspace, .cwd = "."},
 	};
 	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
 	struct arena *arena = arena_new(4 * ORDER_BYTES_MAX);

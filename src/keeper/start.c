@@ -213,31 +213,56 @@ int keeper_start_again(struct keeper *k)
 	return 0;
 }
 
+struct box_place {
+	struct sandbox_place place;
+	const char *hidden[4];
+	char buffer[PATH_MAX];
+};
+
+/* Where the box is to be, and what of nacre's own is hidden there. */
+static void fill_place(const struct keeper *k, struct box_place *ret)
+{
+	const struct keeper_request *rq = &k->order.request;
+	struct profile_request files;
+	int n = 0;
+
+	*ret = (struct box_place){
+		.place = {.workspace = rq->workspace,
+	                  .root = rq->root,
+	                  .resolved = true,
+	                  /* Of nacre, not of the command: a request can say what HOME is, and would
+	                   * so choose which of the operator's directories are granted and which are
+	                   * secret. */
+	                  .home = getenv("HOME"),
+	                  .hidden = ret->hidden},
+	};
+	profile_request_init(&files, ret->buffer, sizeof(ret->buffer));
+	if (files.user_dir)
+		ret->hidden[n++] = files.user_dir;
+	if (rq->state)
+		ret->hidden[n++] = rq->state;
+	if (rq->policy_file)
+		ret->hidden[n++] = rq->policy_file;
+}
+
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
                     struct sandbox_plan **ret_plan, struct error *err)
 {
-	char buffer[PATH_MAX];
-	struct profile_request files;
-	const char *hidden[4] = {0};
-	struct sandbox_place place = {
-		.workspace = k->order.request.workspace,
-		.resolved = true,
-		/* Of nacre, not of the command: a request can say what HOME is, and would so choose
-	         * which of the operator's directories are granted and which are secret. */
-		.home = getenv("HOME"),
-		.hidden = hidden,
-	};
-	int n = 0;
+	struct box_place at;
 
-	profile_request_init(&files, buffer, sizeof(buffer));
-	if (files.user_dir)
-		hidden[n++] = files.user_dir;
-	if (k->order.request.state)
-		hidden[n++] = k->order.request.state;
-	if (k->order.request.policy_file)
-		hidden[n++] = k->order.request.policy_file;
+	fill_place(k, &at);
+	return sandbox_plan_new(spec, &at.place, ret_plan, err);
+}
 
-	return sandbox_plan_new(spec, &place, ret_plan, err);
+/* Where there is no plan, which looks at it itself. */
+static int check_place(struct keeper *k, struct error *err)
+{
+	struct box_place at;
+
+	if (k->spec.tier != SANDBOX_TIER_NONE)
+		return 0;
+	fill_place(k, &at);
+	return sandbox_place_check(&k->spec, &at.place, err);
 }
 
 void keeper_choose_spec(struct keeper *k)
@@ -261,7 +286,7 @@ static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order
 {
 	return !box ||
 	       (same_text(box->workspace, o->request.workspace) &&
-	        same_text(box->state, o->request.state) &&
+	        same_text(box->root, o->request.root) && same_text(box->state, o->request.state) &&
 	        same_text(box->policy_file, o->request.policy_file) &&
 	        same_text(variable_value(box->envp, "HOME"), variable_value(o->envp, "HOME")) &&
 	        box->max_processes == o->max_processes);
@@ -285,7 +310,10 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 	keeper_choose_spec(k);
 	if (k->spec.tier != SANDBOX_TIER_NONE && k->spec.tier != SANDBOX_TIER_CONTAINER)
 		k->order.sandbox = &k->spec;
-	return 0;
+	r = check_place(k, err);
+	if (r < 0)
+		k->report.end = KEEPER_END_REFUSED;
+	return r;
 }
 
 /* A person's consent is for one run: it is used up when nothing but the start is left to do, an

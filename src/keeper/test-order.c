@@ -13,7 +13,11 @@ static const char *const some_env[] = {"PATH=/bin", "EMPTY=", NULL};
 static struct keeper_order some_order(void)
 {
 	return (struct keeper_order){
-		.request = {.argv = some_argv, .workspace = "/w", .cwd = ".", .session = "s-1"},
+		.request = {.argv = some_argv,
+	                    .workspace = "/w",
+	                    .root = "/w",
+	                    .cwd = ".",
+	                    .session = "s-1"},
 		.task_id = "bash-0",
 		.principal = "alice",
 		.door = "http",
@@ -117,6 +121,7 @@ static void the_raw_request_comes_back_as_it_was(void **state)
 	                                    .command = "echo \xff; ls",
 	                                    .env = some_env,
 	                                    .workspace = "/w",
+	                                    .root = "/w",
 	                                    .cwd = "sub",
 	                                    .force = true};
 	assert_int_equal(keeper_order_write(&o, &text), 0);
@@ -136,8 +141,8 @@ static void an_order_without_a_request_is_refused(void **state)
 {
 	static const struct keeper_request bad[] = {
 		{.argv = some_argv, .cwd = "."},
-		{.argv = some_argv, .workspace = "/w"},
-		{.argv = some_env, .command = "x", .workspace = "/w", .cwd = "."},
+		{.argv = some_argv, .workspace = "/w", .root = "/w"},
+		{.argv = some_env, .command = "x", .workspace = "/w", .root = "/w", .cwd = "."},
 	};
 
 	for (size_t i = 0; i < array_size(bad); i++) {

@@ -12,12 +12,12 @@
 
 static bool is_as_it_was(const struct profile_store *store, const struct profile_file *f)
 {
-	int dir = f->project ? store->workspace_fd : AT_FDCWD;
+	bool project = f->directory >= 0;
+	int dir = project ? store->directories[f->directory] : AT_FDCWD;
 	struct stat st;
 
-	if (f->project && dir < 0)
-		return false;
-	if (fstatat(dir, f->path, &st, f->project ? AT_SYMLINK_NOFOLLOW : 0) < 0)
+	if (fstatat(dir, project ? PROFILE_PROJECT_FILE : f->path, &st,
+	            project ? AT_SYMLINK_NOFOLLOW : 0) < 0)
 		return !f->exists && (errno == ENOENT || errno == ENOTDIR);
 	return f->exists && st.st_dev == f->dev && st.st_ino == f->ino && st.st_size == f->size &&
 	       st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec;

@@ -4,7 +4,8 @@
  *	built-in NAME < /etc/nacre/NAME.yaml < ~/.config/nacre/NAME.yaml
  *	      < what inherits it, in the same three places (agents/NAME.yaml for agents)
  *	      < nacre.yaml of the system < nacre.yaml of the user   (for every profile)
- *	      < .nacre.yaml of the workspace, which may only tighten
+ *	      < .nacre.yaml of the root, of each directory below it, and of the workspace, which may
+ *	        only tighten
  *	      < the file of the command line
  *
  * Each file is opened once and read once, from the descriptor that was checked. A file that is not
@@ -21,6 +22,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "policy/policy.h"
 #include "profile/bind.h"
 #include "profile/store.h"
@@ -40,6 +42,8 @@ struct loader {
 	const char *chain[INHERIT_MAX]; /* names that are being loaded */
 	size_t depth;
 	const struct yaml_node *policy_root; /* of the file of the command line */
+	const char *root;                    /* the topmost directory of the project */
+	int project_result;                  /* of the last of its files */
 };
 
 static int no_memory(struct loader *l)
@@ -47,14 +51,15 @@ static int no_memory(struct loader *l)
 	return error_set(l->err, ERROR_SYSTEM, ENOMEM, "no memory for the profile");
 }
 
-static int remember(struct loader *l, const char *path, const struct stat *st, bool project)
+/* DIRECTORY: of the store, for a file of the project; else -1. */
+static int remember(struct loader *l, const char *path, const struct stat *st, int directory)
 {
 	struct profile_file *f = arena_new_object(l->store->arena, struct profile_file);
 
 	if (!f)
 		return no_memory(l);
 	f->path = path;
-	f->project = project;
+	f->directory = directory;
 	f->exists = st != NULL;
 	if (st) {
 		f->dev = st->st_dev;
@@ -68,7 +73,7 @@ static int remember(struct loader *l, const char *path, const struct stat *st, b
 }
 
 /* Reads an open file into a tree; NAME is for messages and lives as long as the profile. */
-static int read_file(struct loader *l, int fd, const char *name, bool project,
+static int read_file(struct loader *l, int fd, const char *name, int directory,
                      const struct yaml_node **ret_root)
 {
 	scoped(buffer_donep) struct buffer bytes = {.max = YAML_BYTES_MAX};
@@ -83,7 +88,7 @@ static int read_file(struct loader *l, int fd, const char *name, bool project,
 		                 "%s:1:1: the file is larger than 1 MiB", name);
 	if (r < 0)
 		return error_sys(l->err, -r, "%s", name);
-	r = remember(l, name, &st, project);
+	r = remember(l, name, &st, directory);
 	if (r < 0)
 		return r;
 	return yaml_read(l->store->arena, name, buffer_str(&bytes), bytes.len, ret_root, l->err);
@@ -105,14 +110,14 @@ static int read_trusted(struct loader *l, const char *dir, const char *sub, cons
 	/* Most often there is nothing; the way to it need not be walked then. */
 	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    (errno == ENOENT || errno == ENOTDIR))
-		return remember(l, path, NULL, false);
+		return remember(l, path, NULL, -1);
 	fd = trust_open(path, l->request->uid, l->request->workspace_fd, l->err);
 	if (fd == -ENOENT)
-		return remember(l, path, NULL, false);
+		return remember(l, path, NULL, -1);
 	if (fd < 0)
 		return fd;
 	*ret_path = path;
-	return read_file(l, fd, path, false, ret_root);
+	return read_file(l, fd, path, -1, ret_root);
 }
 
 static int apply(struct loader *l, const char *file, const struct yaml_node *root)
@@ -317,32 +322,92 @@ static int load_common(struct loader *l)
 	return 0;
 }
 
-static int load_project(struct loader *l)
+/* How a file of the project is called: where it lies below the root. */
+static const char *project_name(struct loader *l, const char *path)
+{
+	size_t n = strlen(l->root);
+
+	path += n == 1 ? 0 : n;
+	if (!*path || strcmp(path, "/") == 0)
+		return PROFILE_PROJECT_FILE;
+	return arena_printf(l->store->arena, ".%s/" PROFILE_PROJECT_FILE, path);
+}
+
+bool profile_blames_project(const char *message)
+{
+	return strncmp(message, PROFILE_PROJECT_FILE, strlen(PROFILE_PROJECT_FILE)) == 0 ||
+	       strncmp(message, "./", 2) == 0;
+}
+
+static int load_project_file(struct loader *l, int dir, const char *path)
 {
 	scoped(fd_closep) int fd = -1;
-	const char *name = l->binder.profile->name;
+	const char *name = l->binder.profile->name, *file = project_name(l, path);
 	const struct yaml_node *root = NULL;
-	int r;
+	int r, at = l->store->directory_count;
 
-	if (l->request->workspace_fd < 0)
-		return 0;
-	fd = fd_open_regular(l->request->workspace_fd, PROFILE_PROJECT_FILE);
+	l->store->directories[at] = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	if (l->store->directories[at] < 0)
+		return error_sys(l->err, errno, "workspace");
+	l->store->directory_count++;
+	if (!file)
+		return no_memory(l);
+	fd = fd_open_regular(dir, PROFILE_PROJECT_FILE);
 	if (fd == -ENOENT)
-		return remember(l, PROFILE_PROJECT_FILE, NULL, true);
+		return remember(l, file, NULL, at);
 	if (fd == -ELOOP || fd == -EINVAL)
-		return error_set(l->err, ERROR_INPUT, EINVAL, "%s: this is no regular file",
-		                 PROFILE_PROJECT_FILE);
+		return error_set(l->err, ERROR_INPUT, EINVAL, "%s: this is no regular file", file);
 	if (fd < 0)
-		return error_sys(l->err, -fd, "%s", PROFILE_PROJECT_FILE);
-	r = read_file(l, fd, PROFILE_PROJECT_FILE, true, &root);
+		return error_sys(l->err, -fd, "%s", file);
+	r = read_file(l, fd, file, at, &root);
 	if (r == 0)
-		r = check_name(l, PROFILE_PROJECT_FILE, root, name);
+		r = check_name(l, file, root, name);
 	if (r < 0)
 		return r;
 	l->binder.tighten = true;
-	r = apply(l, PROFILE_PROJECT_FILE, root);
+	r = apply(l, file, root);
 	l->binder.tighten = false;
 	return r;
+}
+
+static int visit_project(void *context, int dir, const char *path)
+{
+	struct loader *l = context;
+
+	l->project_result = load_project_file(l, dir, path);
+	return l->project_result;
+}
+
+/* What the root forbids holds in every directory below it, whichever of them a caller chooses. */
+static int load_project(struct loader *l)
+{
+	scoped(fd_closep) int root_fd = -1;
+	int workspace_fd = l->request->workspace_fd, r;
+	char workspace[PATH_MAX];
+	struct stat wanted, found;
+
+	if (workspace_fd < 0)
+		return 0;
+	l->root = l->request->root ? l->request->root : "";
+	if (!l->request->root)
+		return load_project_file(l, workspace_fd, "");
+	r = path_of_fd(workspace_fd, workspace);
+	if (r < 0)
+		return error_sys(l->err, -r, "/proc: where the workspace lies cannot be read");
+	root_fd = open(l->root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (root_fd < 0)
+		return error_sys(l->err, errno, "root of the workspace");
+	r = path_descend(root_fd, l->root, workspace, visit_project, l);
+	if (r < 0)
+		return l->project_result < 0
+		               ? r
+		               : error_sys(l->err, -r, "the way from the root to the workspace");
+	/* Somebody may have put another directory there meanwhile. */
+	if (fstat(workspace_fd, &wanted) < 0 ||
+	    fstat(l->store->directories[l->store->directory_count - 1], &found) < 0 ||
+	    wanted.st_ino != found.st_ino || wanted.st_dev != found.st_dev)
+		return error_set(l->err, ERROR_INPUT, ESTALE, "the workspace has been moved");
+	return 0;
 }
 
 static int read_policy_file(struct loader *l)
@@ -366,7 +431,7 @@ static int read_policy_file(struct loader *l)
 	}
 	if (fd < 0)
 		return fd;
-	return read_file(l, fd, path, false, &l->policy_root);
+	return read_file(l, fd, path, -1, &l->policy_root);
 }
 
 /* A policy file that names a profile of its own, or inherits, is no layer but the profile. */
@@ -406,10 +471,12 @@ static int load_chain(struct loader *l)
 {
 	const struct profile_request *q = l->request;
 	const struct yaml_node *named = l->policy_root ? text_of(l->policy_root, "profile") : NULL;
-	const char *name = q->name ? q->name : named ? named->text : PROFILE_DEFAULT;
+	const char *otherwise = q->fallback ? q->fallback : PROFILE_DEFAULT;
+	const char *name = q->name ? q->name : named ? named->text : otherwise;
 	struct profile *p = l->binder.profile;
 	int r;
 
+	p->by_fallback = !q->agent && !q->name && !named;
 	if (!q->agent)
 		return load_named(l, name, !exists(l, name, false) && exists(l, name, true));
 	r = load_named(l, q->agent, true);
@@ -466,7 +533,6 @@ int profile_load(const struct profile_request *request, struct profile **ret_pro
 		return no_memory(&l);
 	}
 	store->arena = take_ptr(&arena); /* from here on all hangs on p */
-	store->workspace_fd = -1;
 	p->store = l.store = store;
 	l.binder = (struct binder){
 		.arena = store->arena, .profile = p, .err = err, .examples = request->examples};
@@ -474,8 +540,6 @@ int profile_load(const struct profile_request *request, struct profile **ret_pro
 	if (r < 0)
 		return r;
 	store->origins = l.binder.origins;
-	if (request->workspace_fd >= 0)
-		store->workspace_fd = fcntl(request->workspace_fd, F_DUPFD_CLOEXEC, 3);
 	r = policy_new(&p->rules, &p->policy, err);
 	if (r < 0)
 		return r;
@@ -488,7 +552,8 @@ struct profile *profile_free(struct profile *p)
 	if (!p)
 		return NULL;
 	policy_free(p->policy);
-	fd_close(p->store->workspace_fd);
+	for (int i = 0; i < p->store->directory_count; i++)
+		fd_close(p->store->directories[i]);
 	arena_free(p->store->arena); /* the profile itself is in it */
 	return NULL;
 }

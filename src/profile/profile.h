@@ -109,6 +109,7 @@ struct profile {
 	const char *name; /* of the profile, or of the agent */
 	const char *base; /* the profile that stands lowest: "universal" for the agent "writer" */
 	const char *inherits; /* what its file says; NULL: nothing */
+	bool by_fallback;     /* nobody has named it */
 	const char *description;
 	const char
 		*tool; /* the dialect: "Bash", "run_command", "shell", "run_shell", "safe_shell" */
@@ -135,9 +136,14 @@ struct profile {
 
 struct profile_request {
 	const char *name;        /* NULL: as the agent or the policy file says, else "bash" */
+	const char *fallback;    /* the one of the tool that is called, instead of "bash" */
 	const char *agent;       /* NULL: none */
 	const char *policy_file; /* the topmost layer, or a profile of its own; NULL: none */
-	int workspace_fd;       /* O_PATH or open for reading; -1: no file of the project is read */
+	int workspace_fd; /* O_PATH or open for reading; -1: no file of the project is read */
+	/* The directory that the operator gave to the caller, who chose the workspace in it;
+	 * canonical. The project files of every directory from there down to the workspace hold.
+	 * NULL: the workspace itself. */
+	const char *root;
 	const char *system_dir; /* "/etc/nacre"; NULL: no such layer */
 	const char *user_dir;   /* "~/.config/nacre", absolute; NULL: no such layer */
 	uid_t uid;              /* files of the upper layers belong to this user or to root */
@@ -147,6 +153,8 @@ struct profile_request {
 
 #define PROFILE_DEFAULT      "bash"
 #define PROFILE_PROJECT_FILE ".nacre.yaml"
+/* Whether a message begins with the name of a file of the project, and not of the operator. */
+bool profile_blames_project(const char *message);
 
 /* No names, no workspace, and the directories and the user of this process. The strings live as
  * long as the environment and BUFFER. */

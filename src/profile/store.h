@@ -5,14 +5,16 @@
  */
 #include <stdbool.h>
 #include <sys/stat.h>
+#include "base/path.h"
 
 struct arena;
 struct profile_origin;
 
 /* A file that was read, or that was not there: what it was then. */
 struct profile_file {
-	const char *path; /* relative to the workspace for the file of the project */
-	bool project, exists;
+	const char *path;
+	int directory; /* what a file of the project is in: its place in the store; -1: none */
+	bool exists;
 	dev_t dev;
 	ino_t ino;
 	off_t size;
@@ -30,5 +32,7 @@ struct profile_store {
 	struct profile_origin *origins; /* the last one first */
 	struct profile_file *files;
 	struct profile_layer *layers, *last_layer; /* the lowest first */
-	int workspace_fd;                          /* a duplicate; -1: none */
+	/* From the root down to the workspace; all are ours. */
+	int directories[PATH_DESCENT_MAX];
+	int directory_count;
 };

@@ -131,6 +131,27 @@ static void layers_stand_one_above_the_other(void **state)
 	assert_true(has(p->sandbox.denied, "curl"));
 }
 
+static void the_files_from_the_root_down_to_the_workspace_all_hold(void **state)
+{
+	scoped(profile_freep) struct profile *p = NULL;
+	struct place *place = *state;
+	char sub[112];
+
+	snprintf(sub, sizeof(sub), "%s/sub", place->workspace);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	place_write(place->workspace, ".nacre.yaml", "deny: [make]\n");
+	place_write(sub, ".nacre.yaml", "deny: [cmake]\n");
+	close(place->request.workspace_fd);
+	place->request.workspace_fd = open(sub, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place->request.root = place->workspace;
+	p = place_load(place);
+	assert_string_equal(find_rule(p, "deny:make")->place.file, ".nacre.yaml");
+	assert_string_equal(find_rule(p, "deny:cmake")->place.file, "./sub/.nacre.yaml");
+	assert_true(profile_is_current(p));
+	place_write(place->workspace, ".nacre.yaml", "deny: [ninja]\n");
+	assert_false(profile_is_current(p));
+}
+
 static void a_lower_maximum_takes_the_default_with_it(void **state)
 {
 	scoped(profile_freep) struct profile *p = NULL;
@@ -340,6 +361,7 @@ int main(void)
 		TEST(the_default_is_the_profile_bash),
 		TEST(a_profile_that_says_nothing_allows_nothing),
 		TEST(layers_stand_one_above_the_other),
+		TEST(the_files_from_the_root_down_to_the_workspace_all_hold),
 		TEST(a_lower_maximum_takes_the_default_with_it),
 		TEST(a_layer_replaces_the_allowed_list),
 		TEST(rules_of_lower_layers_can_be_removed_by_id),

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <sys/types.h>
+#include "base/path.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
@@ -143,6 +144,14 @@ struct box_absent {       /* a protected path that the tree does not protect */
 	int64_t born_ns; /* the number of a file that is gone is soon another's */
 };
 
+/* A directory that the workspace was chosen in: what is protected there stays so. */
+struct box_above {
+	const char *path;
+	dev_t device;
+	ino_t inode;
+	uid_t owner;
+};
+
 struct box_identity {
 	uid_t uid; /* kernel's and the box's */
 	gid_t gid;
@@ -171,7 +180,7 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 	cpu_set_t processors;
 };
 
-#define BOX_OTHER_HOMES     2
+#define BOX_OTHER_HOMES     3
 #define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
 #define BOX_ABSENT_MAX      512
@@ -188,7 +197,10 @@ struct sandbox_plan {
 	struct sandbox_standing standing;
 	struct box_identity identity;
 	const char *workspace; /* canonical */
-	const char *home;      /* canonical or NULL */
+	/* The directories above the workspace, from the root on; none where it is the root. */
+	struct box_above above[PATH_DESCENT_MAX];
+	size_t above_count;
+	const char *home; /* canonical or NULL */
 	/* Homes of others that the workspace is in, or has in it. */
 	const char *other_homes[BOX_OTHER_HOMES];
 	size_t other_home_count;
@@ -248,7 +260,10 @@ struct sandbox_plan {
 	char uid_map[48], gid_map[48];
 };
 
-/* plan.c. NULL when memory runs out, or when PATH is NULL for that reason. */
+/* plan.c. A plan that knows its place and nothing more. */
+int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *place,
+                   struct sandbox_plan **ret_plan, struct error *err);
+/* NULL when memory runs out, or when PATH is NULL for that reason. */
 struct box_step *box_step_add(struct sandbox_plan *p, enum box_phase phase, enum box_step_kind kind,
                               const char *path);
 int box_rule_add(struct sandbox_plan *p, const char *path, enum landlock_right right);
@@ -305,6 +320,12 @@ int box_private_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
 
 /* homes.c: whose secrets there are. PATH is HOME of nacre's environment; may be NULL. */
 void box_homes_find(struct sandbox_plan *p, const char *path);
+/* above.c: the directories from the root down to the workspace. */
+int box_above_find(struct sandbox_plan *p, const char *root, struct error *err);
+/* Refuses a workspace that is secret or protected itself, or lies in something that is. */
+int box_above_check(struct sandbox_plan *p, struct error *err);
+/* What is protected by the directories above the workspace, as far as it lies in it. */
+int box_above_protect(struct sandbox_plan *p);
 /* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 const char *box_expand(struct sandbox_plan *p, const char *path);
 /* Each path of the spec's secrets, of all homes, until one visit does not return 0. */

@@ -4,8 +4,8 @@
  *
  * What a request asks for has no say in it. HOME of nacre's own environment is believed, since the
  * operator set it; where it is missing or means nothing the system's list of users is asked. That
- * list also has the home of whoever runs nacre, should HOME be another place, and of the owner of
- * the workspace, for whom root may be working.
+ * list also has the home of whoever runs nacre, should HOME be another place, and of the owners of
+ * the workspace and of its root, for whom root may be working.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -85,29 +85,35 @@ static const char *home_of(struct sandbox_plan *p, const char *text, uid_t uid)
 static void add_other(struct sandbox_plan *p, const char *home)
 {
 	if (!home || (p->home && strcmp(home, p->home) == 0) ||
-	    (p->other_home_count > 0 && strcmp(home, p->other_homes[0]) == 0) ||
 	    (!path_is_in(home, p->workspace) && !path_is_in(p->workspace, home)))
 		return;
-	p->other_homes[p->other_home_count++] = home;
+	for (size_t i = 0; i < p->other_home_count; i++)
+		if (strcmp(home, p->other_homes[i]) == 0)
+			return;
+	if (p->other_home_count < BOX_OTHER_HOMES)
+		p->other_homes[p->other_home_count++] = home;
 }
 
 void box_homes_find(struct sandbox_plan *p, const char *path)
 {
 	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
 	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, "/etc/passwd");
-	const char *own = NULL, *owners = NULL;
+	const char *own = NULL, *owners = NULL, *roots = NULL;
 	struct stat st;
 
 	if (fd >= 0 && fd_read_all(fd, &text) == 0) {
 		own = home_of(p, buffer_str(&text), geteuid());
 		if (fstat(p->workspace_fd, &st) == 0 && st.st_uid != geteuid())
 			owners = home_of(p, buffer_str(&text), st.st_uid);
+		if (p->above_count > 0 && p->above[0].owner != geteuid())
+			roots = home_of(p, buffer_str(&text), p->above[0].owner);
 	}
 	p->home = usable(p, path);
 	if (!p->home)
 		p->home = own;
 	add_other(p, own);
 	add_other(p, owners);
+	add_other(p, roots);
 }
 
 const char *box_expand(struct sandbox_plan *p, const char *path)
@@ -119,7 +125,7 @@ const char *box_expand(struct sandbox_plan *p, const char *path)
 	return arena_printf(p->arena, "%s/%s", p->workspace, path);
 }
 
-/* Of the other homes only what the workspace has in it can be reached at all. */
+/* Of the other homes only what the workspace has in it, or is in, can be reached at all. */
 int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
                       void *context)
 {
@@ -134,7 +140,7 @@ int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
 			path = arena_printf(p->arena, "%s%s", p->other_homes[i], *s + 1);
 			if (!path)
 				return -ENOMEM;
-			if (path_is_in(path, p->workspace))
+			if (path_is_in(path, p->workspace) || path_is_in(p->workspace, path))
 				r = visit(context, path);
 		}
 	}

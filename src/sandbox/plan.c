@@ -159,7 +159,7 @@ static int find_workspace(struct sandbox_plan *p, const char *path, bool resolve
 	p->workspace_shared = (held.st_mode & S_ISGID) != 0;
 	p->workspace_settled = held.st_ctim.tv_sec + 1 < clock_wall_ms() / 1000;
 	box_company_look(p);
-	return check_workspace(p->workspace, err);
+	return p->spec->tier == SANDBOX_TIER_NONE ? 0 : check_workspace(p->workspace, err);
 }
 
 /* The caller's strings need not live as long as the plan. */
@@ -273,14 +273,12 @@ static void box_forget(struct sandbox_plan *p)
 	p->standing = (struct sandbox_standing){0};
 }
 
-int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
-                     struct sandbox_plan **ret_plan, struct error *err)
+int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *place,
+                   struct sandbox_plan **ret_plan, struct error *err)
 {
 	scoped(sandbox_plan_freep) struct sandbox_plan *p = calloc(1, sizeof(*p));
 	int r;
 
-	if (spec->tier == SANDBOX_TIER_NONE || spec->tier == SANDBOX_TIER_CONTAINER)
-		return error_set(err, ERROR_INPUT, EINVAL, "the spec wants no box");
 	if (p)
 		p->arena = arena_new(PLAN_BYTES_MAX);
 	if (!p || !p->arena)
@@ -293,6 +291,8 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	(void)umask(p->umask);
 	p->runs_own = spec->exec == SANDBOX_EXEC_ANY && !spec->workspace_noexec;
 	r = find_workspace(p, place->workspace, place->resolved, err);
+	if (r == 0)
+		r = box_above_find(p, place->root, err);
 	if (r < 0)
 		return r;
 	box_homes_find(p, place->home);
@@ -301,7 +301,24 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));
 	if (place->tmp)
 		p->tmp = arena_strndup(p->arena, place->tmp, strlen(place->tmp));
-	r = build(p, spec->tier, err);
+	r = box_above_check(p, err);
+	if (r < 0)
+		return r;
+	*ret_plan = take_ptr(&p);
+	return 0;
+}
+
+int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
+                     struct sandbox_plan **ret_plan, struct error *err)
+{
+	scoped(sandbox_plan_freep) struct sandbox_plan *p = NULL;
+	int r;
+
+	if (spec->tier == SANDBOX_TIER_NONE || spec->tier == SANDBOX_TIER_CONTAINER)
+		return error_set(err, ERROR_INPUT, EINVAL, "the spec wants no box");
+	r = box_plan_begin(spec, place, &p, err);
+	if (r == 0)
+		r = build(p, spec->tier, err);
 	if (r < 0)
 		return r;
 	*ret_plan = take_ptr(&p);

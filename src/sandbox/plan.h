@@ -22,8 +22,12 @@ struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 
 struct sandbox_place {
 	const char *workspace; /* an existing directory */
-	bool resolved;         /* it was found to be allowed, and had no links on the way then */
-	const char *home;      /* where the box has a private home; NULL: nowhere */
+	/* The directory that the operator gave to the caller, who chose the workspace in it;
+	 * canonical. What is secret or protected there, and in every directory down to the
+	 * workspace, stays so. NULL: the workspace itself. */
+	const char *root;
+	bool resolved;    /* it was found to be allowed, and had no links on the way then */
+	const char *home; /* where the box has a private home; NULL: nowhere */
 	bool kept; /* the plan is for a box that is kept: sandbox_plan_is_current() will be asked */
 	const char *tmp; /* a private directory for temporary files; used without namespaces only */
 	const char *const *hidden; /* absolute paths of nacre's own (state, policy files): masked
@@ -42,6 +46,9 @@ struct sandbox_standing {
  * plan. */
 int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
                      struct sandbox_plan **ret_plan, struct error *err);
+/* The first half of that alone: whether this can be a workspace by what the spec protects. */
+int sandbox_place_check(const struct sandbox_spec *spec, const struct sandbox_place *place,
+                        struct error *err);
 struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p); /* NULL is fine; returns NULL */
 /* What of this need not wait until the processes of the box have ended. */
 void sandbox_plan_end(struct sandbox_plan *p);

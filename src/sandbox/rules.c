@@ -244,6 +244,8 @@ int box_rules_plan(struct sandbox_plan *p, struct error *err)
 	if (r == 0)
 		r = box_protect_plan(p);
 	if (r == 0)
+		r = box_above_protect(p);
+	if (r == 0)
 		r = protect_own(p);
 	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "rules of the box: %s", strerrordesc_np(-r))
 	             : 0;

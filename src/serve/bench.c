@@ -110,7 +110,7 @@ const char *bench_root_of(const char *const *roots, const char *workspace)
 		return NULL;
 	for (; *roots; roots++)
 		if (realpath(*roots, real) && place_is_inside(path, real) &&
-		    strlen(real) > best_len) {
+		    (!best || strlen(real) < best_len)) {
 			best = *roots;
 			best_len = strlen(real);
 		}

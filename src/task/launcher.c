@@ -30,8 +30,8 @@
 #include "process/clone.h"
 #include "task/shelf.h"
 
-#define KEY_MAX     8192
-#define KEY_PARTS   7
+#define KEY_MAX     12288
+#define KEY_PARTS   8
 #define SHELVES_MAX 8
 #define CALM_MS     2      /* without a request: then there is time to make more stand by */
 #define IDLE_MS     300000 /* a shelf that nobody asks for is given up */
@@ -60,7 +60,7 @@ static size_t read_key(const char *text, size_t n, struct shelf_key *ret_key)
 		at += len + 1;
 	}
 	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3],
-	                              parts[4], parts[5], parts[6]};
+	                              parts[4], parts[5], parts[6], parts[7]};
 	return at;
 }
 
@@ -286,9 +286,9 @@ void launcher_done(struct launcher *l)
 static int put_key(struct buffer *key, const struct keeper_order *order)
 {
 	const struct keeper_request *rq = &order->request;
-	const char *const parts[KEY_PARTS] = {rq->profile,     rq->agent, rq->policy_file,
-	                                      rq->workspace,   rq->state, rq->session,
-	                                      order->principal};
+	const char *const parts[KEY_PARTS] = {rq->profile,   rq->agent,       rq->policy_file,
+	                                      rq->workspace, rq->root,        rq->state,
+	                                      rq->session,   order->principal};
 
 	for (int i = 0; i < KEY_PARTS; i++) {
 		buffer_puts(key, parts[i] ? parts[i] : "");

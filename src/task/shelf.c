@@ -38,7 +38,7 @@ struct running {
 };
 
 struct shelf {
-	char *profile_name, *agent, *policy_file, *workspace, *state, *session, *principal;
+	char *profile_name, *agent, *policy_file, *workspace, *root, *state, *session, *principal;
 	struct profile *profile;
 	struct sandbox_plan *plan;
 	struct held box; /* for all keepers; none where each has its own */
@@ -61,14 +61,15 @@ struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms)
 	s->agent = strdup(key->agent);
 	s->policy_file = strdup(key->policy_file);
 	s->workspace = strdup(key->workspace);
+	s->root = strdup(key->root);
 	s->state = strdup(key->state);
 	s->session = strdup(key->session);
 	s->principal = strdup(key->principal);
 	s->again = again;
 	s->failed_at = now_ms - FAILED_MS;
 	s->used_at = now_ms;
-	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->state ||
-	    !s->session || !s->principal)
+	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->root ||
+	    !s->state || !s->session || !s->principal)
 		return shelf_free(s);
 	return s;
 }
@@ -100,6 +101,7 @@ struct shelf *shelf_free(struct shelf *s)
 	free(s->agent);
 	free(s->policy_file);
 	free(s->workspace);
+	free(s->root);
 	free(s->state);
 	free(s->session);
 	free(s->principal);
@@ -109,7 +111,7 @@ struct shelf *shelf_free(struct shelf *s)
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
 {
-	return strcmp(s->workspace, key->workspace) == 0 &&
+	return strcmp(s->workspace, key->workspace) == 0 && strcmp(s->root, key->root) == 0 &&
 	       strcmp(s->profile_name, key->profile) == 0 && strcmp(s->agent, key->agent) == 0 &&
 	       strcmp(s->policy_file, key->policy_file) == 0 && strcmp(s->state, key->state) == 0 &&
 	       strcmp(s->session, key->session) == 0 && strcmp(s->principal, key->principal) == 0;
@@ -224,6 +226,7 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 	rq->agent = or_null(s->agent);
 	rq->policy_file = or_null(s->policy_file);
 	rq->workspace_fd = workspace;
+	rq->root = or_null(s->root);
 	r = profile_load(rq, &s->profile, NULL);
 	/* With docker's socket in it a box depends on where that is now, and the keeper looks. */
 	if (r == 0 && (s->profile->sandbox.tier != SANDBOX_TIER_FULL || s->profile->docker.allow))
@@ -236,6 +239,7 @@ static int make_box(struct shelf *s, int64_t now_ms)
 {
 	const char *hidden[4] = {0};
 	struct sandbox_place place = {.workspace = s->workspace,
+	                              .root = or_null(s->root),
 	                              .resolved = true,
 	                              .home = getenv("HOME"),
 	                              .hidden = hidden,

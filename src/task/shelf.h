@@ -18,7 +18,7 @@ struct shelf;
 /* What a box depends on; the strings belong to the caller. */
 struct shelf_key {
 	const char *profile, *agent, *policy_file; /* each may be "" */
-	const char *workspace;
+	const char *workspace, *root;
 	const char *state;     /* nacre's own directory, hidden from the box; may be "" */
 	const char *session;   /* may be "" */
 	const char *principal; /* who asks; may be "": commands of one box can talk to each other */

@@ -16,7 +16,7 @@
 
 struct place {
 	char dir[64];
-	char workspace[80];
+	char workspace[80], state[80]; /* beside each other: no workspace lies in the state */
 	struct store store;
 	struct profile *profile;
 	struct keeper_ahead wanted;
@@ -34,16 +34,21 @@ static int place_setup(void **state)
 	assert_non_null(p);
 	test_directory_make(p->dir);
 	snprintf(p->workspace, sizeof(p->workspace), "%s/work", p->dir);
+	snprintf(p->state, sizeof(p->state), "%s/state", p->dir);
+	assert_int_equal(mkdir(p->state, 0700), 0);
 	assert_int_equal(mkdir(p->workspace, 0755), 0);
-	setenv("NACRE_STATE_DIR", p->dir, 1);
+	setenv("NACRE_STATE_DIR", p->state, 1);
 	store_open(&p->store);
 	workspace = open(p->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	profile_request_init(&rq, buffer, sizeof(buffer));
 	rq.system_dir = rq.user_dir = NULL;
 	rq.workspace_fd = workspace;
 	assert_int_equal(profile_load(&rq, &p->profile, NULL), 0);
-	p->wanted = (struct keeper_ahead){
-		.profile = p->profile, .workspace = p->workspace, .state = p->dir, .envp = env};
+	p->wanted = (struct keeper_ahead){.profile = p->profile,
+	                                  .workspace = p->workspace,
+	                                  .root = p->workspace,
+	                                  .state = p->state,
+	                                  .envp = env};
 	*state = p;
 	return 0;
 }
@@ -61,16 +66,19 @@ static int place_teardown(void **state)
 
 static struct keeper_order order_of(const struct place *p, const char *const *argv)
 {
-	return (struct keeper_order){
-		.command = "test",
-		.argv = argv,
-		.envp = env,
-		.cwd = p->workspace,
-		.timeout_ms = TEST_PATIENCE_MS,
-		.grace_ms = 100,
-		.spool_cap = 1 << 20,
-		.kept = {.head = 1000, .tail = 1000},
-		.request = {.argv = argv, .workspace = p->workspace, .cwd = ".", .state = p->dir}};
+	return (struct keeper_order){.command = "test",
+	                             .argv = argv,
+	                             .envp = env,
+	                             .cwd = p->workspace,
+	                             .timeout_ms = TEST_PATIENCE_MS,
+	                             .grace_ms = 100,
+	                             .spool_cap = 1 << 20,
+	                             .kept = {.head = 1000, .tail = 1000},
+	                             .request = {.argv = argv,
+	                                         .workspace = p->workspace,
+	                                         .root = p->workspace,
+	                                         .cwd = ".",
+	                                         .state = p->state}};
 }
 
 static struct task *run(struct place *p, struct ahead *a, struct keeper_order *o)

@@ -65,6 +65,7 @@ static void fill_request(struct place *p, struct keeper_order *o)
 	o->request = (struct keeper_request){.policy_file = p->policy,
 	                                     .argv = o->argv,
 	                                     .workspace = "/",
+	                                     .root = "/",
 	                                     .cwd = ".",
 	                                     .state = p->dir};
 }

@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scoped(arena_freep) struct arena *arena = arena_new(YAML_ARENA_MAX);
 	struct error err = {0};
 	struct profile p = {0}, was;
-	struct profile_store store = {.workspace_fd = -1};
+	struct profile_store store = {0};
 	struct binder b = {.arena = arena, .profile = &p, .err = &err, .examples = true};
 	const struct yaml_node *root, *lower;
 

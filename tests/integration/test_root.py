@@ -1,0 +1,276 @@
+"""What is protected is a property of the root, the directory that the operator gave, and not of the
+directory below it that a request names as its workspace.
+
+Each attempt is looked at from outside: a secret in the answer, a file that appeared or changed.
+"""
+import json
+import os
+import subprocess
+import unittest
+
+from helpers import DEADLINE, NACRE, NacreTest
+from serving import ServeTest
+
+SECRET = "SECRET-7d31c2"
+
+
+class Served(ServeTest):
+    """A server whose requests name a workspace below that of the operator: boxes that are kept."""
+
+    BOXED = True
+    TCP = False
+
+    def attempt(self, workspace, command, server=None):
+        answer = self.post("/v1/run", {"command": command, "workspace": workspace}, unix=True, server=server)
+        return answer.json
+
+    def cold(self, workspace, command):
+        """The same by a tool that names its workspace, in a box of its own; it can only read."""
+        done = subprocess.run([NACRE, "call", "run_shell", json.dumps({"command": command, "workspace": workspace})], cwd=self.work, env=self.env,
+                              timeout=2 * DEADLINE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return done
+
+    def git(self, *args, cwd=None):
+        subprocess.run(["git", "-c", "init.defaultBranch=main", "-c", "user.name=x", "-c", "user.email=x@x", *args],
+                       cwd=cwd or self.work, check=True, capture_output=True, timeout=DEADLINE,
+                       env={"PATH": self.env["PATH"], "HOME": str(self.dir)})
+
+
+class Home(Served):
+    """The root is a home directory."""
+
+    def serve(self, *args, **options):
+        self.env.update(HOME=str(self.work), NACRE_STATE_DIR=str(self.work / ".local/state/nacre"),
+                        XDG_CONFIG_HOME=str(self.work / ".config"))
+        for name in (".ssh", ".ssh/deep", ".aws", ".config/gcloud", ".config/nacre", "project", "project/.ssh"):
+            (self.work / name).mkdir(parents=True, exist_ok=True)
+        (self.work / ".ssh/id_rsa").write_text(SECRET)
+        (self.work / ".ssh/deep/key").write_text(SECRET)
+        (self.work / ".aws/credentials").write_text(SECRET)
+        (self.work / ".config/gcloud/token").write_text(SECRET)
+        (self.work / "way").symlink_to(".ssh")
+        (self.work / "project/up").symlink_to("../.ssh")
+        return super().serve(*args, **options)
+
+    def test_secrets_are_no_workspace(self):
+        for name in (".ssh", ".ssh/", "./.ssh", ".ssh/deep", ".aws", ".config/gcloud", "way", "project/up", "way/deep",
+                     "project/../.ssh", "project/up/../.ssh", str(self.work / ".ssh"), ".ssh/deep/..", "/proc/self/cwd/.ssh",
+                     "/proc/self/root" + str(self.work) + "/.ssh"):
+            with self.subTest(name):
+                result = self.attempt(name, "cat id_rsa key credentials token; ls -la")
+                self.assertNotIn(SECRET, json.dumps(result))
+                self.assertNotEqual(result.get("exit_code"), 0, result)
+                done = self.cold(name, "cat id_rsa key credentials token")
+                self.assertNotIn(SECRET.encode(), done.stdout)
+                self.assertNotEqual(done.returncode, 0, done)
+
+    def test_nacres_own_places_are_no_workspace(self):
+        self.run_nacre("--", "true")  # the state is there now
+        for name in (".local/state/nacre", ".local/state/nacre/tasks", ".config/nacre", ".local/state/nacre/audit"):
+            with self.subTest(name):
+                (self.work / name).mkdir(parents=True, exist_ok=True)
+                result = self.attempt(name, "echo 'sandbox: {mode: none}' > nacre.yaml; echo x > planted; ls")
+                self.assertNotEqual(result.get("exit_code"), 0, result)
+                self.assertFalse((self.work / name / "planted").exists())
+        self.assertFalse((self.work / ".config/nacre/nacre.yaml").exists())
+
+    def test_what_lies_around_a_secret_has_it_masked(self):
+        result = self.attempt(".config", "cat gcloud/token; ls nacre; echo x > nacre/nacre.yaml; true")
+        self.assertNotIn(SECRET, json.dumps(result))
+        self.assertFalse((self.work / ".config/nacre/nacre.yaml").exists())
+        result = self.attempt(".local", "cat state/nacre/tokens.json; ls state/nacre; echo x > state/nacre/planted; true")
+        self.assertFalse((self.work / ".local/state/nacre/planted").exists())
+
+    def test_other_directories_of_the_home_work(self):
+        result = self.attempt("project", "echo made > file && cat file && pwd")
+        self.assertEqual((result["exit_code"], result["stdout"]), (0, f"made\n{self.work}/project\n"))
+        # Only the home's own is a secret.
+        result = self.attempt("project/.ssh", "echo fine")
+        self.assertEqual(result.get("exit_code"), 0, result)
+
+    def test_the_operator_cannot_choose_a_secret_by_mistake(self):
+        done = self.run_nacre("-c", "cat id_rsa", cwd=self.work / ".ssh")
+        self.assertEqual((done.code, done.out), (125, b""), done)
+        self.assertIn(b"cannot be the workspace", done.err)
+
+
+class Repository(Served):
+    """The root is a repository; the operator's next git runs what lies in it."""
+
+    def setUp(self):
+        super().setUp()
+        self.git("init", "-q")
+        for name in (".vscode", ".claude", ".husky/_", "tools/hooks", "docs/hooks", "src/.git", "src/deep", "lib"):
+            (self.work / name).mkdir(parents=True)
+        (self.work / "link").symlink_to(".git/hooks")
+        (self.work / ".githooks").symlink_to("docs/hooks")
+        self.git("config", "core.hooksPath", "tools/hooks")
+
+    def plant(self, workspace, server):
+        return self.attempt(workspace, "echo 'touch ran' > post-commit && chmod +x post-commit; mkdir -p d/e", server)
+
+    def test_protected_paths_are_no_workspace(self):
+        landlock = self.serve("--policy", self.landlock(), unix=self.dir / "landlock.sock")
+        for name in (".git/hooks", ".git/hooks/", "./.git/hooks", "link", ".vscode", ".claude", ".husky", ".husky/_", "tools/hooks", "docs/hooks",
+                     "src/../.git/hooks", ".githooks", str(self.work / ".git" / "hooks"), ".VSCODE/../.vscode"):
+            for server in (self.server, landlock):
+                with self.subTest(name, landlock=server is landlock):
+                    before = self.listing()
+                    result = self.plant(name, server)
+                    self.assertNotEqual(result.get("exit_code"), 0, result)
+                    self.assertEqual(self.listing(), before)
+
+    def landlock(self):
+        path = self.dir / "landlock.yaml"
+        path.write_text("sandbox: {mode: landlock}\n")
+        return str(path)
+
+    def listing(self):
+        return sorted(os.path.join(where, name) for where, dirs, files in os.walk(self.work) for name in [*dirs, *files])
+
+    def test_what_lies_around_a_protected_path_has_it_protected(self):
+        for workspace, inside in ((".git", "hooks/post-commit"), (".git", "config.worktree"), (".git", "info/attributes"), ("tools", "hooks/post-commit"),
+                                  ("docs", "hooks/pre-commit")):
+            with self.subTest(workspace, inside=inside):
+                self.attempt(workspace, f"mkdir -p $(dirname {inside}); echo 'touch ran' > {inside}; chmod +x {inside}")
+                self.assertFalse((self.work / workspace / inside).exists())
+        before = (self.work / ".git/config").read_text()
+        self.attempt(".git", "git config --file config core.fsmonitor ./x; echo '[core]' >> config; mv config away; mv hooks gone")
+        self.assertEqual((self.work / ".git/config").read_text(), before)
+
+    def test_each_directory_on_the_way_protects(self):
+        """src is a repository of its own, and so is a directory below it."""
+        self.git("init", "-q", cwd=self.work / "src")
+        for name in ("src/.git/hooks", "src/.git", "src"):
+            with self.subTest(name):
+                self.attempt(name, "for d in . hooks .git/hooks; do echo x > $d/post-commit; done; true")
+                self.assertFalse((self.work / "src/.git/hooks/post-commit").exists())
+
+    def test_ordinary_directories_work(self):
+        for name in ("src/deep", "lib", "docs", "tools"):
+            with self.subTest(name):
+                result = self.attempt(name, "echo made > file && cat file")
+                self.assertEqual((result["exit_code"], result["stdout"]), (0, "made\n"), result)
+                self.assertEqual((self.work / name / "file").read_text(), "made\n")
+
+    def test_a_deep_workspace_is_refused_and_not_half_protected(self):
+        deep = self.work
+        for _ in range(80):
+            deep = deep / "d"
+            deep.mkdir()
+        result = self.attempt(str(deep), "echo x")
+        self.assertNotEqual(result.get("exit_code"), 0, result)
+        self.assertIn("directories below its root", json.dumps(result))
+
+    def test_one_that_is_swapped_for_a_link_meanwhile_is_not_used(self):
+        """The server and the keeper look again; whatever is there then, no hook is written."""
+        (self.work / "sub").mkdir()
+        stop = self.dir / "stop"
+        swapper = subprocess.Popen(["sh", "-c", f"while [ ! -e {stop} ]; do mv sub real; ln -s .git/hooks sub; rm sub; mv real sub; done"], cwd=self.work)
+        self.started.append(swapper)
+        try:
+            for _ in range(60):
+                self.attempt("sub", "echo x > post-commit; true")
+        finally:
+            stop.write_text("")
+            swapper.wait(DEADLINE)
+        self.assertFalse((self.work / ".git/hooks/post-commit").exists())
+
+
+class ProjectFile(Served):
+    """`.nacre.yaml` of every directory from the root down to the workspace."""
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "sub/deep").mkdir(parents=True)
+        (self.work / "config").mkdir()
+        (self.work / "config/prod.yaml").write_text("old\n")
+        (self.work / ".nacre.yaml").write_text("deny: [head]\nsandbox: {protected: [config]}\n")
+        (self.work / "sub/.nacre.yaml").write_text("deny: [tail]\n")
+
+    def test_the_rules_of_all_of_them_hold(self):
+        for workspace, denied in ((".", ["head"]), ("sub", ["head", "tail"]), ("sub/deep", ["head", "tail"]), ("sub/../sub", ["head", "tail"])):
+            for name in ("head", "tail", "cat"):
+                with self.subTest(workspace, name=name):
+                    result = self.attempt(workspace, f"{name} /dev/null")
+                    self.assertEqual(result.get("exit_code") == 0, name not in denied, result)
+
+    def test_what_they_protect_stays(self):
+        self.attempt("config", "echo new > prod.yaml")
+        self.attempt(".", "echo new > config/prod.yaml")
+        self.assertEqual((self.work / "config/prod.yaml").read_text(), "old\n")
+        (self.work / "sub/config").mkdir()
+        result = self.attempt("sub/deep", "echo made > file && cat file")
+        self.assertEqual(result["stdout"], "made\n", result)
+
+    def test_one_that_cannot_be_read_stops_everything_below(self):
+        (self.work / ".nacre.yaml").write_text("deny: [head\n")
+        result = self.attempt("sub/deep", "echo ran")
+        self.assertNotEqual(result.get("exit_code"), 0, result)
+        self.assertIn(".nacre.yaml", json.dumps(result))
+
+    def test_a_file_below_cannot_loosen_what_stands_above(self):
+        (self.work / "sub/.nacre.yaml").write_text("allow: [head]\n")
+        result = self.attempt("sub", "head /dev/null")
+        self.assertNotEqual(result.get("exit_code"), 0, result)
+
+    def test_a_change_on_the_way_is_seen_by_a_kept_box(self):
+        for text, works in (("{}\n", True), ("deny: [cut]\n", False), ("deny: [tail]\n", True)):
+            (self.work / "sub/.nacre.yaml").write_text(text)
+            for _ in range(3):
+                result = self.attempt("sub/deep", "cut -c1 /dev/null")
+                self.assertEqual(result.get("exit_code") == 0, works, result)
+
+
+class Doors(ServeTest):
+    """The same over HTTP, with a token whose root is a home and a repository."""
+
+    BOXED = True
+
+    def setUp(self):
+        super().setUp()
+        subprocess.run(["git", "init", "-q", self.work], check=True, capture_output=True)
+
+    def serve(self, *args, **options):
+        (self.work / ".ssh").mkdir(exist_ok=True)
+        (self.work / ".ssh/id_rsa").write_text(SECRET)
+        (self.work / "inner").mkdir(exist_ok=True)
+        return super().serve(*args, env={"HOME": str(self.work)}, **options)
+
+    def test_no_door_opens_a_secret_or_a_hook(self):
+        token = self.make_token("several", "--workspace", str(self.work / "inner"), "--workspace", str(self.work))
+        for using in ("", token):
+            for workspace in (".ssh", ".git/hooks", str(self.work / ".ssh"), str(self.work / ".git/hooks"), "inner/../.ssh"):
+                with self.subTest(workspace, token=bool(using)):
+                    for path, command in (("/v1/run", "cat id_rsa; echo x > post-commit"), ("/shell", "cat id_rsa")):
+                        answer = self.post(path, {"command": command, "workspace": workspace}, token=using)
+                        self.assertNotIn(SECRET.encode(), answer.body)
+                        self.assertFalse((self.work / ".git/hooks/post-commit").exists())
+
+
+class Tools(NacreTest):
+    """`nacre call`: a policy file that names no profile is a layer of the tool's own profile."""
+
+    def call(self, tool, parameters, text):
+        path = self.dir / "policy.yaml"
+        path.write_text(text)
+        done = subprocess.run([NACRE, "call", "--policy", path, tool, json.dumps(parameters)], cwd=self.work, env=self.env, timeout=2 * DEADLINE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return done
+
+    def test_a_layer_that_tightens_does_not_loosen(self):
+        for tool, parameters in (("safe_shell", {"command": "bash", "args": ["-c", "echo r''an"]}), ("run_shell", {"command": "ls | cat; echo r''an"}),
+                                 ("run_command", {"command": "kill -l; echo r''an"})):
+            for text in ("ask: [pwd]\n", "timeout: {max: 5s}\n", "{}\n", "deny: [pwd]\n"):
+                with self.subTest(tool, text=text):
+                    done = self.call(tool, parameters, text)
+                    self.assertNotIn(b"ran", done.stdout)
+                    self.assertNotEqual(done.returncode, 0, done)
+
+    def test_a_file_that_names_a_profile_chooses_it(self):
+        done = self.call("Bash", {"command": "ls | wc -l", "description": "x"}, "profile: readonly\n")
+        self.assertNotEqual(done.returncode, 0, done)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
