@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* No string can promise where a file is: it is opened, and then the kernel is asked. The name of
  * one that was deleted is not its own. 0, or a negative errno. */
@@ -20,3 +21,12 @@ bool path_is_in(const char *path, const char *directory);
 typedef int path_descent_visit(void *context, int fd, const char *path);
 int path_descend(int top_fd, const char *top, const char *bottom, path_descent_visit *visit,
                  void *context);
+
+/* Opens PATH in the directory DIR (AT_FDCWD is fine). Links are followed as far as they stay in it;
+ * -EXDEV: one leads out. Where a link has a ".." in it the kernel gives up (EAGAIN) as soon as
+ * anybody renames anything meanwhile, which a command can do without end; so it is tried often. A
+ * descriptor or a negative errno. Safe between fork and exec. */
+int path_open_beneath(int dir, const char *path, uint64_t flags);
+/* Whether this error of path_open_beneath() means that there is no such file in the directory. All
+ * others mean that nobody knows. */
+bool path_is_absent(int code);

@@ -20,13 +20,16 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-static int open_path(int dir, const char *path, uint64_t resolve)
+/* Without RESOLVE_BENEATH. Places that have no openat2() follow links of /proc, too: what counts is
+ * where the path ends. */
+static int open_path(int dir, const char *path)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-	                       .resolve = RESOLVE_NO_MAGICLINKS | resolve};
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
+	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
-	return fd < 0 ? -errno : (int)fd;
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = openat(dir, path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static char *real_path(struct look *l, int fd)
@@ -89,12 +92,12 @@ bool path_is_inside(struct look *l, const char *path)
 		scoped(fd_closep) int fd = -1;
 
 		if (dir != AT_FDCWD) {
-			fd = open_path(dir, at, RESOLVE_BENEATH);
+			fd = path_open_beneath(dir, at, O_PATH);
 			if (fd >= 0)
 				return true;
 		}
 		if (fd != -ENOENT)
-			fd = open_path(dir, at, 0);
+			fd = open_path(dir, at);
 		if (fd >= 0)
 			return ends_inside(l, fd);
 		if ((fd != -ENOENT && fd != -ENOTDIR && fd != -ENAMETOOLONG) ||
@@ -275,12 +278,12 @@ static bool leads_out(struct look *l, const struct shell_fact_word *w)
 	if (!n || w->text.bytes[0] == '-' || l->q->workspace_fd < 0)
 		return false;
 	if (strcmp(cwd, ".") == 0 && n == w->text.len) {
-		fd = open_path(l->q->workspace_fd, w->text.bytes, RESOLVE_BENEATH);
+		fd = path_open_beneath(l->q->workspace_fd, w->text.bytes, O_PATH);
 	} else {
 		if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", cwd, (int)n, w->text.bytes) >=
 		    sizeof(path))
 			return true;
-		fd = open_path(l->q->workspace_fd, path, RESOLVE_BENEATH);
+		fd = path_open_beneath(l->q->workspace_fd, path, O_PATH);
 	}
 	return fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ENAMETOOLONG;
 }

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <net/if.h>
 #include <signal.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/path.h"
 #include "sandbox/box.h"
 #include "sandbox/caps.h"
 
@@ -163,13 +163,11 @@ static int tree_attach(const struct box_step *s)
  * planned, and laid on what was found, whatever its name leads to by then. */
 static int hold(const struct box_step *s)
 {
-	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, s->path, &how, sizeof(how)), tree = -1, r = 0;
+	int fd = path_open_beneath(AT_FDCWD, s->path, O_PATH | O_NOFOLLOW), tree = -1, r = 0;
 	struct stat st;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &st) < 0)
 		r = -errno;
 	else if (st.st_dev != s->device || st.st_ino != s->inode)

@@ -4,31 +4,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
-#define TRIES_MAX 1000
-
-/* Links are followed as far as they stay in the workspace: what git or an editor would read. Where
- * one has a ".." in it the kernel gives up as soon as anybody renames anything meanwhile, which
- * another command can do without end; so often in a row it does not happen. */
 int box_open_inside(int workspace_fd, const char *path, uint64_t flags)
 {
-	struct open_how how = {.flags = flags | O_CLOEXEC,
-	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	int tries = 0;
-	long fd;
-
-	do
-		fd = syscall(SYS_openat2, workspace_fd, path, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
-	return fd < 0 ? -errno : (int)fd;
+	return path_open_beneath(workspace_fd, path, flags);
 }
 
 int box_read_inside(int workspace_fd, const char *path, struct buffer *text)
