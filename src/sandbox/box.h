@@ -183,8 +183,8 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 #define BOX_OTHER_HOMES     3
 #define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
-#define BOX_ABSENT_MAX      512
-#define BOX_WITNESS_MAX     512
+#define BOX_ABSENT_MAX      2048
+#define BOX_WITNESS_MAX     1024
 #define BOX_AROUND_MAX      48
 #define BOX_DIRECTORIES_MAX 32
 /* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to
@@ -236,10 +236,12 @@ struct sandbox_plan {
 	size_t ground_count;
 	struct box_directory directories[BOX_DIRECTORIES_MAX]; /* looked up lately */
 	size_t directory_count;
-	bool keeps;       /* the plan will be asked whether it is current */
-	int company_fd;   /* the workspace, while a command of ours runs there; -1 */
-	bool has_company; /* other commands were there when the plan was made */
-	int retries;      /* how often it was made anew */
+	bool keeps;          /* the plan will be asked whether it is current */
+	int company_fd;      /* the workspace, while a command of ours runs there; -1 */
+	bool has_company;    /* other commands were there when the plan was made */
+	int retries;         /* how often it was made anew */
+	int place_depth;     /* of git_place_protect(), which may lead to itself */
+	const char *refusal; /* why there can be no box; NULL: not known */
 	struct box_absent absent[BOX_ABSENT_MAX];
 	size_t absent_count;
 	struct box_witness *witnesses;
@@ -328,6 +330,8 @@ int box_above_check(struct sandbox_plan *p, struct error *err);
 int box_above_protect(struct sandbox_plan *p);
 /* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 const char *box_expand(struct sandbox_plan *p, const char *path);
+/* The home directory of the user with this name; NULL: there is none. */
+const char *box_home_of_name(struct sandbox_plan *p, const char *name, size_t n);
 /* Each path of the spec's secrets, of all homes, until one visit does not return 0. */
 int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
                       void *context);
@@ -359,25 +363,25 @@ bool box_is_harmless(int workspace_fd, const struct box_absent *a);
 /* Whether the repository in this directory ("": the workspace) runs nothing. WORKTREE: the one that
  * its configuration may name; NULL: none. */
 bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree);
-/* submodules.c: those that .gitmodules names, whether they are there or not. */
-int box_submodules_plan(struct sandbox_plan *p);
-/* Whether PATH, which was not there, is what git makes for the submodule at TREE and runs nothing.
+/* submodules.c. Whether PATH, which was not there, is what git makes for the submodule at TREE and
+ * runs nothing.
  */
 bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *tree);
-/* leads.c: where a path, relative to the workspace as the answer is, leads: the link FD, or a file
- * that has the place behind PREFIX. NULL: nowhere in the workspace, or there is no memory. */
+/* leads.c: where the link FD at PATH, relative to the workspace as the answer is, leads. NULL: out
+ * of the workspace, or there is no memory. */
 const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd);
-const char *box_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix);
 #define BOX_GITFILE "gitdir: " /* in front of the place, where .git is a file */
-/* modules.c: the hooks and configurations of submodules and linked work trees of the repository in
- * this directory. */
-int box_modules_plan(struct sandbox_plan *p, const char *directory);
-/* gitconfig.c: what the configuration in this directory names in the workspace; NULL: that of the
- * user. */
-int box_gitconfig_plan(struct sandbox_plan *p, const char *directory);
 /* "a/../b" without the dots; NULL: it leads out of where it begins, is empty, or there is no
  * memory. */
 const char *box_fold(struct sandbox_plan *p, const char *path);
+/* The same for an absolute path, which has no way out of the root. */
+const char *box_fold_absolute(struct sandbox_plan *p, const char *path);
+
+/* Remembers why there can be no box, for the one who asked for it; returns CODE. */
+int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The error of a plan that failed with this code: the reason if one is known, else WHAT. */
+int box_plan_error(const struct sandbox_plan *p, int code, const char *what, struct error *err);
 
 /* links.c: files, by what they are, whose other names are looked for. */
 #define BOX_LINKS_MAX 128

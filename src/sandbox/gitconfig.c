@@ -1,210 +1,214 @@
 /*
- * What git's own configuration names in the workspace: another directory of hooks, other files of
- * configuration. Whoever can write these has what the protection of .git/hooks and .git/config
- * takes from them, so they are protected alike.
+ * The syntax of git's configuration, as git reads it: sections with keys behind them in the same
+ * line, quotes in the middle of a value, lines that go on after a backslash, escapes, comments.
  *
- * Only the two keys are looked for, and their values are read as git writes them. The file is the
- * operator's: a command cannot have changed it, unless nothing protects it.
+ * Git stops at an error. Here the rest of the line is passed over, and what comes behind it is
+ * read: another version of git may not call it an error.
  */
+#include "sandbox/git.h"
+
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "base/arena.h"
 #include "base/buffer.h"
-#include "base/fd.h"
-#include "base/path.h"
-#include "sandbox/box.h"
+#include "base/cleanup.h"
 
-#define CONFIG_MAX ((size_t)256 << 10)
-#define NAMED_MAX  32
-#define DEPTH_MAX  4 /* a file that is named may name others */
-
-struct reading {
-	struct sandbox_plan *plan;
-	int named, depth;
+struct scan {
+	const char *at, *end;
+	bool ended;
+	struct buffer section, name, key, value;
+	struct buffer spaced; /* the value as older versions of git have it: each space is a " " */
 };
 
-const char *box_fold(struct sandbox_plan *p, const char *path)
+static void scan_done(struct scan *s)
 {
-	size_t n = strlen(path), len = 0;
-	char *folded = arena_alloc(p->arena, n + 2);
+	buffer_done(&s->section);
+	buffer_done(&s->name);
+	buffer_done(&s->key);
+	buffer_done(&s->value);
+	buffer_done(&s->spaced);
+}
 
-	while (folded && *path) {
-		size_t part = strcspn(path, "/");
+/* The end of the file is the end of a line. */
+static int get(struct scan *s)
+{
+	char c;
 
-		if (part == 2 && strncmp(path, "..", 2) == 0) {
-			if (len == 0)
-				return NULL;
-			while (len > 0 && folded[--len] != '/')
-				;
-		} else if (part > 0 && !(part == 1 && *path == '.')) {
-			if (len > 0)
-				folded[len++] = '/';
-			memcpy(folded + len, path, part);
-			len += part;
-		}
-		path += part + (path[part] == '/');
+	if (s->at >= s->end) {
+		s->ended = true;
+		return '\n';
 	}
-	if (folded)
-		folded[len] = '\0';
-	return folded && len > 0 ? folded : NULL;
+	c = *s->at++;
+	if (c == '\r' && s->at < s->end && *s->at == '\n') {
+		s->at++;
+		c = '\n';
+	}
+	return (unsigned char)c;
 }
 
-/* The path of VALUE, relative to the workspace; BASE is what a relative one is relative to, NULL:
- * nothing in the workspace. NULL: it lies elsewhere. */
-static const char *place_of(struct sandbox_plan *p, const char *base, const char *value)
+static void pass_line(struct scan *s, int c)
 {
-	size_t n = strlen(p->workspace);
-
-	if (*value == '~' && value[1] == '/' && p->home)
-		value = arena_printf(p->arena, "%s%s", p->home, value + 1);
-	if (!value)
-		return NULL;
-	if (*value == '/')
-		return strncmp(value, p->workspace, n) == 0 && value[n] == '/'
-		               ? box_fold(p, value + n + 1)
-		               : NULL;
-	value = base ? arena_printf(p->arena, "%s/%s", base, value) : NULL;
-	return value ? box_fold(p, value) : NULL;
+	while (c != '\n')
+		c = get(s);
 }
 
-/* Without quotes, and without what is behind it. */
-static const char *value_of(struct sandbox_plan *p, const char *text)
+static bool is_key_char(int c)
 {
-	char *value = arena_alloc(p->arena, strlen(text) + 1);
-	size_t len = 0;
-	bool quoted = false;
+	return isalnum(c) || c == '-';
+}
 
-	for (; value && *text; text++) {
-		if (*text == '"') {
+/* Less than isspace() has. */
+static bool is_space(int c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Behind the space in [section "name"]: the last character that was read, "]" if all is well. */
+static int scan_name(struct scan *s, int c)
+{
+	while (c != '\n' && is_space(c))
+		c = get(s);
+	if (c != '"')
+		return c == ']' ? ' ' : c;
+	for (c = get(s); c != '"'; c = get(s)) {
+		if (c == '\\')
+			c = get(s);
+		if (c == '\n')
+			return c;
+		buffer_putc(&s->name, (char)c);
+	}
+	return get(s);
+}
+
+/* Behind the "[". An old way to write the name is [section.name]. */
+static void scan_section(struct scan *s)
+{
+	struct buffer *into = &s->section;
+	int c;
+
+	buffer_clear(&s->section);
+	buffer_clear(&s->name);
+	for (c = get(s); c != ']' && c != '\n'; c = get(s)) {
+		if (is_space(c)) {
+			c = scan_name(s, c);
+			if (c != ']')
+				pass_line(s, c);
+			return;
+		}
+		if (c == '.' && into == &s->section)
+			into = &s->name;
+		else
+			buffer_putc(into, (char)tolower(c));
+	}
+}
+
+static void put(struct scan *s, int c, int spaced)
+{
+	buffer_putc(&s->value, (char)c);
+	buffer_putc(&s->spaced, (char)spaced);
+}
+
+static void cut(struct buffer *b, size_t n)
+{
+	if (b->len > n) {
+		b->len = n;
+		b->data[n] = '\0';
+	}
+}
+
+/* Behind the "=". */
+static void scan_value(struct scan *s)
+{
+	bool quoted = false, comment = false;
+	size_t wanted = 0; /* without the spaces at the end */
+	int c;
+
+	for (c = get(s); c != '\n'; c = get(s)) {
+		if (comment)
+			continue;
+		if (is_space(c) && !quoted) {
+			if (s->value.len > 0)
+				put(s, c, ' ');
+			continue;
+		}
+		comment = !quoted && (c == ';' || c == '#');
+		if (comment)
+			continue;
+		if (c == '"') {
 			quoted = !quoted;
-		} else if (!quoted && (*text == '#' || *text == ';')) {
-			break;
+		} else if (c != '\\') {
+			put(s, c, c);
 		} else {
-			if (*text == '\\' && text[1])
-				text++;
-			value[len++] = *text;
+			c = get(s);
+			c = c == 't' ? '\t' : c == 'b' ? '\b' : c == 'n' ? '\n' : c == '\n' ? 0 : c;
+			if (c) /* else it goes on in the next line */
+				put(s, c, c);
 		}
+		wanted = s->value.len;
 	}
-	while (len > 0 && isspace((unsigned char)value[len - 1]))
-		len--;
-	if (value)
-		value[len] = '\0';
-	return value;
+	cut(&s->value, wanted);
+	cut(&s->spaced, wanted);
 }
 
-static int read_file(struct reading *r, int fd, const char *base);
-
-/* BASE: the directory of the file that names it, relative to the workspace; NULL: elsewhere. */
-static int take_include(struct reading *r, const char *base, const char *value)
+/* A key that begins with C; false: what stands there is none. */
+static bool scan_key(struct scan *s, int c, struct git_key *ret_key)
 {
-	const char *path = place_of(r->plan, base, value);
-	const char *slash = path ? strrchr(path, '/') : NULL, *directory;
-	int code;
-
-	if (!path || ++r->named > NAMED_MAX)
-		return 0;
-	code = box_protect_inside(r->plan, path);
-	if (code < 0 || r->depth >= DEPTH_MAX)
-		return code;
-	directory = arena_strndup(r->plan->arena, path, slash ? (size_t)(slash - path) : 0);
-	if (!directory)
-		return -ENOMEM;
-	r->depth++;
-	code = read_file(r, box_open_inside(r->plan->workspace_fd, path, O_RDONLY | O_NONBLOCK),
-	                 *directory ? directory : ".");
-	r->depth--;
-	return code;
+	buffer_clear(&s->key);
+	buffer_clear(&s->value);
+	buffer_clear(&s->spaced);
+	for (; is_key_char(c); c = get(s))
+		buffer_putc(&s->key, (char)tolower(c));
+	while (c == ' ' || c == '\t')
+		c = get(s);
+	if (c == '=')
+		scan_value(s);
+	else if (c != '\n')
+		pass_line(s, c);
+	*ret_key = (struct git_key){.section = buffer_str(&s->section),
+	                            .name = buffer_str(&s->name),
+	                            .key = buffer_str(&s->key),
+	                            .value = c == '=' ? buffer_str(&s->value) : NULL};
+	return c == '=' || c == '\n';
 }
 
-/* One "key = value" of a section. */
-static int take_key(struct reading *r, const char *section, const char *line, const char *base)
+static int scan_error(const struct scan *s)
 {
-	size_t n = strcspn(line, " \t=");
-	const char *value = strchr(line, '='), *path;
+	const struct buffer *const all[] = {&s->section, &s->name, &s->key, &s->value, &s->spaced};
 
-	if (!value)
-		return 0;
-	value++;
-	value = value_of(r->plan, value + strspn(value, " \t"));
-	if (!value)
-		return -ENOMEM;
-	if (strcmp(section, "core") == 0 && n == 9 && strncasecmp(line, "hookspath", n) == 0) {
-		path = place_of(r->plan, ".", value); /* as seen from the top of the work tree */
-		return path ? box_protect_inside(r->plan, path) : 0;
-	}
-	if ((strcmp(section, "include") == 0 || strcmp(section, "includeif") == 0) && n == 4 &&
-	    strncasecmp(line, "path", n) == 0)
-		return take_include(r, base, value);
+	for (size_t i = 0; i < array_size(all); i++)
+		if (buffer_error(all[i]) < 0)
+			return buffer_error(all[i]);
 	return 0;
 }
 
-/* Takes FD, which may be a negative errno. */
-static int read_file(struct reading *r, int fd, const char *base)
+int git_config_parse(const char *bytes, size_t n,
+                     int (*visit)(void *context, const struct git_key *key), void *context)
 {
-	scoped(fd_closep) int file = fd;
-	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
-	char section[16] = "", *line, *rest;
-	struct stat st;
-	int code = 0;
+	static const char mark[] = "\xef\xbb\xbf";
+	scoped(scan_done) struct scan s = {.at = bytes, .end = bytes + n};
+	struct git_key key;
+	int r = 0;
 
-	if (file < 0 || fstat(file, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    fd_read_all(file, &text) < 0 || text.len == 0)
-		return 0;
-	(void)buffer_str(&text);
-	for (line = strtok_r(text.data, "\n", &rest); code == 0 && line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		line += strspn(line, " \t\r");
-		if (*line == '[') {
-			size_t n = strcspn(line + 1, " \t\"]");
+	if (n >= 3 && memcmp(bytes, mark, 3) == 0)
+		s.at += 3;
+	while (r == 0 && !s.ended) {
+		int c = get(&s);
 
-			for (size_t i = 0; i <= n && i < sizeof(section); i++) {
-				bool is_name = i < n && i + 1 < sizeof(section);
-
-				section[i] = (char)(is_name ? tolower((unsigned char)line[1 + i])
-				                            : '\0');
+		if (is_space(c)) {
+			continue;
+		} else if (c == '[') {
+			scan_section(&s);
+		} else if (!is_key_char(c)) { /* a comment, or an error */
+			pass_line(&s, c);
+		} else if (scan_key(&s, c, &key)) {
+			r = scan_error(&s);
+			if (r == 0)
+				r = visit(context, &key);
+			if (r == 0 && key.value && strcmp(key.value, buffer_str(&s.spaced)) != 0) {
+				key.value = buffer_str(&s.spaced);
+				r = visit(context, &key);
 			}
-			line = strchr(line, ']'); /* a key may stand behind it */
-			if (!line)
-				continue;
-			line += 1 + strspn(line + 1, " \t");
 		}
-		code = take_key(r, section, line, base);
 	}
-	return code;
-}
-
-static int read_users(struct reading *r)
-{
-	static const char *const of_home[] = {".gitconfig", ".config/git/config"};
-	struct sandbox_plan *p = r->plan;
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && p->home && i < array_size(of_home); i++) {
-		const char *path = arena_printf(p->arena, "%s/%s", p->home, of_home[i]);
-
-		if (!path)
-			return -ENOMEM;
-		if (!path_is_in(p->home, p->workspace)) /* else a command may have written it */
-			code = read_file(r, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), NULL);
-	}
-	return code;
-}
-
-int box_gitconfig_plan(struct sandbox_plan *p, const char *directory)
-{
-	struct reading r = {.plan = p};
-	const char *path;
-
-	if (!directory)
-		return read_users(&r);
-	path = arena_printf(p->arena, "%s/config", directory);
-	if (!path)
-		return -ENOMEM;
-	box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, path), true);
-	return read_file(&r, box_open_inside(p->workspace_fd, path, O_RDONLY | O_NONBLOCK),
-	                 directory);
+	return r;
 }

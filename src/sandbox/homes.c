@@ -22,6 +22,7 @@
 #include "sandbox/box.h"
 
 #define PASSWD_MAX  ((size_t)1 << 20)
+#define FIELD_NAME  0
 #define FIELD_UID   2
 #define FIELD_HOME  5
 #define FIELD_COUNT 7
@@ -55,12 +56,12 @@ static const char *usable(struct sandbox_plan *p, const char *path)
 	                                  : arena_strndup(p->arena, resolved, strlen(resolved));
 }
 
-/* The home directory of a user by the text of /etc/passwd. */
-static const char *home_of(struct sandbox_plan *p, const char *text, uid_t uid)
+/* The home directory of the user whose field of the text of /etc/passwd is this, with a colon. */
+static const char *home_where(struct sandbox_plan *p, const char *text, size_t field,
+                              const char *wanted)
 {
-	char wanted[16], home[PATH_MAX];
+	char home[PATH_MAX];
 
-	snprintf(wanted, sizeof(wanted), "%u:", (unsigned)uid);
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		const char *fields[FIELD_COUNT], *end;
 		size_t n = 0;
@@ -72,7 +73,7 @@ static const char *home_of(struct sandbox_plan *p, const char *text, uid_t uid)
 			at = memchr(at, ':', (size_t)(end - at));
 			at += at != NULL;
 		}
-		if (n < FIELD_COUNT || strncmp(fields[FIELD_UID], wanted, strlen(wanted)) != 0)
+		if (n < FIELD_COUNT || strncmp(fields[field], wanted, strlen(wanted)) != 0)
 			continue;
 		snprintf(home, sizeof(home), "%.*s",
 		         (int)(fields[FIELD_HOME + 1] - fields[FIELD_HOME] - 1),
@@ -80,6 +81,25 @@ static const char *home_of(struct sandbox_plan *p, const char *text, uid_t uid)
 		return usable(p, home);
 	}
 	return NULL;
+}
+
+static const char *home_of(struct sandbox_plan *p, const char *text, uid_t uid)
+{
+	char wanted[16];
+
+	snprintf(wanted, sizeof(wanted), "%u:", (unsigned)uid);
+	return home_where(p, text, FIELD_UID, wanted);
+}
+
+const char *box_home_of_name(struct sandbox_plan *p, const char *name, size_t n)
+{
+	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
+	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, "/etc/passwd");
+	const char *wanted = arena_printf(p->arena, "%.*s:", (int)n, name);
+
+	return wanted && fd >= 0 && fd_read_all(fd, &text) == 0
+	               ? home_where(p, buffer_str(&text), FIELD_NAME, wanted)
+	               : NULL;
 }
 
 static void add_other(struct sandbox_plan *p, const char *home)

@@ -1,17 +1,51 @@
 /*
- * Where a path of the workspace leads: by a symbolic link, or by a file that git takes for one. Who
- * can change what lies there, or a link on the way, has changed what the path means.
+ * Where a path of the workspace leads by a symbolic link, and paths without dots. Who can change
+ * what lies there, or a link on the way, has changed what the path means.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "base/buffer.h"
-#include "base/fd.h"
 #include "sandbox/box.h"
+
+/* ROOTED: ".." at the beginning means nothing. */
+static const char *fold(struct sandbox_plan *p, const char *path, bool rooted)
+{
+	size_t n = strlen(path), len = 0;
+	char *folded = arena_alloc(p->arena, n + 2);
+
+	while (folded && *path) {
+		size_t part = strcspn(path, "/");
+
+		if (part == 2 && strncmp(path, "..", 2) == 0) {
+			if (len == 0 && !rooted)
+				return NULL;
+			while (len > 0 && folded[--len] != '/')
+				;
+		} else if (part > 0 && !(part == 1 && *path == '.')) {
+			if (len > 0)
+				folded[len++] = '/';
+			memcpy(folded + len, path, part);
+			len += part;
+		}
+		path += part + (path[part] == '/');
+	}
+	if (folded)
+		folded[len] = '\0';
+	return folded && len > 0 ? folded : NULL;
+}
+
+const char *box_fold(struct sandbox_plan *p, const char *path)
+{
+	return fold(p, path, false);
+}
+
+const char *box_fold_absolute(struct sandbox_plan *p, const char *path)
+{
+	const char *folded = fold(p, path, true);
+
+	return arena_printf(p->arena, "/%s", folded ? folded : "");
+}
 
 /* What TEXT means in the directory of FROM. */
 static const char *resolve(struct sandbox_plan *p, const char *from, const char *text)
@@ -36,22 +70,4 @@ const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd)
 		return NULL;
 	text[n] = '\0';
 	return resolve(p, path, text);
-}
-
-const char *box_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix)
-{
-	scoped(fd_closep) int fd =
-		box_open_inside(p->workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	scoped(buffer_donep) struct buffer text = {.max = PATH_MAX};
-	size_t skipped = strlen(prefix);
-	struct stat st;
-	char *line;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || fd_read_all(fd, &text) < 0 ||
-	    text.len <= skipped || memcmp(text.data, prefix, skipped) != 0)
-		return NULL;
-	(void)buffer_str(&text);
-	line = text.data + skipped;
-	line[strcspn(line, "\r\n")] = '\0';
-	return resolve(p, path, line);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,25 @@ int box_fd_keep(struct sandbox_plan *p, int fd)
 	}
 	p->fds[p->fd_count++] = fd;
 	return 0;
+}
+
+int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	p->refusal = arena_strndup(p->arena, text, strlen(text));
+	return code;
+}
+
+int box_plan_error(const struct sandbox_plan *p, int code, const char *what, struct error *err)
+{
+	return p->refusal ? error_set(err, ERROR_LIMIT, -code, "%s", p->refusal)
+	                  : error_set(err, ERROR_SYSTEM, -code, "%s: %s", what,
+	                              strerrordesc_np(-code));
 }
 
 static int by_phase(const void *a, const void *b)
@@ -261,6 +281,7 @@ void sandbox_plan_end(struct sandbox_plan *p)
 static void box_forget(struct sandbox_plan *p)
 {
 	sandbox_plan_end(p);
+	p->refusal = NULL;
 	p->ground_count = p->absent_count = 0;
 	p->witness_count = p->around_count = p->directory_count = 0;
 	p->steps.count = p->rules.count = 0;

@@ -14,9 +14,20 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/box.h"
+#include "sandbox/git.h"
 
-#define HOPS_MAX    8  /* links that lead to links */
-#define ENTRIES_MAX 64 /* links of one directory */
+#define HOPS_MAX    40   /* links that lead to links: the kernel follows no more */
+#define ENTRIES_MAX 4096 /* of one directory that may be links */
+
+/* What nobody knows about cannot be protected. */
+static int refuse(struct sandbox_plan *p, const char *inside, int code)
+{
+	return box_refuse(
+		p, code,
+		"'%.120s' is protected and cannot be looked at: %s. Make it accessible, or "
+		"remove it",
+		inside, strerrordesc_np(-code));
+}
 
 static bool is_usable(const char *path)
 {
@@ -69,8 +80,13 @@ static int hold_real(struct sandbox_plan *p, const char *inside)
 	struct stat st;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || path_of_fd(fd, real) < 0)
-		return 0;
+	if (fd < 0)
+		return path_is_absent(fd) ? 0 : refuse(p, inside, fd);
+	if (fstat(fd, &st) < 0)
+		return refuse(p, inside, -errno);
+	r = path_of_fd(fd, real);
+	if (r < 0)
+		return refuse(p, inside, r);
 	if (strncmp(real, p->workspace, n) != 0 || real[n] != '/' ||
 	    strcmp(real + n + 1, inside) == 0)
 		return 0;
@@ -113,7 +129,10 @@ static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64
 		if (strcmp(p->absent[i].path, path) == 0)
 			return 0;
 	if (p->absent_count == BOX_ABSENT_MAX)
-		return -E2BIG;
+		return box_refuse(p, -E2BIG,
+		                  "more than %d paths of the workspace would have to be protected, "
+		                  "'%.100s' among them",
+		                  BOX_ABSENT_MAX, path);
 	p->absent[p->absent_count++] =
 		(struct box_absent){.path = path, .missing = missing, .content = content};
 	return 0;
@@ -138,12 +157,28 @@ static int note_same(struct sandbox_plan *p, const char *inside, int fd)
 
 static int protect_from(struct sandbox_plan *p, const char *inside, int hops);
 
-/* What stands for a part of a path leads TO; REST is what is behind it. */
-static int protect_lead(struct sandbox_plan *p, const char *to, const char *rest, int hops)
+/* The link FD stands for a part of a path, at LINK; REST is what is behind it. */
+static int protect_lead(struct sandbox_plan *p, const char *link, int fd, const char *rest,
+                        int hops)
 {
-	const char *path = to && *rest ? arena_printf(p->arena, "%s%s", to, rest) : to;
+	const char *to = box_lead_of_link(p, link, fd), *slash = strrchr(link, '/'), *path;
+	char text[PATH_MAX];
+	ssize_t n;
 
-	return path && hops < HOPS_MAX && is_usable(path) ? protect_from(p, path, hops + 1) : 0;
+	if (hops >= HOPS_MAX)
+		return 0;
+	path = to && *rest ? arena_printf(p->arena, "%s%s", to, rest) : to;
+	if (path)
+		return is_usable(path) ? protect_from(p, path, hops + 1) : 0;
+	/* It leads out, and perhaps back in. */
+	n = readlinkat(fd, "", text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	path = *text == '/' ? arena_printf(p->arena, "%s%s", text, rest)
+	                    : arena_printf(p->arena, "%s/%.*s%s%s", p->workspace,
+	                                   slash ? (int)(slash - link) + 1 : 0, link, text, rest);
+	return path ? git_place_protect(p, path, GIT_NAMED_FILE) : -ENOMEM;
 }
 
 /* The files of a directory that are links: a hook often leads to a script of the project. */
@@ -155,21 +190,34 @@ static int protect_entries(struct sandbox_plan *p, const char *inside, int hops)
 	int links = 0;
 	struct dirent *d;
 
-	if (!dir)
+	if (!dir) {
+		r = fd < 0 ? fd : -ENOMEM;
 		fd_close(fd);
-	while (dir && r == 0 && links < ENTRIES_MAX && (d = readdir(dir))) {
+		return path_is_absent(r) ? 0 : refuse(p, inside, r);
+	}
+	while (r == 0 && (d = readdir(dir))) {
 		scoped(fd_closep) int link = -1;
 		const char *path;
 
 		if (d->d_type != DT_LNK && d->d_type != DT_UNKNOWN)
 			continue;
-		links++;
+		if (++links > ENTRIES_MAX) {
+			r = box_refuse(p, -E2BIG,
+			               "'%.120s' is protected and has more than %d links in it. "
+			               "Remove some",
+			               inside, ENTRIES_MAX);
+			break;
+		}
 		link = openat(fd, d->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		path = arena_printf(p->arena, "%s/%s", inside, d->d_name);
-		r = path ? protect_lead(p, box_lead_of_link(p, path, link), "", hops) : -ENOMEM;
+		if (!path)
+			r = -ENOMEM;
+		else if (link >= 0)
+			r = protect_lead(p, path, link, "", hops);
+		else if (errno != ENOENT)
+			r = refuse(p, path, -errno);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	return r;
 }
 
@@ -178,15 +226,19 @@ static int protect_part(struct sandbox_plan *p, const char *inside, size_t n, in
                         const struct stat *st, int hops)
 {
 	const char *part = arena_strndup(p->arena, inside, n), *rest = inside + n;
+	size_t count = p->absent_count;
 	int r = part ? hold(p, inside, n, *rest ? 0 : MOUNT_ATTR_RDONLY, st) : -ENOMEM;
 
+	if (r == 0 && !*rest) {
+		r = note_same(p, inside, fd);
+		if (r == 0 && p->absent_count == count) /* we have been here */
+			return 0;
+	}
 	if (r == 0 && S_ISLNK(st->st_mode))
-		r = protect_lead(p, box_lead_of_link(p, part, fd), rest, hops);
+		r = protect_lead(p, part, fd, rest, hops);
 	if (r < 0 || *rest)
 		return r;
-	r = note_same(p, inside, fd);
-	if (r == 0)
-		r = hold_real(p, inside);
+	r = hold_real(p, inside);
 	if (r == 0 && S_ISDIR(st->st_mode)) {
 		box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, inside), true);
 		r = protect_entries(p, inside, hops);
@@ -198,9 +250,16 @@ static int protect_part(struct sandbox_plan *p, const char *inside, size_t n, in
  * it must not lead elsewhere. */
 static int protect_file(struct sandbox_plan *p, const char *part, const char *rest, int hops)
 {
+	const char *lead = NULL, *path;
 	int r = protect_from(p, part, hops);
 
-	return r == 0 ? protect_lead(p, box_lead_of_file(p, part, BOX_GITFILE), rest, hops) : r;
+	if (r == 0)
+		r = git_lead_of_file(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
+		                     BOX_GITFILE, &lead);
+	if (r < 0 || !lead)
+		return r;
+	path = arena_printf(p->arena, "%s%s", lead, rest);
+	return path ? git_place_protect(p, path, GIT_NAMED_FILE) : -ENOMEM;
 }
 
 /* HOPS: links that led here. */
@@ -226,8 +285,12 @@ static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
 			                false);
 		fd = box_open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
-		if (fd < 0 || fstat(fd, &st) < 0)
+		if (path_is_absent(fd))
 			return note(p, inside, (size_t)(end - inside), 0);
+		if (fd == -ENAMETOOLONG) /* nothing has such a name */
+			return 0;
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return refuse(p, part, fd < 0 ? fd : -errno);
 		if (!last && S_ISREG(st.st_mode))
 			return protect_file(p, part, end, hops);
 		if (p->clone_flags)
@@ -332,37 +395,6 @@ static int protect_bare(struct sandbox_plan *p)
 	return r;
 }
 
-/* What the repository in this directory names and has in it. */
-static int protect_named(struct sandbox_plan *p, const char *directory)
-{
-	int r = box_gitconfig_plan(p, directory);
-
-	return r == 0 ? box_modules_plan(p, directory) : r;
-}
-
-/* Where .git is a file, the repository is elsewhere, perhaps in the workspace; and one of a linked
- * work tree has its hooks and its configuration in yet another place. */
-static int protect_elsewhere(struct sandbox_plan *p)
-{
-	static const char *const names[] = {"hooks", "config", "config.worktree", "commondir",
-	                                    "info/attributes"};
-	const char *directory = box_lead_of_file(p, ".git", BOX_GITFILE), *common, *path;
-	int r;
-
-	if (!directory)
-		return 0;
-	r = protect_named(p, directory);
-	path = arena_printf(p->arena, "%s/commondir", directory);
-	if (r < 0 || !path)
-		return r < 0 ? r : -ENOMEM;
-	common = box_lead_of_file(p, path, "");
-	for (size_t i = 0; r == 0 && common && i < array_size(names); i++) {
-		path = arena_printf(p->arena, "%s/%s", common, names[i]);
-		r = path ? protect(p, path) : -ENOMEM;
-	}
-	return r == 0 && common ? protect_named(p, common) : r;
-}
-
 /* The first two let git read its configuration from another file than the one that is protected. */
 static int protect_config(struct sandbox_plan *p)
 {
@@ -372,13 +404,7 @@ static int protect_config(struct sandbox_plan *p)
 		r = protect(p, ".git/commondir");
 	if (r == 0)
 		r = protect_bare(p);
-	if (r == 0)
-		r = protect_named(p, ".git");
-	if (r == 0)
-		r = protect_elsewhere(p);
-	if (r == 0)
-		r = box_submodules_plan(p);
-	return r == 0 ? box_gitconfig_plan(p, NULL) : r;
+	return r == 0 ? git_plan(p) : r;
 }
 
 int box_protect_plan(struct sandbox_plan *p)

@@ -247,6 +247,5 @@ int box_rules_plan(struct sandbox_plan *p, struct error *err)
 		r = box_above_protect(p);
 	if (r == 0)
 		r = protect_own(p);
-	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "rules of the box: %s", strerrordesc_np(-r))
-	             : 0;
+	return r < 0 ? box_plan_error(p, r, "rules of the box", err) : 0;
 }

@@ -12,74 +12,76 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
+#include "sandbox/git.h"
 
-#define TEXT_MAX       ((size_t)64 << 10)
-#define SUBMODULES_MAX 64
+#define SUBMODULES_MAX 256
 #define PLACE          ".git/modules/"
 
+struct modules {
+	struct sandbox_plan *plan;
+	const char *top, *file;
+	int (*visit)(void *context, const char *tree);
+	void *context;
+	size_t count;
+};
+
+/* TREE is relative to the workspace; NAME is that of its repository, "": in another place. */
 static int protect_one(struct sandbox_plan *p, const char *name, const char *tree)
 {
-	static const char *const names[] = {"hooks", "config", "config.worktree", "commondir"};
 	const char *link = arena_printf(p->arena, "%s/.git", tree), *path;
-	scoped(fd_closep) int fd =
-		link ? box_open_inside(p->workspace_fd, link, O_PATH | O_NOFOLLOW) : -1;
-	struct stat st = {0};
-	int r = 0;
+	int r;
 
 	path = arena_printf(p->arena, PLACE "%s", name);
 	if (!link || !path)
 		return -ENOMEM;
-	/* First what leads to it, which is of no use without what it leads to. */
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
-		r = box_protect_submodule(p, link, tree);
-	/* One that is there is protected with all the others (modules.c). */
-	if (r == 0 && *name)
-		r = box_protect_submodule(p, path, tree);
-	for (size_t i = 0; r == 0 && fd >= 0 && S_ISDIR(st.st_mode) && i < array_size(names); i++) {
-		path = arena_printf(p->arena, "%s/%s", link, names[i]);
-		r = path ? box_protect_inside(p, path) : -ENOMEM;
-	}
-	return r;
+	/* First what leads to it, which is of no use without what it leads to. One that is there is
+	 * protected with all the others. */
+	r = box_protect_submodule(p, link, tree);
+	return r == 0 && *name ? box_protect_submodule(p, path, tree) : r;
 }
 
-/* The value behind "path =", or NULL. */
-static const char *tree_of(struct sandbox_plan *p, const char *line)
+static int take_key(void *context, const struct git_key *key)
 {
-	if (strncmp(line, "path", 4) != 0)
-		return NULL;
-	line += 4 + strspn(line + 4, " \t");
-	if (*line != '=')
-		return NULL;
-	line += 1 + strspn(line + 1, " \t");
-	return *line == '"' || *line == '/' ? NULL : box_fold(p, line);
-}
+	struct modules *m = context;
+	struct sandbox_plan *p = m->plan;
+	const char *tree, *inside, *name = key->name;
+	int r = 0;
 
-int box_submodules_plan(struct sandbox_plan *p)
-{
-	scoped(buffer_donep) struct buffer text = {.max = TEXT_MAX};
-	char name[256] = "", *line, *rest;
-	const char *tree;
-	int r = 0, count = 0;
-
-	box_witness_add(p, arena_printf(p->arena, "%s/.gitmodules", p->workspace), true);
-	if (box_read_inside(p->workspace_fd, ".gitmodules", &text) < 0)
+	if (strcmp(key->section, "submodule") != 0 || strcmp(key->key, "path") != 0 ||
+	    !key->value || !*key->value || *key->value == '/')
 		return 0;
-	for (line = strtok_r(text.data, "\r\n", &rest); r == 0 && line && count < SUBMODULES_MAX;
-	     line = strtok_r(NULL, "\r\n", &rest)) {
-		line += strspn(line, " \t");
-		if (*line == '[') {
-			*name = '\0';
-			(void)sscanf(line, "[submodule \"%255[^\"]\"]", name);
-			continue;
-		}
-		tree = tree_of(p, line);
-		if (!tree)
-			continue;
-		count++;
-		r = protect_one(p, strstr(name, "..") ? "" : name, tree);
-	}
-	return r;
+	if (++m->count > SUBMODULES_MAX)
+		return box_refuse(p, -E2BIG,
+		                  "'%.110s' names more than %d submodules. git may run what is in "
+		                  "them, so nothing runs",
+		                  m->file, SUBMODULES_MAX);
+	tree = arena_printf(p->arena, "%s/%s", m->top, key->value);
+	tree = tree ? box_fold_absolute(p, tree) : NULL;
+	if (!tree || !path_is_in(tree, m->top)) /* git wants it there, too */
+		return 0;
+	if (strcmp(m->top, p->workspace) != 0 || strstr(name, ".."))
+		name = "";
+	inside = git_inside(p, tree);
+	if (inside)
+		r = protect_one(p, name, inside);
+	return r == 0 && (inside || path_is_in(p->workspace, tree)) ? m->visit(m->context, tree)
+	                                                            : r;
+}
+
+int git_submodules_plan(struct sandbox_plan *p, const char *top,
+                        int (*visit)(void *context, const char *tree), void *context)
+{
+	scoped(buffer_donep) struct buffer text = {.max = GIT_FILE_MAX};
+	struct modules m = {.plan = p,
+	                    .top = top,
+	                    .file = arena_printf(p->arena, "%s/.gitmodules", top),
+	                    .visit = visit,
+	                    .context = context};
+	int r = git_file_read(p, m.file, &text);
+
+	return r > 0 ? git_config_parse(buffer_str(&text), text.len, take_key, &m) : r;
 }
 
 static bool put_ups(struct buffer *into, const char *path)

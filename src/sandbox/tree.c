@@ -405,7 +405,5 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 		r = box_rule_add(p, "/dev", LANDLOCK_DEVICE);
 	if (r == 0)
 		r = box_programs_plan(p, err);
-	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "planning the tree of the box: %s",
-	                         strerrordesc_np(-r))
-	             : 0;
+	return r < 0 ? box_plan_error(p, r, "planning the tree of the box", err) : 0;
 }
