@@ -237,6 +237,7 @@ static void print_machine(const struct sandbox_survey *s, struct buffer *out)
 		[SANDBOX_TRIAL_NETWORK] = "network namespaces",
 		[SANDBOX_TRIAL_IDMAP] = "idmapped mounts",
 		[SANDBOX_TRIAL_CLONE3] = "clone3",
+		[SANDBOX_TRIAL_OPENAT2] = "openat2",
 	};
 
 	buffer_printf(out, "%-20s%s %s, %s\n", "kernel", s->kernel.sysname, s->kernel.release,

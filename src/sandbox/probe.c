@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
@@ -205,6 +206,17 @@ static int try_clone3(const char *directory)
 	return syscall(SYS_clone3, NULL, 0) < 0 && errno == EINVAL ? 0 : errno;
 }
 
+static int try_openat2(const char *directory)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
+	scoped(fd_closep) int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	scoped(fd_closep) int again = -1;
+
+	if (fd >= 0)
+		again = (int)syscall(SYS_openat2, fd, ".", &how, sizeof(how));
+	return again < 0 ? errno : 0;
+}
+
 static bool is_filtered(void)
 {
 	scoped(fd_closep) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -254,6 +266,10 @@ static const char *remedy(const struct sandbox_survey *s, enum sandbox_trial_kin
 			return namespace_remedy(s);
 		return "this file system or kernel has no idmapped mounts: use ext4, xfs or btrfs "
 		       "with Linux 5.12 or newer, or give the workspace to an ordinary user";
+	case SANDBOX_TRIAL_OPENAT2:
+		return "a system call filter around nacre refuses it (a container's, or of a unit "
+		       "with RestrictSUIDSGID or DynamicUser): protected paths are looked up step "
+		       "by step, and are protected all the same";
 	case SANDBOX_TRIAL_CLONE3:
 	case SANDBOX_TRIAL_MAX:
 		break;
@@ -269,9 +285,10 @@ static bool exists(const char *path)
 void sandbox_survey_read(const char *directory, struct sandbox_survey *ret_survey)
 {
 	static int (*const tries[SANDBOX_TRIAL_MAX])(const char *) = {
-		[SANDBOX_TRIAL_USER] = try_user,   [SANDBOX_TRIAL_MOUNTS] = try_mounts,
-		[SANDBOX_TRIAL_PROC] = try_proc,   [SANDBOX_TRIAL_NETWORK] = try_network,
-		[SANDBOX_TRIAL_IDMAP] = try_idmap, [SANDBOX_TRIAL_CLONE3] = try_clone3,
+		[SANDBOX_TRIAL_USER] = try_user,       [SANDBOX_TRIAL_MOUNTS] = try_mounts,
+		[SANDBOX_TRIAL_PROC] = try_proc,       [SANDBOX_TRIAL_NETWORK] = try_network,
+		[SANDBOX_TRIAL_IDMAP] = try_idmap,     [SANDBOX_TRIAL_CLONE3] = try_clone3,
+		[SANDBOX_TRIAL_OPENAT2] = try_openat2,
 	};
 	struct sandbox_survey s = {.root = geteuid() == 0};
 
@@ -302,6 +319,7 @@ const char *sandbox_trial_name(enum sandbox_trial_kind kind)
 		[SANDBOX_TRIAL_NETWORK] = "network_namespace",
 		[SANDBOX_TRIAL_IDMAP] = "idmapped_mounts",
 		[SANDBOX_TRIAL_CLONE3] = "clone3",
+		[SANDBOX_TRIAL_OPENAT2] = "openat2",
 	};
 
 	return kind < SANDBOX_TRIAL_MAX ? names[kind] : NULL;
