@@ -167,8 +167,11 @@ static int census_take(int proc_fd, pid_t root, struct census *ret_census)
 	while (r == 0 && (d = readdir(dir))) {
 		if (d->d_name[0] < '1' || d->d_name[0] > '9')
 			continue;
-		if (stat_read(proc_fd, (pid_t)strtol(d->d_name, NULL, 10), &e) == 0)
+		r = stat_read(proc_fd, (pid_t)strtol(d->d_name, NULL, 10), &e);
+		if (r == 0)
 			r = census_add(&c, &e);
+		else if (r != -EMFILE && r != -ENFILE && r != -ENOMEM)
+			r = 0; /* it has ended, or is somebody else's */
 	}
 	closedir(dir);
 	if (r < 0 && r != -E2BIG) {

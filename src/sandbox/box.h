@@ -126,6 +126,7 @@ struct box_witness {
 	ino_t inode; /* 0: it was not there */
 	int64_t born_ns;
 	int64_t changed_ns; /* of a directory of programs; 0: does not matter */
+	int sys;            /* why it could not be looked at; 0: it could */
 };
 
 struct box_directory {
@@ -241,6 +242,7 @@ struct sandbox_plan {
 	bool has_company;    /* other commands were there when the plan was made */
 	int retries;         /* how often it was made anew */
 	int place_depth;     /* of git_place_protect(), which may lead to itself */
+	int unknown;         /* the first error by which a path was neither there nor not there */
 	const char *refusal; /* why there can be no box; NULL: not known */
 	struct box_absent absent[BOX_ABSENT_MAX];
 	size_t absent_count;
@@ -321,7 +323,7 @@ int box_private_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
                       void *context);
 
 /* homes.c: whose secrets there are. PATH is HOME of nacre's environment; may be NULL. */
-void box_homes_find(struct sandbox_plan *p, const char *path);
+int box_homes_find(struct sandbox_plan *p, const char *path);
 /* above.c: the directories from the root down to the workspace. */
 int box_above_find(struct sandbox_plan *p, const char *root, struct error *err);
 /* Refuses a workspace that is secret or protected itself, or lies in something that is. */
@@ -411,5 +413,6 @@ int box_except(struct rules *rules, const char *path);
 /* standing.c: limits and layers; refuses a box that lacks what the spec requires. */
 int box_standing_settle(struct sandbox_plan *p, struct error *err);
 
-/* paths.c. The real path of an existing file and what it is, or NULL; in the arena. */
+/* paths.c. The real path of an existing file and what it is, or NULL; in the arena. What nobody
+ * knows whether it is there ends the plan (P->UNKNOWN). */
 const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_stat);

@@ -34,36 +34,37 @@ static int open_directory(const struct sandbox_plan *p)
 	return take_fd(&fd);
 }
 
-static void join(struct sandbox_plan *p)
+/* False: others do not see us. */
+static bool join(struct sandbox_plan *p)
 {
 	struct flock lock = at_place(F_RDLCK);
 
 	if (p->company_fd < 0)
 		p->company_fd = open_directory(p);
-	if (p->company_fd >= 0)
-		(void)fcntl(p->company_fd, F_OFD_SETLK, &lock);
+	return p->company_fd >= 0 && fcntl(p->company_fd, F_OFD_SETLK, &lock) == 0;
 }
 
 void box_company_look(struct sandbox_plan *p)
 {
 	struct flock lock = at_place(F_WRLCK);
+	bool seen = true;
 
 	/* First: of two that begin at the same time both shall see the other. The commands of a
 	 * kept box come later. */
 	if (p->keeps)
 		p->company_fd = open_directory(p);
 	else
-		join(p);
+		seen = join(p);
 	/* What cannot be known is taken to be so. */
-	p->has_company = p->company_fd < 0 || fcntl(p->company_fd, F_OFD_GETLK, &lock) < 0 ||
-	                 lock.l_type != F_UNLCK;
+	p->has_company = !seen || p->company_fd < 0 ||
+	                 fcntl(p->company_fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 	if (p->keeps)
 		fd_close(take_fd(&p->company_fd));
 }
 
 void sandbox_company_join(struct sandbox_plan *p)
 {
-	join(p);
+	(void)join(p);
 }
 
 void sandbox_company_leave(struct sandbox_plan *p)

@@ -4,6 +4,7 @@
  * samples and a config without anything that git would run are left alone.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -133,7 +134,7 @@ bool box_repository_is_harmless(int workspace_fd, const char *directory, const c
 		             names[i]) >= (int)sizeof(path))
 			return false;
 		fd = box_open_inside(workspace_fd, path, O_PATH | O_NOFOLLOW);
-		if (fd >= 0)
+		if (fd >= 0 || fd != -ENOENT)
 			harmless = i == 0   ? is_harmless_config(workspace_fd, path, worktree)
 			           : i == 1 ? is_harmless_hooks(workspace_fd, path)
 			                    : false;

@@ -114,13 +114,16 @@ static void add_other(struct sandbox_plan *p, const char *home)
 		p->other_homes[p->other_home_count++] = home;
 }
 
-void box_homes_find(struct sandbox_plan *p, const char *path)
+int box_homes_find(struct sandbox_plan *p, const char *path)
 {
 	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
 	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, "/etc/passwd");
 	const char *own = NULL, *owners = NULL, *roots = NULL;
 	struct stat st;
 
+	/* Whose secrets the workspace may have in it would not be known. */
+	if (fd < 0 && !path_is_absent(fd) && fd != -EACCES && fd != -EINVAL)
+		return fd;
 	if (fd >= 0 && fd_read_all(fd, &text) == 0) {
 		own = home_of(p, buffer_str(&text), geteuid());
 		if (fstat(p->workspace_fd, &st) == 0 && st.st_uid != geteuid())
@@ -134,6 +137,7 @@ void box_homes_find(struct sandbox_plan *p, const char *path)
 	add_other(p, own);
 	add_other(p, owners);
 	add_other(p, roots);
+	return 0;
 }
 
 const char *box_expand(struct sandbox_plan *p, const char *path)

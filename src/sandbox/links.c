@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 #define ENTRIES_MAX 400000
@@ -42,8 +43,10 @@ static bool is_wanted(const struct walk *w, int dir_fd, const struct dirent *d)
 
 	for (size_t i = 0; i < w->links->count; i++)
 		if (w->links->items[i].inode == d->d_ino)
-			return fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			       st.st_dev == w->links->items[i].device && S_ISREG(st.st_mode);
+			return fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0
+			               ? errno != ENOENT
+			               : st.st_dev == w->links->items[i].device &&
+			                         S_ISREG(st.st_mode);
 	return false;
 }
 
@@ -54,9 +57,10 @@ static int walk(struct walk *w, int fd, const char *path, int depth)
 	struct dirent *d;
 	int r = 0;
 
-	if (!dir) { /* not ours to list, or no directory */
+	if (!dir) { /* not ours to list, or no directory; else nobody knows what is in it */
+		r = -errno;
 		fd_close(fd);
-		return 0;
+		return path_is_absent(r) || r == -EACCES ? 0 : -E2BIG;
 	}
 	if (depth > DEPTH_MAX)
 		r = -E2BIG;

@@ -9,7 +9,19 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/arena.h"
+#include "base/path.h"
 #include "sandbox/box.h"
+
+/* For what could not be looked at. Where we may not look, the box may not either. */
+static const char *none(struct sandbox_plan *p, const char *path)
+{
+	int r = -errno;
+
+	if (!path_is_absent(r) && r != -EACCES && r != -ENAMETOOLONG && p->unknown == 0)
+		p->unknown = box_refuse(p, r, "'%.150s' cannot be looked at: %s", path,
+		                        strerrordesc_np(-r));
+	return NULL;
+}
 
 /* The real path of the first N bytes of PATH, a directory; NULL: it is not there. */
 static const char *real_directory(struct sandbox_plan *p, const char *path, size_t n)
@@ -30,8 +42,8 @@ static const char *real_directory(struct sandbox_plan *p, const char *path, size
 		p->directory_count = 0;
 	d = &p->directories[p->directory_count];
 	d->path = arena_strndup(p->arena, name, n);
-	d->real =
-		realpath(n ? name : "/", real) ? arena_strndup(p->arena, real, strlen(real)) : NULL;
+	d->real = realpath(n ? name : "/", real) ? arena_strndup(p->arena, real, strlen(real))
+	                                         : none(p, path);
 	if (!d->path)
 		return NULL;
 	p->directory_count++;
@@ -50,20 +62,20 @@ const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_
 		return NULL;
 	if (!slash[1] || strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0) {
 		if (!realpath(path, real) || stat(real, ret_stat) < 0)
-			return NULL;
+			return none(p, path);
 		return arena_strndup(p->arena, real, strlen(real));
 	}
 	if ((size_t)snprintf(real, sizeof(real), "%s%s", directory[1] ? directory : "", slash) >=
 	    sizeof(real))
 		return NULL;
 	if (lstat(real, ret_stat) < 0)
-		return NULL;
+		return none(p, path);
 	if (!S_ISLNK(ret_stat->st_mode))
 		return arena_strndup(p->arena, real, strlen(real));
 	plain = realpath(path, NULL);
 	directory = plain && stat(plain, ret_stat) == 0
 	                    ? arena_strndup(p->arena, plain, strlen(plain))
-	                    : NULL;
+	                    : none(p, path);
 	free(plain);
 	return directory;
 }

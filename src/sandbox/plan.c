@@ -282,6 +282,7 @@ static void box_forget(struct sandbox_plan *p)
 {
 	sandbox_plan_end(p);
 	p->refusal = NULL;
+	p->unknown = 0;
 	p->ground_count = p->absent_count = 0;
 	p->witness_count = p->around_count = p->directory_count = 0;
 	p->steps.count = p->rules.count = 0;
@@ -316,7 +317,9 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 		r = box_above_find(p, place->root, err);
 	if (r < 0)
 		return r;
-	box_homes_find(p, place->home);
+	r = box_homes_find(p, place->home);
+	if (r < 0)
+		return error_sys(err, -r, "/etc/passwd");
 	r = keep_hidden(p, place->hidden);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
 
 #define ENTRIES_MAX 20000
@@ -37,16 +38,18 @@ static int look_at(struct walk *w, int fd, const char *directory, const char *na
 	const char *path;
 	struct stat st;
 
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    (!is_private(&st) && !S_ISDIR(st.st_mode)))
+	bool known = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (known ? !is_private(&st) && !S_ISDIR(st.st_mode) : errno == ENOENT)
 		return 0;
 	path = arena_printf(w->plan->arena, "%s/%s", directory, name);
 	if (!path)
 		return -ENOMEM;
-	return is_private(&st) ? w->visit(w->context, path) : walk(w, fd, name, path, depth + 1);
+	return !known || is_private(&st) ? w->visit(w->context, path)
+	                                 : walk(w, fd, name, path, depth + 1);
 }
 
-/* What has too much in it to be looked at is private as a whole. */
+/* What has too much in it to be looked at, or cannot be, is private as a whole. */
 static int walk(struct walk *w, int parent, const char *name, const char *path, int depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r = 0;
@@ -54,8 +57,10 @@ static int walk(struct walk *w, int parent, const char *name, const char *path, 
 	struct dirent *d;
 
 	if (!dir) {
+		bool absent = path_is_absent(-errno);
+
 		fd_close(fd);
-		return 0;
+		return absent ? 0 : w->visit(w->context, path);
 	}
 	while (r == 0 && (d = readdir(dir))) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||

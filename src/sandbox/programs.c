@@ -219,8 +219,12 @@ static int hide_hard_links(struct programs *g, const struct stat *wanted)
 	for (size_t i = 0; i < g->count; i++) {
 		DIR *dir = opendir(g->directories[i]);
 
-		if (!dir)
+		if (!dir) {
+			/* What is in there can be run, and is not known. */
+			if (errno != ENOENT)
+				g->plan->programs_leak = true;
 			continue;
+		}
 		while (r == 0 && (d = readdir(dir))) {
 			if (d->d_ino != wanted->st_ino)
 				continue;
@@ -327,8 +331,12 @@ static int deny_matching(struct programs *g)
 	for (size_t i = 0; g->pattern_count > 0 && i < g->count; i++) {
 		DIR *dir = opendir(g->directories[i]);
 
-		if (!dir)
+		if (!dir) {
+			/* What is in there can be run, and is not known. */
+			if (errno != ENOENT)
+				g->plan->programs_leak = true;
 			continue;
+		}
 		while (r == 0 && (d = readdir(dir))) {
 			if (!matches(g, d->d_name))
 				continue;

@@ -247,5 +247,7 @@ int box_rules_plan(struct sandbox_plan *p, struct error *err)
 		r = box_above_protect(p);
 	if (r == 0)
 		r = protect_own(p);
+	if (r == 0)
+		r = p->unknown;
 	return r < 0 ? box_plan_error(p, r, "rules of the box", err) : 0;
 }

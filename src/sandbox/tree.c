@@ -337,7 +337,9 @@ static int mask_private(void *context, const char *path)
 	struct sandbox_plan *p = context;
 	struct stat st;
 
-	return lstat(path, &st) == 0 ? box_mask(p, path, S_ISDIR(st.st_mode)) : 0;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return box_mask(p, path, S_ISDIR(st.st_mode));
 }
 
 /* Where the kernel's root could not be kept out: it owns these, without any capability. */
@@ -405,5 +407,7 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 		r = box_rule_add(p, "/dev", LANDLOCK_DEVICE);
 	if (r == 0)
 		r = box_programs_plan(p, err);
+	if (r == 0)
+		r = p->unknown;
 	return r < 0 ? box_plan_error(p, r, "planning the tree of the box", err) : 0;
 }

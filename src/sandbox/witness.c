@@ -57,8 +57,10 @@ static void look(const char *path, bool content, struct box_witness *ret_witness
 	struct statx st;
 
 	*ret_witness = (struct box_witness){.path = path};
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) < 0) {
+		ret_witness->sys = errno;
 		return;
+	}
 	ret_witness->device = makedev(st.stx_dev_major, st.stx_dev_minor);
 	ret_witness->inode = st.stx_ino;
 	ret_witness->born_ns = born_ns(&st);
@@ -135,8 +137,8 @@ bool sandbox_plan_is_current(struct sandbox_plan *p)
 		    stamp_holds(&w->around->stamp, &stamps[w->around - p->around]))
 			continue;
 		look(w->path, w->changed_ns != 0, &now);
-		if (now.inode != w->inode || now.device != w->device || now.born_ns != w->born_ns ||
-		    now.changed_ns != w->changed_ns)
+		if (now.sys != w->sys || now.inode != w->inode || now.device != w->device ||
+		    now.born_ns != w->born_ns || now.changed_ns != w->changed_ns)
 			return false;
 	}
 	for (size_t i = 0; i < p->around_count; i++)
