@@ -51,6 +51,8 @@ static int collect(struct sandbox_plan *p, struct grants *g, const char *const *
 		box_witness_add(p, asked, false);
 		grant = &g->items[g->count];
 		grant->path = box_real(p, asked, &st);
+		if (grant->path && strcmp(grant->path, asked) != 0)
+			box_witness_add(p, grant->path, false);
 		grant->fd = grant->path ? open(grant->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 		if (grant->fd < 0)
 			continue;
@@ -83,15 +85,33 @@ static bool is_covered(const struct sandbox_plan *p, const struct grants *g, siz
 	return !grant->writable && box_ground_of(p, grant->path) == BOX_GROUND_HOST;
 }
 
-/* The name by which it was asked for, where that is a link. */
-static int plan_alias(struct sandbox_plan *p, const struct grant *grant)
+/* Whether the name by which the Nth was asked for is there by another one's name: it is the same,
+ * or leads through it. */
+static bool has_name(const struct grants *g, size_t n)
 {
+	const char *asked = g->items[n].asked;
+
+	for (size_t i = 0; i < g->count; i++) {
+		const struct grant *other = &g->items[i];
+
+		if (strcmp(other->asked, other->path) == 0 || i == n)
+			continue;
+		if (strcmp(asked, other->asked) == 0 ? i < n : path_is_in(asked, other->asked))
+			return true;
+	}
+	return false;
+}
+
+/* The name by which it was asked for, where that is a link. */
+static int plan_alias(struct sandbox_plan *p, const struct grants *g, size_t n)
+{
+	const struct grant *grant = &g->items[n];
 	enum box_ground_kind ground = box_ground_of(p, grant->asked);
 	struct box_step *s;
 	const char *parent;
 	int r;
 
-	if (strcmp(grant->asked, grant->path) == 0 || ground == BOX_GROUND_HOST)
+	if (strcmp(grant->asked, grant->path) == 0 || ground == BOX_GROUND_HOST || has_name(g, n))
 		return 0;
 	parent = arena_strndup(p->arena, grant->asked,
 	                       (size_t)(strrchr(grant->asked, '/') - grant->asked));
@@ -105,6 +125,7 @@ static int plan_alias(struct sandbox_plan *p, const struct grant *grant)
 	if (!s)
 		return -ENOMEM;
 	s->source = grant->path;
+	s->each = ground == BOX_GROUND_SCRATCH; /* a new scratch file system hides it */
 	return 0;
 }
 
@@ -119,9 +140,7 @@ static int plan_grant(struct sandbox_plan *p, const struct grant *grant)
 	if (p->spec->exec == SANDBOX_EXEC_LISTED || (grant->writable && !p->runs_own))
 		attr |= MOUNT_ATTR_NOEXEC;
 	r = box_grant(p, grant->path, grant->fd, attr);
-	if (r == 0 && grant->writable)
-		r = box_rule_add(p, grant->path, right);
-	return r == 0 ? plan_alias(p, grant) : r;
+	return r == 0 && grant->writable ? box_rule_add(p, grant->path, right) : r;
 }
 
 /* In the order of their paths, the workspace at its place among them. */
@@ -151,6 +170,8 @@ int box_grants_plan(struct sandbox_plan *p)
 		}
 		if (r == 0 && !is_covered(p, &g, i))
 			r = plan_grant(p, &g.items[i]);
+		if (r == 0)
+			r = plan_alias(p, &g, i);
 	}
 	return r == 0 && !workspace_done ? box_workspace_plan(p) : r;
 }
