@@ -16,6 +16,7 @@
 #include "output/capture.h"
 #include "policy/policy.h"
 #include "process/spawn.h"
+#include "sandbox/protect.h"
 #include "task/task.h"
 
 static const char *const stream_files[2] = {"out", "err"};
@@ -236,6 +237,33 @@ static void note_audit(struct result *r, const struct result_facts *f, const cha
 	notice(r, "%.*s", (int)n, text);
 }
 
+/* One line of the report: a protected path, and what came of it. */
+static void note_planted(struct result *r, const struct result_facts *f, const char *line, int n)
+{
+	const char *tab = memchr(line, '\t', (size_t)n);
+	int path = tab ? (int)(tab - line) : n;
+
+	if (!tab) {
+		notice(r, "the command made %.*s, which is protected; it was moved to %s%s%s", path,
+		       line, f->output_prefix ? "" : f->store->path,
+		       f->output_prefix ? "the directory of task " : "/", r->task_id);
+		r->output_kept = true;
+	} else if (tab[1] == PROTECT_RENAMED) {
+		notice(r, "the command made %.*s, which is protected; it was renamed to %.*s", path,
+		       line, n - path - 2, tab + 2);
+	} else if (tab[1] == PROTECT_CHANGED) {
+		notice(r,
+		       "the command changed %.*s, which is protected; nothing in this tier "
+		       "prevents that: look at it",
+		       path, line);
+	} else {
+		notice(r,
+		       "the command made %.*s, which is protected; it could not be moved away: "
+		       "remove it",
+		       path, line);
+	}
+}
+
 static void note_circumstances(struct result *r, const struct result_facts *f)
 {
 	char asked[32], granted[32];
@@ -263,12 +291,16 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		          "place outside");
 	if (r->report.limit_hit != LIMIT_HIT_NONE)
 		notice(r, "the limit on %s was reached", limit_words(r->report.limit_hit));
+	for (const char *path = r->report.ungranted, *end; *path; path = end + (*end == '\n')) {
+		end = strchrnul(path, '\n');
+		notice(r,
+		       "commands may write %.*s, which is not there: make it, and the next command "
+		       "has it",
+		       (int)(end - path), path);
+	}
 	for (const char *path = r->report.planted, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
-		notice(r, "the command made %.*s, which is protected; it was moved to %s%s%s",
-		       (int)(end - path), path, f->output_prefix ? "" : f->store->path,
-		       f->output_prefix ? "the directory of task " : "/", r->task_id);
-		r->output_kept = true;
+		note_planted(r, f, path, (int)(end - path));
 	}
 	for (const char *path = r->report.replaced, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');

@@ -96,6 +96,8 @@ void keeper_judge_box(struct keeper *k)
 		k->report.end = KEEPER_END_EXITED;
 		k->report.status = SIGKILL;
 	}
+	snprintf(k->report.ungranted, sizeof(k->report.ungranted), "%s",
+	         sandbox_plan_ungranted(k->plan));
 	keeper_look_for_planted(k, k->plan);
 }
 

@@ -65,6 +65,8 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	json_put_string(&w, r->planted);
 	json_put_key(&w, "replaced");
 	json_put_string(&w, r->replaced);
+	json_put_key(&w, "ungranted");
+	json_put_string(&w, r->ungranted);
 	json_put_key(&w, "ended");
 	json_put_string(&w, r->ended);
 	json_put_key(&w, "quiet");
@@ -157,7 +159,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	json_t *streams[2];
 	/* A report of before these were told is still one. */
 	const char *ended = "", *quiet = "", *session = "", *engine = "", *audit = "";
-	const char *replaced = "";
+	const char *replaced = "", *ungranted = "";
 	const char *end, *planted, *why;
 	json_t *sandbox;
 	json_error_t e;
@@ -168,15 +170,16 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
 	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s?i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, "
-	                   "s:s, s?s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
+	                   "s:s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
 	                   "end", &end, "step", &step, "errno", &report.sys, "status",
 	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
 	                   "processes", &report.processes, "processes_bounded",
 	                   &report.processes_bounded, "started_ms", &started, "duration_ms",
 	                   &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox", &sandbox,
-	                   "limit_hit", &hit, "planted", &planted, "replaced", &replaced, "ended",
-	                   &ended, "quiet", &quiet, "session", &session, "engine", &engine, "audit",
-	                   &audit, "why", &why, "out", &streams[0], "err", &streams[1]) < 0)
+	                   "limit_hit", &hit, "planted", &planted, "replaced", &replaced,
+	                   "ungranted", &ungranted, "ended", &ended, "quiet", &quiet, "session",
+	                   &session, "engine", &engine, "audit", &audit, "why", &why, "out",
+	                   &streams[0], "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)
@@ -193,6 +196,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	report.limit_hit = (enum limit_hit)hit;
 	copy_text(report.planted, sizeof(report.planted), planted);
 	copy_text(report.replaced, sizeof(report.replaced), replaced);
+	copy_text(report.ungranted, sizeof(report.ungranted), ungranted);
 	copy_text(report.ended, sizeof(report.ended), ended);
 	copy_text(report.quiet, sizeof(report.quiet), quiet);
 	copy_text(report.session, sizeof(report.session), session);

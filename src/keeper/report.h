@@ -56,9 +56,10 @@ struct keeper_report {
 	struct keeper_stream streams[2];
 	struct sandbox_standing sandbox; /* tier "none" without a box */
 	enum limit_hit limit_hit;
-	char planted[REPORT_PLANTED_MAX]; /* protected paths that were made, one per line; they were
-	                                     moved away */
+	char planted[REPORT_PLANTED_MAX];  /* protected paths that were made, one per line, and what
+	                                      came of them; see sandbox/protect.h */
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */
+	char ungranted[REPORT_NAMES_MAX];  /* writable paths that are not there, one per line */
 	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
 	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
 	char engine[REPORT_ENGINE_MAX];    /* what is to be said about the container engine */

@@ -225,7 +225,7 @@ static void nacre_hides_what_is_its_own(void **state)
 	assert_int_equal(
 		plant(b, "mkdir .config/nacre && echo x > .config/nacre/bash.yaml", -1, &names), 1);
 	assert_int_equal(unsetenv("NACRE_STATE_DIR"), 0);
-	assert_string_equal(buffer_str(&names), ".config/nacre");
+	assert_string_equal(buffer_str(&names), ".config/nacre\t=.config/nacre.planted-task-1-0");
 	assert_false(is_there(b, "work/.config/nacre"));
 }
 
@@ -336,7 +336,7 @@ static void a_workspace_does_not_become_a_repository(void **state)
 	                       "'[core]\n\tfsmonitor = evil\n' > config",
 	                       -1, &names),
 	                 1);
-	assert_string_equal(buffer_str(&names), "HEAD");
+	assert_string_equal(buffer_str(&names), "HEAD\t=HEAD.planted-task-1-0");
 	assert_false(is_there(b, "work/HEAD"));
 	/* One that runs nothing may be made, and then stays so. */
 	buffer_clear(&names);
@@ -393,8 +393,41 @@ static void what_appears_at_a_protected_path_is_moved_away(void **state)
 	assert_true(is_there(b, "taken/planted-0/pre-commit"));
 	buffer_clear(&names);
 	assert_int_equal(plant(b, "ln -s /etc .vscode", -1, &names), 1);
-	assert_string_equal(buffer_str(&names), ".vscode");
+	assert_string_equal(buffer_str(&names), ".vscode\t=.vscode.planted-task-1-0");
 	assert_false(is_there(b, "work/.vscode"));
+	assert_true(is_there(b, "work/.vscode.planted-task-1-0"));
+}
+
+static void a_name_that_is_taken_is_not_in_the_way(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+
+	assert_int_equal(plant(b,
+	                       "mkdir -p .vscode .vscode.planted-task-1-0/x; touch .mcp.json; "
+	                       "mkdir .mcp.json.planted-task-1-1",
+	                       -1, &names),
+	                 2);
+	assert_false(is_there(b, "work/.vscode"));
+	assert_false(is_there(b, "work/.mcp.json"));
+	assert_string_equal(buffer_str(&names), ".mcp.json\t=.mcp.json.planted-task-1-0\n"
+	                                        ".vscode\t=.vscode.planted-task-1-1");
+}
+
+/* What is left inaccessible is no less planted. */
+static void what_nobody_may_look_into_is_moved(void **state)
+{
+	struct box *b = *state;
+	scoped(buffer_donep) struct buffer names = {0};
+	char path[160];
+
+	assert_int_equal(
+		plant(b, "mkdir -p .git/hooks; echo > .git/hooks/update; chmod 0 .git", -1, &names),
+		1);
+	/* Root can look into it, and only the hooks are gone. */
+	path_in(b, geteuid() == 0 ? "work/.git" : "work/.git.planted-task-1-0", path);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_false(is_there(b, "work/.git/hooks"));
 }
 
 static void a_link_in_place_of_the_parent_is_seen_through(void **state)
@@ -448,7 +481,7 @@ static void a_new_repository_with_a_command_in_it_is_not(void **state)
 
 	assert_int_equal(plant(b, "git init -q . && git config core.fsmonitor ./evil", -1, &names),
 	                 1);
-	assert_string_equal(buffer_str(&names), ".git/config");
+	assert_string_equal(buffer_str(&names), ".git/config\t=.git/config.planted-task-1-0");
 	assert_false(is_there(b, "work/.git/config"));
 }
 
@@ -509,6 +542,8 @@ int main(void)
 		box_test(a_workspace_does_not_become_a_repository),
 		box_test(a_protected_link_and_its_target_stay),
 		box_test(what_appears_at_a_protected_path_is_moved_away),
+		box_test(a_name_that_is_taken_is_not_in_the_way),
+		box_test(what_nobody_may_look_into_is_moved),
 		box_test(a_link_in_place_of_the_parent_is_seen_through),
 		box_test(no_other_file_takes_the_place_of_a_config),
 		box_test(a_new_repository_is_left_alone),

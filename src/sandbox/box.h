@@ -181,6 +181,7 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 	cpu_set_t processors;
 };
 
+#define PLAN_UNGRANTED_MAX  256
 #define BOX_OTHER_HOMES     3
 #define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
@@ -237,12 +238,13 @@ struct sandbox_plan {
 	size_t ground_count;
 	struct box_directory directories[BOX_DIRECTORIES_MAX]; /* looked up lately */
 	size_t directory_count;
-	bool keeps;          /* the plan will be asked whether it is current */
-	int company_fd;      /* the workspace, while a command of ours runs there; -1 */
-	bool has_company;    /* other commands were there when the plan was made */
-	int retries;         /* how often it was made anew */
-	int place_depth;     /* of git_place_protect(), which may lead to itself */
-	int unknown;         /* the first error by which a path was neither there nor not there */
+	bool keeps;       /* the plan will be asked whether it is current */
+	int company_fd;   /* the workspace, while a command of ours runs there; -1 */
+	bool has_company; /* other commands were there when the plan was made */
+	int retries;      /* how often it was made anew */
+	int place_depth;  /* of git_place_protect(), which may lead to itself */
+	int unknown;      /* the first error by which a path was neither there nor not there */
+	char ungranted[PLAN_UNGRANTED_MAX];
 	const char *refusal; /* why there can be no box; NULL: not known */
 	struct box_absent absent[BOX_ABSENT_MAX];
 	size_t absent_count;

@@ -232,6 +232,30 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 	return r < 0 ? error_wrap(err, "system call filter") : 0;
 }
 
+/* Those that do not fit are not named. */
+static void find_ungranted(struct sandbox_plan *p)
+{
+	size_t used = 0;
+
+	p->ungranted[0] = '\0';
+	for (const char *const *path = p->spec->writable; path && *path; path++) {
+		const char *asked = box_expand(p, *path);
+		size_t n = strlen(*path) + (used > 0);
+		struct stat st;
+
+		if (!asked || box_real(p, asked, &st) || used + n >= sizeof(p->ungranted))
+			continue;
+		snprintf(p->ungranted + used, sizeof(p->ungranted) - used, "%s%s",
+		         used > 0 ? "\n" : "", *path);
+		used += n;
+	}
+}
+
+const char *sandbox_plan_ungranted(const struct sandbox_plan *p)
+{
+	return p->ungranted;
+}
+
 static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *err)
 {
 	int r, abi = landlock_abi();
@@ -249,6 +273,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	r = box_identity_choose(p, err);
 	if (r < 0)
 		return r;
+	find_ungranted(p);
 	if (tier == SANDBOX_TIER_FULL)
 		r = box_tree_plan(p, err);
 	else

@@ -54,6 +54,8 @@ struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p); /* NULL is fine;
 void sandbox_plan_end(struct sandbox_plan *p);
 DEFINE_CLEANUP(struct sandbox_plan *, sandbox_plan_free);
 
+/* Paths that the spec lets commands write and that are not there, one per line; "": none. */
+const char *sandbox_plan_ungranted(const struct sandbox_plan *p);
 /* Flags for clone: the namespaces of the box. 0 where there are none. */
 uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p);
 /* A control group of version 2 for CLONE_INTO_CGROUP, or -1; where that fails, the parent moves the

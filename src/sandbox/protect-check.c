@@ -12,7 +12,10 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "sandbox/box.h"
+
+#define TRIES_MAX 100
 
 /* The command may have taken the right to change the directory from its owner. */
 static void make_writable(int fd)
@@ -26,30 +29,56 @@ static void make_writable(int fd)
 	(void)chmod(path, (st.st_mode | 0700) & 07777);
 }
 
+/* A path that is protected, what came of it, and where. */
+struct planted {
+	const char *path;
+	enum { ABSENT, ASIDE, RENAMED, STAYS, CHANGED } fate;
+	char now[PATH_MAX]; /* if it was renamed on the spot */
+};
+
+/* Under a name that nothing looks for. The command may have made that, too. */
+static bool rename_here(int fd, const char *name, const struct protect_aside *to, int number,
+                        char into[NAME_MAX + 1])
+{
+	for (int i = 0; i < TRIES_MAX; i++) {
+		snprintf(into, NAME_MAX + 1, "%.150s.planted-%.60s-%d", name, to->id,
+		         number + i * BOX_ABSENT_MAX);
+		if (renameat(fd, name, fd, into) == 0)
+			return true;
+		if (errno != EEXIST && errno != ENOTEMPTY && errno != EISDIR && errno != ENOTDIR)
+			return false;
+	}
+	return false;
+}
+
 /* Only the name is moved, whatever it is; nothing is opened. */
-static bool move_away(int workspace_fd, const char *path, const struct protect_aside *to,
-                      int number)
+static void move_away(int workspace_fd, const char *path, const struct protect_aside *to,
+                      int number, struct planted *planted)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int n = slash ? (int)(slash - path) + 1 : 0;
 	char parent[PATH_MAX], aside[NAME_MAX + 1];
 	scoped(fd_closep) int fd = -1;
 	int into_fd = to->open(to->owner);
 
-	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
-	         slash ? path : ".");
+	planted->fate = STAYS;
+	snprintf(parent, sizeof(parent), "%.*s", n > 1 ? n - 1 : 1, slash ? path : ".");
 	fd = box_open_inside(workspace_fd, parent, O_PATH | O_DIRECTORY);
-	if (fd < 0)
-		return false;
+	if (fd < 0) {
+		if (path_is_absent(fd))
+			planted->fate = ABSENT;
+		return;
+	}
 	make_writable(fd);
 	snprintf(aside, sizeof(aside), "planted-%d", number);
-	if (into_fd >= 0) {
-		if (renameat(fd, name, into_fd, aside) == 0)
-			return true;
-		if (errno == ENOENT)
-			return false;
+	if (into_fd >= 0 && renameat(fd, name, into_fd, aside) == 0) {
+		planted->fate = ASIDE;
+	} else if (rename_here(fd, name, to, number, aside)) {
+		planted->fate = RENAMED;
+		snprintf(planted->now, sizeof(planted->now), "%.*s%s", n, path, aside);
+	} else if (errno == ENOENT) {
+		planted->fate = ABSENT;
 	}
-	snprintf(aside, sizeof(aside), "%.150s.planted-%.60s-%d", name, to->id, number);
-	return renameat(fd, name, fd, aside) == 0 || errno != ENOENT;
 }
 
 /* Whether nothing was made in the workspace's own directory since the plan. Times have the grain of
@@ -90,20 +119,23 @@ static bool is_changed(const struct box_absent *a, int fd)
 }
 
 /* Whether it appeared; then it is moved away. */
-static bool is_planted(int workspace_fd, const struct box_absent *a, int fd,
-                       const struct protect_aside *to, int number)
+static void look_for(int workspace_fd, const struct box_absent *a, int fd,
+                     const struct protect_aside *to, int number, struct planted *planted)
 {
 	char first[PATH_MAX];
 
-	if (fd >= 0)
-		return !box_is_harmless(workspace_fd, a) &&
-		       move_away(workspace_fd, a->path, to, number);
-	if (fd != -EXDEV && fd != -ELOOP && fd != -ENOTDIR && fd != -EAGAIN)
-		return false;
+	if (fd >= 0) {
+		if (!box_is_harmless(workspace_fd, a))
+			move_away(workspace_fd, a->path, to, number, planted);
+		return;
+	}
+	if (fd == -ENOENT)
+		return;
 	/* It leads out of the workspace, by a link that was made just now; or something is in its
-	 * way that is no directory. A file ".git" leads git to another one. */
+	 * way that is no directory, or that nobody may look into. A file ".git" leads git to
+	 * another one. */
 	snprintf(first, sizeof(first), "%.*s", (int)a->missing, a->path);
-	return move_away(workspace_fd, first, to, number);
+	move_away(workspace_fd, first, to, number, planted);
 }
 
 /* Nothing is made in the workspace's own directory without its time changing. */
@@ -112,11 +144,62 @@ static bool is_passed_over(const struct box_absent *a)
 	return !a->content && !memchr(a->path, '/', a->same ? strlen(a->path) : a->missing);
 }
 
+/* The command has chosen parts of some names: one a line, and a tab between. */
+static void put_name(struct buffer *names, const char *path)
+{
+	for (; *path; path++)
+		buffer_putc(names, (unsigned char)*path < ' ' ? '?' : *path);
+}
+
 static void add_name(struct buffer *names, const char *path)
 {
 	if (names->len > 0)
 		buffer_putc(names, '\n');
-	buffer_puts(names, path);
+	put_name(names, path);
+}
+
+/* The whole line, or nothing of it. */
+static void add_planted(struct buffer *names, const struct planted *planted)
+{
+	scoped(buffer_donep) struct buffer line = {0};
+	static const char signs[] = {
+		[RENAMED] = PROTECT_RENAMED, [STAYS] = PROTECT_STAYS, [CHANGED] = PROTECT_CHANGED};
+
+	if (names->len > 0)
+		buffer_putc(&line, '\n');
+	put_name(&line, planted->path);
+	if (planted->fate != ASIDE) {
+		buffer_putc(&line, '\t');
+		buffer_putc(&line, signs[planted->fate]);
+		put_name(&line, planted->now);
+	}
+	buffer_append(names, line.data, line.len);
+}
+
+/* One path; whether it was planted. */
+static bool check(const struct sandbox_plan *p, int workspace_fd, const struct box_absent *a,
+                  const struct protect_aside *aside, int number, struct buffer *planted,
+                  struct buffer *replaced)
+{
+	scoped(fd_closep) int fd = box_open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
+	struct planted found = {.path = a->path};
+
+	if (is_same(a, fd))
+		return false;
+	if (a->stays) {
+		if (fd >= 0 && !box_is_harmless(workspace_fd, a))
+			add_name(replaced, a->path);
+		return false;
+	}
+	if (!a->content) {
+		look_for(workspace_fd, a, fd, aside, number, &found);
+	} else if (is_changed(a, fd)) {
+		found.fate = CHANGED;
+	}
+	if (found.fate == ABSENT)
+		return false;
+	add_planted(planted, &found);
+	return true;
 }
 
 int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
@@ -129,25 +212,9 @@ int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *as
 	if (p->absent_count > 0)
 		workspace_fd = open_workspace(p);
 	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);
-	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++) {
-		const struct box_absent *a = &p->absent[i];
-		scoped(fd_closep) int fd = -1;
-
-		if (untouched && is_passed_over(a))
-			continue;
-		fd = box_open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
-		if (is_same(a, fd))
-			continue;
-		if (a->stays) {
-			if (fd >= 0 && !box_is_harmless(workspace_fd, a))
-				add_name(replaced, a->path);
-			continue;
-		}
-		if (a->content ? !is_changed(a, fd)
-		               : !is_planted(workspace_fd, a, fd, aside, count))
-			continue;
-		count++;
-		add_name(planted, a->path);
-	}
+	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++)
+		if (!(untouched && is_passed_over(&p->absent[i])))
+			count += check(p, workspace_fd, &p->absent[i], aside, count, planted,
+			               replaced);
 	return count;
 }

@@ -18,6 +18,11 @@ struct protect_aside {
 	const char *id; /* a name for what is renamed on the spot */
 };
 
+/* What is said behind a path and a tab; nothing: it was moved aside. */
+#define PROTECT_RENAMED '=' /* on the spot, to the path that follows */
+#define PROTECT_STAYS   '!' /* it could not be moved */
+#define PROTECT_CHANGED '~' /* it was there before, and nothing kept the command from it */
+
 /* Moves what appeared aside, or, where that is another file system, renames it on the spot. Appends
  * the names, one per line, to *planted. Returns how many. What was bound and is another file now
  * was replaced from outside, by the operator perhaps, so it stays; but the command could write it

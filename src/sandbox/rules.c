@@ -215,7 +215,7 @@ static int protect_own(struct sandbox_plan *p)
 	int n = box_own_places(p, own), r = n < 0 ? n : 0;
 
 	for (int i = 0; r == 0 && i < n; i++)
-		r = box_protect_path(p, own[i]);
+		r = protect_missing(p, own[i]);
 	return r == 0 ? box_secrets_visit(p, protect_missing, p) : r;
 }
 

@@ -1,7 +1,10 @@
-"""What a box has of the host beside its workspace: paths that are links, in a new box and in one that is kept."""
+"""What a box has of the host beside its workspace: paths that are links, in a new box and in one that is kept, paths
+that are not there; and what is done with protected paths that a command made."""
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 from test_escape_places import PlaceTest
@@ -68,6 +71,88 @@ class Links(GrantTest):
             seen.append(json.loads(popen.stdout.readline())["result"]["stdout"].split()[-1])
         self.finish(popen)
         self.assertEqual(seen, ["dots"] * 3 + ["new"] * 3)
+
+
+class Missing(GrantTest):
+    """A path that commands may write and that is not there is named."""
+
+    def test_it_is_named(self):
+        for user, options in self.users():
+            for tier in ("strict", "landlock"):
+                policy = self.policy("missing", f"profile: missing\ninherits: bash\nsandbox: {{mode: {tier}, "
+                                     "writable: ['~/.cache', '~/tmp']}\n")
+                shutil.rmtree(self.dir / ".cache", ignore_errors=True)
+                self.give_all(options)
+                with self.subTest(tier=tier, who=user):
+                    result = self.run_result("--policy", policy, "-c", "true", **options)
+                    self.assertEqual(len(result["notices"]), 1, result)
+                    self.assertIn("~/.cache, which is not there", result["notices"][0])
+                    for result in self.batch(["true"] * 3, "--policy", policy, **options):
+                        self.assertIn("~/.cache, which is not there", " ".join(result["notices"]))
+                    (self.dir / ".cache").mkdir()
+                    self.give_all(options)
+                    result = self.run_result("--policy", policy, "-c", "echo x >~/.cache/x && cat ~/.cache/x", **options)
+                    self.assertEqual((self.text(result), result["notices"]), ("x\n", []))
+
+
+class Planted(GrantTest):
+    """What is said about protected paths that a command made is what was done."""
+
+    def other_file_system(self):
+        """A directory that nothing of the test's own can be moved to."""
+        for place in ("/dev/shm", "/var/tmp", "/run", os.path.expanduser("~")):
+            if os.path.isdir(place) and os.access(place, os.W_OK) and os.stat(place).st_dev != os.stat(self.dir).st_dev:
+                path = tempfile.mkdtemp(prefix="nacre-test-", dir=place)
+                self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+                os.chmod(path, 0o777)
+                return path
+        self.skipTest("there is one file system alone")
+        return None
+
+    def test_on_another_file_system(self):
+        place = self.other_file_system()
+        for user, options in self.users():
+            shutil.rmtree(self.work)
+            self.work.mkdir()
+            self.give(options)
+            self.env["NACRE_STATE_DIR"] = f"{place}/{user}"
+            with self.subTest(who=user):
+                result = self.run_result("-c", "mkdir -p .vscode sub; echo x >.vscode/tasks.json; echo x >.envrc", **options)
+                left = sorted(path.name for path in self.work.iterdir())
+                self.assertEqual(len(result["notices"]), 2, result)
+                self.assertNotIn(".vscode", left)
+                self.assertNotIn(".envrc", left)
+                for notice in result["notices"]:
+                    self.assertIn("which is protected; it was renamed to ", notice)
+                    self.assertTrue((self.work / notice.rsplit(" ", 1)[1]).exists(), (notice, left))
+
+    def test_aside(self):
+        result = self.run_result("-c", "mkdir .vscode; echo x >.vscode/tasks.json")
+        [notice] = result["notices"]
+        self.assertIn("it was moved to ", notice)
+        self.assertTrue(os.path.exists(f"{notice.rsplit(' ', 1)[1]}/planted-0/tasks.json"), notice)
+
+    def test_what_changed_was_not_moved(self):
+        (self.work / ".envrc").write_text("x\n")
+        policy = self.policy("tier", "profile: tier\ninherits: bash\nsandbox: {mode: landlock}\n")
+        [notice] = self.run_result("--policy", policy, "-c", "echo y >>.envrc")["notices"]
+        self.assertIn("the command changed .envrc, which is protected", notice)
+        self.assertTrue((self.work / ".envrc").exists())
+
+    def test_nothing_is_said_about_nacres_own(self):
+        """A home directory as workspace: nacre writes its state there while the command runs."""
+        policy = self.policy("tier", "profile: tier\ninherits: bash\nsandbox: {mode: landlock}\n")
+        for user, options in self.users():
+            shutil.rmtree(self.work)
+            self.work.mkdir()
+            self.give(options)
+            self.env.update(HOME=str(self.work))
+            self.env.pop("NACRE_STATE_DIR", None)
+            self.env.pop("XDG_CONFIG_HOME", None)
+            for n in range(3):
+                with self.subTest(who=user, command=n):
+                    notices = self.run_result("--policy", policy, "-c", "true", **options)["notices"]
+                    self.assertEqual([notice for notice in notices if "protected" in notice], [])
 
 
 if __name__ == "__main__":
