@@ -1,9 +1,14 @@
 #include "sandbox/caps.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <stddef.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "sandbox/test-child.h"
 
 #define SKIPPED 199
@@ -30,6 +35,47 @@ static int drop_as_user(const void *unused)
 static void an_ordinary_user_may_drop_nothing(void **state)
 {
 	assert_int_equal(test_in_child(drop_as_user, NULL), 0);
+}
+
+/* As a unit with SystemCallFilter=~@privileged does. */
+static int refuse_capset(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_capset, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = 4, .filter = code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0;
+}
+
+static int drop_without_the_call(const void *unused)
+{
+	return test_become_user() || refuse_capset() ? 3 : drop_and_look(NULL);
+}
+
+static void who_has_nothing_needs_no_call_to_give_it_up(void **state)
+{
+	assert_int_equal(test_in_child(drop_without_the_call, NULL), 0);
+}
+
+static int keep_against_will(const void *unused)
+{
+	if (caps_any() != 1)
+		return SKIPPED;
+	return refuse_capset() ? 3 : caps_drop_all() == -EPERM ? 0 : 1;
+}
+
+static void who_cannot_give_them_up_is_told_so(void **state)
+{
+	int r = test_in_child(keep_against_will, NULL);
+
+	if (r == SKIPPED)
+		skip();
+	assert_int_equal(r, 0);
 }
 
 static int bounding_set_is_empty(const void *unused)
@@ -103,6 +149,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_left_for_root_or_user),
 		cmocka_unit_test(an_ordinary_user_may_drop_nothing),
+		cmocka_unit_test(who_has_nothing_needs_no_call_to_give_it_up),
+		cmocka_unit_test(who_cannot_give_them_up_is_told_so),
 		cmocka_unit_test(nothing_can_be_regained),
 		cmocka_unit_test(uid_0_is_no_root_any_more),
 		cmocka_unit_test(a_program_of_uid_0_starts_without_them),
