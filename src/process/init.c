@@ -193,6 +193,8 @@ static void make_terminal(struct init *in, struct child_plan *plan)
 	scoped(fd_closep) int master = -1;
 	int r = pty_open(&plan->terminal, &master, &in->terminal);
 
+	if (r == 0 && plan->sandbox)
+		r = sandbox_grant_terminal(plan->sandbox, in->terminal);
 	if (r == 0)
 		r = packet_send(in->socket, &m, sizeof(m), NULL, 0, &master, 1, 0);
 	for (int i = 0; i < 3; i++) /* often one and the same */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -98,6 +100,25 @@ static int check_input(const struct process_command *command, struct error *err)
 	return 0;
 }
 
+/* Root's box runs as another user, who could not open its own streams by name (/dev/stderr): a pipe
+ * is the user's who made it. Nobody else gains by it, since a pipe is found only through a process
+ * that has it. What is a file has an owner of its own, and keeps it. */
+static void give_pipes(const struct process_command *command, const struct pipes *pipes)
+{
+	const int fds[] = {command->stdin_fd, pipes->write[0], pipes->write[1], pipes->notes};
+	struct statfs fs;
+	uid_t uid;
+	gid_t gid;
+
+	if (!command->sandbox)
+		return;
+	sandbox_plan_user(command->sandbox, &uid, &gid);
+	for (size_t i = 0; uid != geteuid() && i < array_size(fds); i++)
+		if (fds[i] >= 0 && fstatfs(fds[i], &fs) == 0 && fs.f_type == PIPEFS_MAGIC &&
+		    fchown(fds[i], uid, gid) < 0)
+			return; /* they work by their numbers */
+}
+
 static struct process *process_new(struct error *err)
 {
 	struct process *p = malloc(sizeof(*p));
@@ -119,6 +140,8 @@ static int prepare(struct process *p, const struct process_command *command, str
 		r = pipe_open(&p->notes, &pipes->notes, err);
 	if (r == 0 && !command->terminal.rows)
 		r = pipes_open(command->merged, pipes, err);
+	if (r == 0)
+		give_pipes(command, pipes);
 	return r;
 }
 

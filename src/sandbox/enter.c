@@ -465,6 +465,13 @@ bool sandbox_offers(const struct sandbox_plan *p, const char *name)
 	return p->offers_which && strcmp(slash ? slash + 1 : name, "which") == 0;
 }
 
+int sandbox_grant_terminal(const struct sandbox_plan *p, int fd)
+{
+	if (p->clone_flags || p->wall.abi == 0)
+		return 0;
+	return landlock_grant(p->rules_fd, &p->wall, fd, LANDLOCK_DEVICE);
+}
+
 int sandbox_seal(const struct sandbox_plan *p, int *ret_step)
 {
 	int r;

@@ -36,5 +36,9 @@ void sandbox_volunteer(const struct sandbox_plan *p, bool yes);
 /* Whether NAME is a program of the box that nacre itself has to be: "which". */
 bool sandbox_offers(const struct sandbox_plan *p, const char *name);
 
+/* For a box without a tree of its own, between entering and the seal: its terminal can be opened by
+ * name. */
+int sandbox_grant_terminal(const struct sandbox_plan *p, int fd);
+
 /* no_new_privs, the Landlock rules, the system call filter. */
 int sandbox_seal(const struct sandbox_plan *p, int *ret_step);

@@ -472,6 +472,12 @@ const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *
 	return &p->standing;
 }
 
+void sandbox_plan_user(const struct sandbox_plan *p, uid_t *ret_uid, gid_t *ret_gid)
+{
+	*ret_uid = p->identity.uid;
+	*ret_gid = p->identity.gid;
+}
+
 int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value **ret_limits)
 {
 	*ret_limits = p->limits;
