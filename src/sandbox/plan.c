@@ -226,6 +226,9 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 			p->spec->limits.memory_bytes > 0 && !cgroup_limits(p->group, CGROUP_MEMORY),
 		.no_namespaces = !p->clone_flags,
 		.no_setgid = p->identity.idmapped || p->identity.uid == 0 || !p->workspace_shared,
+		.own_ids = p->clone_flags != 0,
+		.uid = p->identity.uid,
+		.gid = p->identity.gid,
 	};
 	int r = p->filtered ? seccomp_compile(&options, &p->filter, err) : 0;
 

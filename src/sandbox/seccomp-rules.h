@@ -37,6 +37,16 @@ enum verdict {
 	CHECK_MODE_1, /* no set-user-id bit in the argument with that index */
 	CHECK_MODE_2,
 	CHECK_MODE_3,
+	CHECK_CHOWN, /* owner: oneself, or as it is */
+	CHECK_CHOWN_GROUP,
+	CHECK_CHOWNAT,
+	CHECK_CHOWNAT_GROUP,
+	CHECK_UID_2, /* the same of the argument with that index and of those before it */
+	CHECK_UID_1,
+	CHECK_UID_0,
+	CHECK_GID_2,
+	CHECK_GID_1,
+	CHECK_GID_0,
 	/* These answer. */
 	ALLOW,
 	REFUSE,      /* EPERM */
@@ -210,4 +220,15 @@ static const struct seccomp_rule rules_no_namespaces[] = {
 	{SYS_sched_setattr, CHECK_OWN},
 	{SYS_sched_setparam, CHECK_OWN},
 	{SYS_sched_setscheduler, CHECK_OWN},
+};
+
+/* Where only one user has a number, the kernel calls every other one invalid (EINVAL). Programs
+ * expect what an ordinary user is told elsewhere: EPERM. */
+static const struct seccomp_rule rules_own_ids[] = {
+	{SYS_setuid, CHECK_UID_0},   {SYS_setgid, CHECK_GID_0},     {SYS_setreuid, CHECK_UID_1},
+	{SYS_setregid, CHECK_GID_1}, {SYS_setresuid, CHECK_UID_2},  {SYS_setresgid, CHECK_GID_2},
+	{SYS_fchown, CHECK_CHOWN},   {SYS_fchownat, CHECK_CHOWNAT},
+#ifdef SYS_chown
+	{SYS_chown, CHECK_CHOWN},    {SYS_lchown, CHECK_CHOWN},
+#endif
 };

@@ -277,8 +277,19 @@ static void check_mknod(struct assembler *a, int mode_index, enum verdict mode)
 	put_tests(a, devices, array_size(devices), REFUSE, mode);
 }
 
+/* -1 stands for "as it is". */
+static void check_id(struct assembler *a, int index, uint32_t own, enum verdict hit)
+{
+	const uint32_t allowed[] = {own, 0xffffffff};
+
+	put_load_argument(a, index);
+	put_tests(a, allowed, array_size(allowed), hit, REFUSE);
+}
+
 static void put_verdict(struct assembler *a, enum verdict verdict)
 {
+	const uint32_t uid = a->options->uid, gid = a->options->gid;
+
 	switch (verdict) {
 	case CHECK_CLONE:
 		return check_bits(a, 0, NAMESPACES);
@@ -334,6 +345,26 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return check_mode(a, 2);
 	case CHECK_MODE_3:
 		return check_mode(a, 3);
+	case CHECK_CHOWN:
+		return check_id(a, 1, uid, CHECK_CHOWN_GROUP);
+	case CHECK_CHOWN_GROUP:
+		return check_id(a, 2, gid, ALLOW);
+	case CHECK_CHOWNAT:
+		return check_id(a, 2, uid, CHECK_CHOWNAT_GROUP);
+	case CHECK_CHOWNAT_GROUP:
+		return check_id(a, 3, gid, ALLOW);
+	case CHECK_UID_2:
+		return check_id(a, 2, uid, CHECK_UID_1);
+	case CHECK_UID_1:
+		return check_id(a, 1, uid, CHECK_UID_0);
+	case CHECK_UID_0:
+		return check_id(a, 0, uid, ALLOW);
+	case CHECK_GID_2:
+		return check_id(a, 2, gid, CHECK_GID_1);
+	case CHECK_GID_1:
+		return check_id(a, 1, gid, CHECK_GID_0);
+	case CHECK_GID_0:
+		return check_id(a, 0, gid, ALLOW);
 	case ALLOW:
 		return put_return(a, SECCOMP_RET_ALLOW);
 	case REFUSE:
@@ -415,6 +446,8 @@ static void assemble(struct assembler *a)
 		judge(a, rules_no_anonymous_exec, array_size(rules_no_anonymous_exec));
 	if (a->options->no_namespaces)
 		judge(a, rules_no_namespaces, array_size(rules_no_namespaces));
+	if (a->options->own_ids)
+		judge(a, rules_own_ids, array_size(rules_own_ids));
 	for (unsigned short nr = 0; nr < VERDICTS; nr++)
 		if (nr == 0 || a->verdicts[nr] != a->verdicts[nr - 1])
 			starts[runs++] = nr;

@@ -11,6 +11,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/cleanup.h"
 
 struct error;
@@ -32,6 +33,8 @@ struct seccomp_options {
 	bool no_namespaces; /* the host's System V and POSIX queues, limits of other processes */
 	bool no_setgid; /* no set-group-id either: files are root's on disk, or no group works there
 	                 */
+	bool own_ids;   /* a user namespace has these two alone: others are refused, not invalid */
+	uint32_t uid, gid;
 };
 
 struct seccomp_program {

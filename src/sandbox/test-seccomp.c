@@ -37,6 +37,13 @@ static const struct seccomp_options all_options[] = {
          .no_namespaces = true,
          .no_setgid = true},
 	{.no_anonymous_files = true},
+	{.own_ids = true, .uid = 64999, .gid = 100},
+	{.no_anonymous_files = true,
+         .no_anonymous_exec = true,
+         .no_setgid = true,
+         .own_ids = true,
+         .uid = 64999,
+         .gid = 100},
 };
 
 static struct seccomp_program compile(const struct seccomp_options *options)
@@ -440,6 +447,45 @@ static void without_namespaces_other_processes_keep_their_ranks(void **state)
 	assert_int_equal(ask(&s, SYS_ioprio_set, 3, 0, 5, 0), DENIED);
 }
 
+static void only_the_own_ids_can_be_taken_or_given(void **state)
+{
+	const struct seccomp_options own = {.own_ids = true, .uid = 64999, .gid = 100};
+	scoped(seccomp_program_donep) struct seccomp_program p = compile(&own);
+	static const struct {
+		int nr, first, count; /* indices of its ids */
+		bool groups, both;    /* the last one is a group */
+	} calls[] = {
+		{SYS_setuid, 0, 1, false, false},    {SYS_setreuid, 0, 2, false, false},
+		{SYS_setresuid, 0, 3, false, false}, {SYS_setgid, 0, 1, true, false},
+		{SYS_setregid, 0, 2, true, false},   {SYS_setresgid, 0, 3, true, false},
+		{SYS_chown, 1, 2, false, true},      {SYS_lchown, 1, 2, false, true},
+		{SYS_fchown, 1, 2, false, true},     {SYS_fchownat, 2, 2, false, true},
+	};
+	static const uint64_t others[] = {0, 1, 65534, 99, 64998, 0xfffffffe};
+
+	for (size_t i = 0; i < array_size(calls); i++) {
+		const int last = calls[i].first + calls[i].count - 1;
+
+		for (int at = calls[i].first; at <= last; at++) {
+			bool group = calls[i].groups || (calls[i].both && at == last);
+			uint64_t a[4] = {0};
+
+			for (int j = calls[i].first; j <= last; j++)
+				a[j] = 0xffffffff;
+			assert_int_equal(ask(&p, calls[i].nr, a[0], a[1], a[2], a[3]), ALLOWED);
+			a[at] = group ? 100 : 64999;
+			assert_int_equal(ask(&p, calls[i].nr, a[0], a[1], a[2], a[3]), ALLOWED);
+			a[at] = group ? 64999 : 100;
+			assert_int_equal(ask(&p, calls[i].nr, a[0], a[1], a[2], a[3]), DENIED);
+			for (size_t j = 0; j < array_size(others); j++) {
+				a[at] = others[j];
+				assert_int_equal(ask(&p, calls[i].nr, a[0], a[1], a[2], a[3]),
+				                 DENIED);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +503,7 @@ int main(void)
 		cmocka_unit_test(without_a_group_shared_memory_is_small),
 		cmocka_unit_test(options_add_what_they_name),
 		cmocka_unit_test(without_namespaces_other_processes_keep_their_ranks),
+		cmocka_unit_test(only_the_own_ids_can_be_taken_or_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

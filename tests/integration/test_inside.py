@@ -7,6 +7,29 @@ import unittest
 
 from helpers import DEADLINE, NACRE, NacreTest
 
+IDS = r"""
+import errno, os
+os.close(os.open("file", os.O_CREAT | os.O_WRONLY))
+me, group = os.getuid(), os.getgid()
+for name, call in {
+    "setuid": lambda: os.setuid(me + 1), "setgid": lambda: os.setgid(group + 1),
+    "seteuid": lambda: os.seteuid(me + 1), "setreuid": lambda: os.setreuid(-1, me + 1),
+    "setresuid": lambda: os.setresuid(-1, -1, me + 1), "setresgid": lambda: os.setresgid(-1, group + 1, -1),
+    "chown": lambda: os.chown("file", me + 1, -1), "chgrp": lambda: os.chown("file", -1, group + 1),
+    "lchown": lambda: os.lchown("file", me + 1, group + 1),
+    "fchown": lambda: os.fchown(os.open("file", os.O_RDONLY), me + 1, -1),
+    "fchownat": lambda: os.chown("file", me + 1, -1, dir_fd=os.open(".", os.O_RDONLY)),
+}.items():
+    try:
+        call()
+        print(name, "done")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+os.setuid(me), os.setgid(group), os.setresuid(-1, me, me), os.chown("file", me, group), os.chown("file", -1, -1)
+print("own ids: done")
+"""
+
+
 STREAMS = ("echo one >/dev/stdout; echo two >/dev/stderr; echo three | tee /dev/stderr; "
            "python3 -c 'open(\"/dev/stdout\", \"w\").write(\"four\\n\"); open(\"/dev/fd/2\", \"w\").write(\"five\\n\")'; "
            "echo six >/proc/self/fd/1")
@@ -25,6 +48,13 @@ class Inside(NacreTest):
 
     def run_line(self, *words, **options):
         return self.run_json(*self.place, *words, **options, **self.identity)
+
+    def test_another_id_is_not_permitted(self):
+        (self.work / "ids.py").write_text(IDS)
+        result = self.run_line("-c", "python3 ids.py")
+        lines = result["stdout"].splitlines()
+        self.assertEqual(lines[-1:], ["own ids: done"], result)
+        self.assertEqual({line.split()[1] for line in lines[:-1]}, {"EPERM"}, result)
 
     def expect_streams(self, result):
         self.assertEqual((result["stdout"], result["stderr"], result["exit_code"]),
