@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/packet.h"
 #include "process/message.h"
 #include "process/which.h"
 #include "sandbox/enter.h"
@@ -99,6 +100,17 @@ static void take_own_null(void)
 	close(fd);
 }
 
+/* The system call filter goes last. Where it asks, init has to hear it before anything runs. */
+static void seal(const struct child_plan *plan)
+{
+	int detail = 0, listener = sandbox_seal(plan->sandbox, &detail), r = 0;
+
+	if (listener > 0)
+		r = packet_send(plan->asks_fd, "", 1, NULL, 0, &listener, 1, 0);
+	if (listener < 0 || r < 0)
+		child_fail(plan, CHILD_SANDBOX, listener < 0 ? -listener : -r, detail);
+}
+
 _Noreturn void child_main(const struct child_plan *plan)
 {
 	sigset_t none;
@@ -117,10 +129,6 @@ _Noreturn void child_main(const struct child_plan *plan)
 		child_fail(plan, CHILD_STDIO, errno, 0);
 	if (plan->notes_fd > 0 && dup2(plan->notes_fd, CHILD_NOTES_FD) < 0)
 		child_fail(plan, CHILD_STDIO, errno, 0);
-	for (int i = 0; i < plan->limit_count; i++)
-		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
-		              &plan->limits[i].value) < 0)
-			child_fail(plan, CHILD_LIMITS, errno, 0);
 	if (!plan->sandbox)
 		volunteer_for_oom(); /* a box's init has done it */
 	if (chdir(plan->cwd) < 0)
@@ -131,12 +139,14 @@ _Noreturn void child_main(const struct child_plan *plan)
 	sigemptyset(&none); /* what was ignored or handled was given back by init */
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		child_fail(plan, CHILD_SIGNALS, errno, 0);
-	if (plan->sandbox) { /* the system call filter goes last */
-		int detail = 0, r = sandbox_seal(plan->sandbox, &detail);
-
-		if (r < 0)
-			child_fail(plan, CHILD_SANDBOX, -r, detail);
-	}
+	if (plan->sandbox)
+		seal(plan);
+	/* After the seal, which may have to send a descriptor: the kernel compares those that are
+	 * under way with this limit. All are only lowered. */
+	for (int i = 0; i < plan->limit_count; i++)
+		if (setrlimit((__rlimit_resource_t)plan->limits[i].resource,
+		              &plan->limits[i].value) < 0)
+			child_fail(plan, CHILD_LIMITS, errno, 0);
 	if (plan->waits)
 		await_go(plan);
 	exec_or_replace(plan);

@@ -19,6 +19,7 @@ struct child_plan {
 	bool tells_start;         /* init says INIT_STARTED */
 	bool waits;               /* the command is not executed before INIT_GO */
 	int report_fd;   /* close-on-exec packet socket for a struct init_message on failure */
+	int asks_fd;     /* packet socket for the descriptor by which the filter asks; 0: none */
 	const char *cwd; /* absolute */
 	const char *const *paths; /* files to try in this order, NULL at the end */
 	const char *const *argv;

@@ -30,6 +30,7 @@
 #include "base/packet.h"
 #include "process/child.h"
 #include "process/message.h"
+#include "process/signaller.h"
 #include "process/tree.h"
 #include "process/wire.h"
 #include "sandbox/afresh.h"
@@ -46,6 +47,7 @@ struct init {
 	int signals;
 	int terminal;   /* -1: none, or the command has ended */
 	int streams[3]; /* the command's ends of its pipes, until it has ended; -1 */
+	int asks;       /* where the command's signals are asked for; -1: nowhere */
 	pid_t command;
 	bool command_ended;
 	bool gone;  /* all of the tree has ended with the command, and the keeper knows */
@@ -61,8 +63,12 @@ struct init {
 	struct tree_toll toll;
 };
 
-static const struct init none = {
-	.socket = -1, .signals = -1, .terminal = -1, .streams = {-1, -1, -1}, .numbers = -1};
+static const struct init none = {.socket = -1,
+                                 .signals = -1,
+                                 .terminal = -1,
+                                 .streams = {-1, -1, -1},
+                                 .asks = -1,
+                                 .numbers = -1};
 
 static void tell(struct init *in, struct init_message *m)
 {
@@ -205,12 +211,38 @@ static void make_terminal(struct init *in, struct child_plan *plan)
 		fail(in, CHILD_TERMINAL, r < 0 ? -r : errno);
 }
 
-static void start(struct init *in, const struct child_plan *plan)
+/* A pair of sockets by which the child hands over where its filter asks. */
+static void asks_begin(struct init *in, struct child_plan *plan, int ends[2])
+{
+	if (!plan->sandbox || !sandbox_plan_asks(plan->sandbox))
+		return;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		fail(in, CHILD_FORK, errno);
+	plan->asks_fd = ends[1];
+}
+
+/* The child has executed its program by now, or has told why not. */
+static void asks_receive(struct init *in, int ends[2])
+{
+	int fds[PACKET_FDS_MAX];
+	size_t count = 0;
+	char byte;
+
+	if (ends[0] >= 0)
+		(void)packet_receive(ends[0], &byte, 1, fds, &count, MSG_DONTWAIT);
+	if (count == 1)
+		in->asks = fds[0];
+	fd_close(ends[0]);
+	fd_close(ends[1]);
+}
+
+static void start(struct init *in, struct child_plan *plan)
 {
 	struct init_message m = {.event = INIT_STARTED};
-	int sys;
+	int sys, ends[2] = {-1, -1};
 	pid_t pid;
 
+	asks_begin(in, plan, ends);
 	if (plan->sandbox)
 		sandbox_volunteer(plan->sandbox, true);
 	pid = vfork();
@@ -221,6 +253,7 @@ static void start(struct init *in, const struct child_plan *plan)
 		sandbox_volunteer(plan->sandbox, false);
 	if (pid < 0)
 		fail(in, CHILD_FORK, sys);
+	asks_receive(in, ends);
 	in->command = pid;
 	close(plan->stdio[0]);      /* who feeds it must see that it does not read any more */
 	if (!plan->terminal.rows) { /* which is one descriptor, and was just closed */
@@ -279,11 +312,12 @@ static void kill_again(struct init *in)
 
 static void wait_for_events(struct init *in)
 {
-	struct pollfd fds[2] = {{.fd = in->signals, .events = POLLIN},
-	                        {.fd = in->socket, .events = POLLIN}};
+	struct pollfd fds[3] = {{.fd = in->signals, .events = POLLIN},
+	                        {.fd = in->socket, .events = POLLIN},
+	                        {.fd = in->asks, .events = POLLIN}};
 	struct signalfd_siginfo info;
 
-	if (poll(fds, in->killing ? 1 : 2, in->killing ? KILL_AGAIN_MS : -1) < 0)
+	if (poll(fds, in->killing ? 1 : 3, in->killing ? KILL_AGAIN_MS : -1) < 0)
 		return;
 	/* What is read does not matter: SIGCHLD is merged, so every child is asked in any case. */
 	if (fds[0].revents && read(in->signals, &info, sizeof(info)) < 0)
@@ -293,6 +327,10 @@ static void wait_for_events(struct init *in)
 		return;
 	if (!in->killing && fds[1].revents)
 		obey(in);
+	/* One at a time: who asks much waits, and an order does not. Those who are to be killed get
+	 * no answer. */
+	if (!in->killing && fds[2].revents && !signaller_answer(in->asks))
+		fd_close(take_fd(&in->asks));
 	kill_again(in);
 }
 

@@ -251,9 +251,62 @@ static void a_ring_of_parents_ends_and_is_outside(void **state)
 		assert_int_equal(entries[i].inside, entries[i].pid == 30 || entries[i].pid == 31);
 }
 
+static void knows_who_is_below_and_who_is_not(void **state)
+{
+	struct family f = family_begin();
+	pid_t first = fork(), other;
+
+	if (first == 0)
+		live_as_chain(&f, 3);
+	other = fork();
+	if (other == 0)
+		live(&f);
+	family_wait(&f, 4);
+	assert_true(tree_has(getpid(), first));
+	assert_true(tree_has(getpid(), other));
+	assert_true(tree_has(first, first) == false);
+	assert_false(tree_has(first, other));
+	assert_false(tree_has(first, getpid()));
+	assert_false(tree_has(getpid(), getpid()));
+	assert_false(tree_has(getpid(), getppid()));
+	assert_false(tree_has(getpid(), 1));
+	assert_false(tree_has(getpid(), 0));
+	assert_false(tree_has(getpid(), -first));
+	assert_true(tree_kill(getpid()) >= 4);
+	family_end(&f);
+	assert_false(tree_has(getpid(), first));
+}
+
+static void signals_one_group_of_the_tree(void **state)
+{
+	struct family f = family_begin();
+	pid_t pids[4];
+	int status;
+
+	for (int i = 0; i < 4; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			if (setpgid(0, i < 2 ? 0 : pids[1]) < 0)
+				_exit(1);
+			live(&f);
+		}
+		family_wait(&f, 1);
+	}
+	assert_int_equal(tree_signal_group(getpid(), 0, 0, 0), 4);
+	assert_int_equal(tree_signal_group(getpid(), pids[1], pids[3], SIGTERM), 2);
+	assert_int_equal(waitpid(pids[1], &status, 0), pids[1]);
+	assert_int_equal(waitpid(pids[2], &status, 0), pids[2]);
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+	assert_int_equal(tree_signal_group(getpid(), 1, 0, SIGTERM), 0);
+	assert_int_equal(tree_signal_group(getpid(), 0, 0, SIGKILL), 2);
+	family_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_who_is_below_and_who_is_not),
+		cmocka_unit_test(signals_one_group_of_the_tree),
 		cmocka_unit_test(every_descendant_is_counted_and_killed_exactly_once),
 		cmocka_unit_test(a_daemon_in_a_session_of_its_own_is_found),
 		cmocka_unit_test(the_root_and_its_other_relatives_are_left_alone),

@@ -28,6 +28,9 @@
  * group is not. */
 #define CHASE_PASSES 3
 #define PID_MAX      (1 << 22) /* the kernel's own limit */
+#define CLIMB_TRIES  8
+#define CLIMB_STEPS  4096
+#define GROUP_PASSES 4
 
 struct entry {
 	pid_t pid, parent, group;
@@ -210,6 +213,49 @@ static bool is_dead(const struct entry *e)
 	return (e->state == 'Z' && !e->threaded) || e->state == 'X';
 }
 
+/* Whether *E, as it was read, is the child of the process that is read into *RET_PARENT. The parent
+ * is the same one before and after the child still names it: so that number was not another's in
+ * between. */
+static bool climb(int proc_fd, const struct entry *e, struct entry *ret_parent)
+{
+	struct entry again = {0}, parent = {0};
+
+	if (stat_read(proc_fd, e->parent, ret_parent) < 0 ||
+	    stat_read(proc_fd, e->pid, &again) < 0 || stat_read(proc_fd, e->parent, &parent) < 0)
+		return false;
+	return again.start == e->start && again.parent == e->parent &&
+	       parent.start == ret_parent->start;
+}
+
+/* A process is born into a tree, or never in it: links may be looked at one after the other. Those
+ * whose parent ends meanwhile get another, and are looked at again. */
+static bool is_below(int proc_fd, pid_t root, pid_t pid)
+{
+	for (int i = 0; i < CLIMB_TRIES; i++) {
+		struct entry e = {0}, parent = {0};
+
+		if (stat_read(proc_fd, pid, &e) < 0)
+			return false;
+		for (int steps = 0; steps < CLIMB_STEPS; steps++) {
+			if (e.parent == root)
+				return true;
+			if (e.parent <= 1)
+				return false;
+			if (!climb(proc_fd, &e, &parent))
+				break;
+			e = parent;
+		}
+	}
+	return false;
+}
+
+bool tree_has(pid_t root, pid_t pid)
+{
+	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return proc_fd >= 0 && pid > 1 && pid != root && is_below(proc_fd, root, pid);
+}
+
 int tree_signal(pid_t root, int signal)
 {
 	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -305,6 +351,47 @@ void tree_toll_done(struct tree_toll *toll)
 {
 	free(toll->seen);
 	toll->seen = NULL;
+}
+
+/* One pass; TOLL knows those that have had it. Returns how many were new. */
+static int signal_pass(int proc_fd, pid_t root, const struct entry *like, int signal,
+                       struct tree_toll *toll)
+{
+	scoped(census_done) struct census c = {0};
+	int r = census_take(proc_fd, root, &c), fresh = 0;
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entries[i];
+		scoped(fd_closep) int held = -1;
+
+		if (!e->inside || e->pid == like->pid || (like->group && e->group != like->group) ||
+		    !is_new(toll, e->pid))
+			continue;
+		held = pidfd_open(e->pid, 0);
+		if (held < 0 || !is_below(proc_fd, root, e->pid) ||
+		    pidfd_send_signal(held, signal, NULL, 0) < 0)
+			continue;
+		fresh++;
+	}
+	return fresh;
+}
+
+int tree_signal_group(pid_t root, pid_t group, pid_t except, int signal)
+{
+	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scoped(tree_toll_done) struct tree_toll toll = {0};
+	const struct entry like = {.pid = except, .group = group};
+	int r, count = 0, passes = 0;
+
+	if (proc_fd < 0)
+		return -errno;
+	do {
+		r = signal_pass(proc_fd, root, &like, signal, &toll);
+		count += r > 0 ? r : 0;
+	} while (r > 0 && signal != 0 && toll.seen && ++passes < GROUP_PASSES);
+	return r < 0 ? r : count;
 }
 
 static int kill_all(pid_t root, struct tree_toll *toll)

@@ -6,12 +6,22 @@
  * whose parents have gone hangs under it again. A process that forks while it is being looked for
  * is caught by stopping first and killing only when a whole pass finds nothing that still moves.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 /* Sends SIGNAL once to each living descendant of ROOT and then SIGCONT, so that stopped ones get it
  * too. ROOT itself is left alone. Returns how many were signalled, or a negative errno. */
 int tree_signal(pid_t root, int signal);
+
+/* Whether PID is a descendant of ROOT, the caller. False where that cannot be seen. Who opens a
+ * pidfd before and is told yes has a process of the tree, or one that is dead. */
+bool tree_has(pid_t root, pid_t pid);
+
+/* Sends SIGNAL once to each descendant of ROOT, the caller, that is in the process GROUP (0: in
+ * any), but not to EXCEPT; also to those that are forked meanwhile, within reason. Returns how many
+ * there were, the dead included, or a negative errno. */
+int tree_signal_group(pid_t root, pid_t group, pid_t except, int signal);
 
 /* How many living descendants ROOT has, or a negative errno. */
 int tree_count(pid_t root);

@@ -227,6 +227,7 @@ struct sandbox_plan {
 	int rules_fd;  /* made by sandbox_enter() */
 	struct seccomp_program filter;
 	bool filtered;
+	bool asks; /* the filter asks init about signals */
 	struct cgroup *group;
 	struct cgroup_events before; /* of the commands of a kept box until now */
 	bool group_later;            /* it could not be born there */

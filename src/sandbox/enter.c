@@ -493,5 +493,7 @@ int sandbox_seal(const struct sandbox_plan *p, int *ret_step)
 			return r;
 	}
 	*ret_step = BOX_AT_FILTER;
+	if (p->asks)
+		return seccomp_enforce_asking(&p->filter);
 	return p->filtered ? seccomp_enforce(&p->filter) : 0;
 }

@@ -40,5 +40,7 @@ bool sandbox_offers(const struct sandbox_plan *p, const char *name);
  * name. */
 int sandbox_grant_terminal(const struct sandbox_plan *p, int fd);
 
-/* no_new_privs, the Landlock rules, the system call filter. */
+/* no_new_privs, the Landlock rules, the system call filter. Where the filter asks
+ * (sandbox_plan_asks) the answer is not 0 but the descriptor by which it does, for the caller's
+ * init. */
 int sandbox_seal(const struct sandbox_plan *p, int *ret_step);

@@ -18,6 +18,7 @@
 #include "base/remove.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/landlock-abi.h"
 
 #define PLAN_BYTES_MAX ((size_t)16 << 20)
 /* With the first ABI of Landlock nothing can be renamed from one directory to another; beside a
@@ -226,6 +227,8 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 			p->spec->limits.memory_bytes > 0 && !cgroup_limits(p->group, CGROUP_MEMORY),
 		.no_namespaces = !p->clone_flags,
 		.no_setgid = p->identity.idmapped || p->identity.uid == 0 || !p->workspace_shared,
+		.no_truncate = !p->clone_flags && p->wall.abi < LL_ABI_TRUNCATE,
+		.asks = p->asks,
 		.own_ids = p->clone_flags != 0,
 		.uid = p->identity.uid,
 		.gid = p->identity.gid,
@@ -287,6 +290,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 		p->wall = landlock_wall(abi, !p->clone_flags &&
 		                                     p->spec->network == SANDBOX_NETWORK_NONE);
 	p->filtered = seccomp_available();
+	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
@@ -316,7 +320,8 @@ static void box_forget(struct sandbox_plan *p)
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
-	p->filtered = p->loopback = p->has_own = p->offers_which = p->programs_leak = false;
+	p->filtered = p->asks = p->loopback = p->has_own = p->offers_which = p->programs_leak =
+		false;
 	p->mask_file = p->mask_directory = NULL;
 	p->clone_flags = 0;
 	p->wall = (struct landlock_wall){0};
@@ -430,6 +435,11 @@ struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)
 	arena_free(p->arena);
 	free(p);
 	return NULL;
+}
+
+bool sandbox_plan_asks(const struct sandbox_plan *p)
+{
+	return p->asks;
 }
 
 uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p)

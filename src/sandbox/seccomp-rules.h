@@ -32,6 +32,8 @@ enum verdict {
 	CHECK_OWN,        /* of the first argument: oneself */
 	CHECK_OPEN,       /* no set-user-id bit, where the flags make a file */
 	CHECK_OPENAT,
+	CHECK_KILL,  /* one's own group, else it is asked */
+	CHECK_FCNTL, /* who gets the signals of a descriptor is asked */
 	CHECK_MKNOD, /* no devices, no set-user-id bit */
 	CHECK_MKNODAT,
 	CHECK_MODE_1, /* no set-user-id bit in the argument with that index */
@@ -55,6 +57,7 @@ enum verdict {
 	NO_PROTOCOL, /* EPROTONOSUPPORT */
 	NO_SUPPORT,  /* EOPNOTSUPP */
 	NO_SPACE,    /* ENOSPC */
+	ASK,         /* who has the listener */
 	VERDICT_MAX,
 };
 
@@ -231,4 +234,23 @@ static const struct seccomp_rule rules_own_ids[] = {
 #ifdef SYS_chown
 	{SYS_chown, CHECK_CHOWN},    {SYS_lchown, CHECK_CHOWN},
 #endif
+};
+
+/* What Landlock before ABI 3 does not govern; see also check_open(). */
+static const struct seccomp_rule rules_no_truncate[] = {
+	{SYS_truncate,
+         REFUSE}, /* ftruncate needs a descriptor, which was checked when it was made */
+};
+
+/* What Landlock before ABI 6 does not govern; see also check_ioctl(). timer_create and mq_notify
+ * reach the caller only, and a group that a command can join has nobody from outside: it began with
+ * a session of its own. */
+static const struct seccomp_rule rules_asks[] = {
+	{SYS_kill, CHECK_KILL},
+	{SYS_tkill, ASK},
+	{SYS_tgkill, ASK},
+	{SYS_rt_sigqueueinfo, ASK},
+	{SYS_rt_tgsigqueueinfo, ASK},
+	{SYS_pidfd_send_signal, ASK},
+	{SYS_fcntl, CHECK_FCNTL},
 };

@@ -17,6 +17,7 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,9 +25,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "sandbox/seccomp-rules.h"
 
@@ -152,8 +156,19 @@ static void check_ioctl(struct assembler *a)
 	static const uint32_t requests[] = {TIOCSTI,       TIOCLINUX,       TIOCSETD,
 	                                    RESERVE_SPACE, RESERVE_SPACE64, ZERO_RANGE};
 
+	static const uint32_t owners[] = {FIOSETOWN, SIOCSPGRP}; /* of signals */
+
 	put_load_argument(a, 1);
+	if (a->options->asks)
+		put_tests(a, owners, array_size(owners), REFUSE, NEXT);
 	put_tests(a, requests, array_size(requests), REFUSE, ALLOW);
+}
+
+static void check_fcntl(struct assembler *a)
+{
+	put_load_argument(a, 1);
+	put_test(a, BPF_JEQ, F_SETOWN, ASK, NEXT);
+	put_test(a, BPF_JEQ, F_SETOWN_EX, REFUSE, ALLOW); /* it keeps the owner in memory */
 }
 
 static void check_personality(struct assembler *a)
@@ -264,7 +279,16 @@ static void check_shmget_low(struct assembler *a)
 /* The mode means something only if a file is made. */
 static void check_open(struct assembler *a, int flags_index, enum verdict mode)
 {
+	/* Cutting a file counts as writing for its mode, but not for Landlock before ABI 3, which
+	 * looks at how it is opened: to read, or (3) for nothing but its attributes. */
+	static const uint32_t cuts[] = {O_TRUNC | O_RDONLY, O_TRUNC | O_ACCMODE};
+
 	put_load_argument(a, flags_index);
+	if (a->options->no_truncate) {
+		put_mask(a, O_TRUNC | O_ACCMODE);
+		put_tests(a, cuts, array_size(cuts), REFUSE, NEXT);
+		put_load_argument(a, flags_index);
+	}
 	put_test(a, BPF_JSET, O_CREAT | O_TMPFILE_BIT, mode, ALLOW);
 }
 
@@ -335,6 +359,10 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return check_open(a, 1, CHECK_MODE_2);
 	case CHECK_OPENAT:
 		return check_open(a, 2, CHECK_MODE_3);
+	case CHECK_KILL:
+		return check_zero(a, 0, ALLOW, ASK);
+	case CHECK_FCNTL:
+		return check_fcntl(a);
 	case CHECK_MKNOD:
 		return check_mknod(a, 1, CHECK_MODE_1);
 	case CHECK_MKNODAT:
@@ -379,6 +407,8 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return put_return(a, SECCOMP_RET_ERRNO | EOPNOTSUPP);
 	case NO_SPACE:
 		return put_return(a, SECCOMP_RET_ERRNO | ENOSPC);
+	case ASK:
+		return put_return(a, SECCOMP_RET_USER_NOTIF);
 	case VERDICT_MAX:
 		break;
 	}
@@ -446,6 +476,10 @@ static void assemble(struct assembler *a)
 		judge(a, rules_no_anonymous_exec, array_size(rules_no_anonymous_exec));
 	if (a->options->no_namespaces)
 		judge(a, rules_no_namespaces, array_size(rules_no_namespaces));
+	if (a->options->no_truncate)
+		judge(a, rules_no_truncate, array_size(rules_no_truncate));
+	if (a->options->asks)
+		judge(a, rules_asks, array_size(rules_asks));
 	if (a->options->own_ids)
 		judge(a, rules_own_ids, array_size(rules_own_ids));
 	for (unsigned short nr = 0; nr < VERDICTS; nr++)
@@ -478,6 +512,26 @@ int seccomp_compile(const struct seccomp_options *options, struct seccomp_progra
 	}
 	*ret_program = (struct seccomp_program){.code = a.code, .count = (unsigned short)a.count};
 	return 0;
+}
+
+/* In a process that shares our memory until it ends, so that it can tell even where ends of
+ * processes are not told. */
+bool seccomp_can_ask(void)
+{
+	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_filter code = allow;
+	const struct seccomp_program trial = {.code = &code, .count = 1};
+	volatile int r = -EAGAIN;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno
+		                                               : seccomp_enforce_asking(&trial);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	return r >= 0;
 }
 
 void seccomp_program_done(struct seccomp_program *p)

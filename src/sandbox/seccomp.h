@@ -33,7 +33,9 @@ struct seccomp_options {
 	bool no_namespaces; /* the host's System V and POSIX queues, limits of other processes */
 	bool no_setgid; /* no set-group-id either: files are root's on disk, or no group works there
 	                 */
-	bool own_ids;   /* a user namespace has these two alone: others are refused, not invalid */
+	bool no_truncate; /* files that Landlock lets be read must not be cut: before its ABI 3 */
+	bool asks;        /* signals that may reach others are asked for: before its ABI 6 */
+	bool own_ids; /* a user namespace has these two alone: others are refused, not invalid */
 	uint32_t uid, gid;
 };
 
@@ -56,3 +58,11 @@ bool seccomp_available(void);
 /* Async-signal-safe: 0 or a negative errno. The last step before execve; no_new_privs must be set
  * before. It also holds for what the caller starts. */
 int seccomp_enforce(const struct seccomp_program *p);
+
+/* The same for a program that asks: returns the listener, a close-on-exec descriptor. When its last
+ * copy is closed every question is answered with ENOSYS. */
+int seccomp_enforce_asking(const struct seccomp_program *p);
+
+/* Whether a program that asks can be loaded here: there is one listener at most for all filters of
+ * a process, and a filter around us may refuse another one. Costs a process. */
+bool seccomp_can_ask(void);

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/landlock-abi.h"
 #include "sandbox/layers.h"
 #include "sandbox/probe.h"
 
@@ -65,6 +66,15 @@ static void find_limits(struct sandbox_plan *p)
 	}
 }
 
+/* Before ABI 3 it does not govern cutting files, before ABI 6 signals: in a tree and a pid
+ * namespace of the box's own that does not matter, elsewhere the filter has to stand in. */
+static bool landlock_is_whole(const struct sandbox_plan *p)
+{
+	if (p->wall.abi == 0 || p->clone_flags)
+		return p->wall.abi > 0;
+	return p->wall.abi >= LL_ABI_SCOPE || p->asks;
+}
+
 static void find_layers(struct sandbox_plan *p)
 {
 	const struct sandbox_spec *spec = p->spec;
@@ -78,7 +88,7 @@ static void find_layers(struct sandbox_plan *p)
 		have |= SANDBOX_LAYER_PROGRAMS;
 	if (p->clone_flags & CLONE_NEWNET || (!p->clone_flags && p->filtered)) /* no sockets */
 		have |= SANDBOX_LAYER_NETWORK;
-	if (p->wall.abi > 0)
+	if (landlock_is_whole(p))
 		have |= SANDBOX_LAYER_LANDLOCK;
 	if (p->filtered)
 		have |= SANDBOX_LAYER_SECCOMP;

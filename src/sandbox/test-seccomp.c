@@ -37,6 +37,14 @@ static const struct seccomp_options all_options[] = {
          .no_namespaces = true,
          .no_setgid = true},
 	{.no_anonymous_files = true},
+	{.no_truncate = true, .asks = true},
+	{.sockets = SECCOMP_SOCKETS_PAIRS,
+         .no_anonymous_exec = true,
+         .no_anonymous_files = true,
+         .no_namespaces = true,
+         .no_setgid = true,
+         .no_truncate = true,
+         .asks = true},
 	{.own_ids = true, .uid = 64999, .gid = 100},
 	{.no_anonymous_files = true,
          .no_anonymous_exec = true,
@@ -447,6 +455,57 @@ static void without_namespaces_other_processes_keep_their_ranks(void **state)
 	assert_int_equal(ask(&s, SYS_ioprio_set, 3, 0, 5, 0), DENIED);
 }
 
+static void what_landlock_does_not_govern_is_asked(void **state)
+{
+	const struct seccomp_options asking = {.asks = true};
+	scoped(seccomp_program_donep) struct seccomp_program p = compile(&loose);
+	scoped(seccomp_program_donep) struct seccomp_program s = compile(&asking);
+	static const int always[] = {SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo,
+	                             SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal};
+	static const uint64_t pids[] = {1, 77, ~0ULL, (uint64_t)-77, 1ULL << 32 | 77};
+
+	for (size_t i = 0; i < array_size(always); i++) {
+		assert_int_equal(ask(&p, always[i], 77, 77, 15, 0), ALLOWED);
+		assert_int_equal(ask(&s, always[i], 77, 77, 15, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(&s, always[i], 0, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	}
+	for (size_t i = 0; i < array_size(pids); i++) {
+		assert_int_equal(ask(&p, SYS_kill, pids[i], 15, 0, 0), ALLOWED);
+		assert_int_equal(ask(&s, SYS_kill, pids[i], 15, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(&s, SYS_fcntl, 3, F_SETOWN, pids[i], 0),
+		                 SECCOMP_RET_USER_NOTIF);
+	}
+	assert_int_equal(ask(&s, SYS_kill, 0, 15, 0, 0), ALLOWED); /* one's own group */
+	assert_int_equal(ask(&s, SYS_fcntl, 3, F_SETOWN_EX, 4096, 0), DENIED);
+	assert_int_equal(ask(&s, SYS_fcntl, 3, F_SETOWN_EX | 1ULL << 32, 4096, 0), DENIED);
+	assert_int_equal(ask(&s, SYS_fcntl, 3, F_SETFL, O_ASYNC, 0), ALLOWED);
+	assert_int_equal(ask(&s, SYS_ioctl, 3, 0x8901 /* FIOSETOWN */, 4096, 0), DENIED);
+	assert_int_equal(ask(&s, SYS_ioctl, 3, 0x8902 /* SIOCSPGRP */, 4096, 0), DENIED);
+	assert_int_equal(ask(&s, SYS_ioctl, 3, TIOCSTI, 4096, 0), DENIED);
+	assert_int_equal(ask(&p, SYS_ioctl, 3, 0x8901, 4096, 0), ALLOWED);
+}
+
+static void files_are_cut_only_by_who_may_write(void **state)
+{
+	const struct seccomp_options older = {.no_truncate = true};
+	scoped(seccomp_program_donep) struct seccomp_program p = compile(&loose);
+	scoped(seccomp_program_donep) struct seccomp_program s = compile(&older);
+
+	assert_int_equal(ask(&p, SYS_truncate, 4096, 0, 0, 0), ALLOWED);
+	assert_int_equal(ask(&s, SYS_truncate, 4096, 0, 0, 0), DENIED);
+	assert_int_equal(ask(&s, SYS_ftruncate, 3, 0, 0, 0), ALLOWED);
+	for (uint64_t way = 0; way < 4; way++) {
+		uint32_t cut = way == O_WRONLY || way == O_RDWR ? ALLOWED : DENIED;
+
+		assert_int_equal(ask(&s, SYS_open, 0, way | O_TRUNC, 0, 0), cut);
+		assert_int_equal(ask(&s, SYS_openat, 0, 0, way | O_TRUNC, 0), cut);
+		assert_int_equal(ask(&s, SYS_openat, 0, 0, way | O_TRUNC | O_CREAT, 0644), cut);
+		assert_int_equal(ask(&s, SYS_openat, 0, 0, way, 0), ALLOWED);
+		assert_int_equal(ask(&p, SYS_openat, 0, 0, way | O_TRUNC, 0), ALLOWED);
+	}
+	assert_int_equal(ask(&s, SYS_openat, 0, 0, O_WRONLY | O_TRUNC | O_CREAT, 04755), DENIED);
+}
+
 static void only_the_own_ids_can_be_taken_or_given(void **state)
 {
 	const struct seccomp_options own = {.own_ids = true, .uid = 64999, .gid = 100};
@@ -503,6 +562,8 @@ int main(void)
 		cmocka_unit_test(without_a_group_shared_memory_is_small),
 		cmocka_unit_test(options_add_what_they_name),
 		cmocka_unit_test(without_namespaces_other_processes_keep_their_ranks),
+		cmocka_unit_test(what_landlock_does_not_govern_is_asked),
+		cmocka_unit_test(files_are_cut_only_by_who_may_write),
 		cmocka_unit_test(only_the_own_ids_can_be_taken_or_given),
 	};
 
