@@ -50,6 +50,12 @@ static void refuse(struct tree *t, const char *path, const char *words)
 	assert_int_equal(test_open_fds(), before);
 }
 
+/* What a test makes has that group then, and its group is nobody else. */
+static bool has_private_group(void)
+{
+	return trust_group(geteuid(), getegid());
+}
+
 static void a_file_in_the_workspace_is_not_trusted(void **state)
 {
 	struct tree *t = *state;
@@ -80,8 +86,10 @@ static void a_file_that_others_can_write_is_refused(void **state)
 {
 	struct tree *t = *state;
 
-	assert_int_equal(chmod(t->file, 0620), 0);
-	refuse(t, t->file, "others can write 'f.yaml' (mode 0620)");
+	if (!has_private_group()) {
+		assert_int_equal(chmod(t->file, 0620), 0);
+		refuse(t, t->file, "others can write 'f.yaml' (mode 0620)");
+	}
 	assert_int_equal(chmod(t->file, 0602), 0);
 	refuse(t, t->file, "others can write 'f.yaml' (mode 0602)");
 	assert_int_equal(chmod(t->file, 0644), 0);
@@ -99,7 +107,7 @@ static void a_directory_that_others_can_write_is_refused(void **state)
 	assert_int_equal(chmod(dir, 01777), 0); /* only owners rename there */
 	accept(t, t->file);
 	assert_int_equal(chmod(dir, 0700), 0);
-	assert_int_equal(chmod(t->root, 0770), 0);
+	assert_int_equal(chmod(t->root, has_private_group() ? 0777 : 0770), 0);
 	refuse(t, t->file, "others can write");
 	assert_int_equal(chmod(t->root, 0700), 0);
 }
@@ -164,6 +172,68 @@ static void only_regular_files_are_opened(void **state)
 	assert_int_equal(trust_open(path, geteuid(), -1, &t->err), -ENOTDIR);
 }
 
+#define ROOT_USER "root:x:0:0:root:/root:/bin/bash\n"
+#define ANN       "ann:x:1000:1000:Ann:/home/ann:/bin/bash\n"
+#define BOB       "bob:x:1001:1001::/home/bob:/bin/bash\n"
+
+static void a_private_group_is_the_users_alone(void **state)
+{
+	static const struct {
+		const char *users, *groups;
+		bool is_private;
+	} rows[] = {
+		{ROOT_USER ANN BOB, "root:x:0:\nann:x:1000:\nbob:x:1001:\n", true},
+		{ROOT_USER ANN, "ann:x:1000:ann\n", true},
+		{ROOT_USER ANN, "ann:x:1000:ann,\n", true},
+		{ROOT_USER ANN, "ann:x:1000:", true},
+		/* another member */
+		{ROOT_USER ANN BOB, "ann:x:1000:bob\n", false},
+		{ROOT_USER ANN BOB, "ann:x:1000:ann,bob\n", false},
+		{ROOT_USER ANN BOB, "ann:x:1000:annex\n", false},
+		/* the first group of somebody else */
+		{ROOT_USER ANN "eve:x:1002:1000::/:/bin/sh\n", "ann:x:1000:\n", false},
+		/* another name, and none */
+		{ROOT_USER ANN, "users:x:1000:\n", false},
+		{ROOT_USER ANN, "an:x:1000:\n", false},
+		{ROOT_USER ANN, "annex:x:1000:\n", false},
+		{ROOT_USER ANN, "ann:x:100:\n", false},
+		{ROOT_USER ANN, "ann:x:10000:\n", false},
+		{ROOT_USER ANN, "", false},
+		/* a second entry with the same number */
+		{ROOT_USER ANN, "ann:x:1000:\nstaff:x:1000:bob\n", false},
+		{ROOT_USER ANN, "ann:x:1000:\nann:x:1000:bob\n", false},
+		/* a user that is not there, and names that are kept elsewhere */
+		{ROOT_USER, "ann:x:1000:\n", false},
+		{ROOT_USER ANN "+::::::\n", "ann:x:1000:\n", false},
+		{ROOT_USER ANN, "ann:x:1000:\n+:::\n", false},
+		{"", "", false},
+		{"::::\n:\n", ":::\n", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (trust_group_is_private(rows[i].users, rows[i].groups, 1000, 1000) !=
+		    rows[i].is_private)
+			fail_msg("row %zu", i);
+	assert_false(trust_group_is_private(ROOT_USER ANN BOB, "bob:x:1001:\n", 1000, 1001));
+	assert_false(trust_group_is_private(ROOT_USER ANN, "root:x:0:\n", 1000, 0));
+}
+
+static void a_private_group_may_write_and_others_may_not(void **state)
+{
+	struct tree *t = *state;
+	char dir[96];
+
+	if (!has_private_group())
+		skip();
+	snprintf(dir, sizeof(dir), "%s/d", t->root);
+	assert_int_equal(chmod(dir, 0775), 0);
+	assert_int_equal(chmod(t->file, 0664), 0);
+	accept(t, t->file);
+	assert_int_equal(chmod(t->file, 0666), 0);
+	refuse(t, t->file, "others can write 'f.yaml' (mode 0666)");
+	assert_int_equal(chmod(t->file, 0664), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 
 int main(void)
@@ -176,6 +246,8 @@ int main(void)
 		TEST(what_belongs_to_another_user_is_refused),
 		TEST(links_are_followed_and_looked_at),
 		TEST(only_regular_files_are_opened),
+		TEST(a_private_group_is_the_users_alone),
+		TEST(a_private_group_may_write_and_others_may_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

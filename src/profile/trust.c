@@ -40,6 +40,8 @@ static int check(struct walk *w, const struct stat *st, const char *name)
 		                 yaml_name_shown(w->path), name, (unsigned)st->st_uid);
 	if (S_ISLNK(st->st_mode) || sticky_dir || !(st->st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
+	if (!(st->st_mode & S_IWOTH) && trust_group(w->uid, st->st_gid))
+		return 0;
 	return error_set(w->err, ERROR_INPUT, EPERM,
 	                 "%s: refused, since others can write '%s' (mode %04o): chmod go-w",
 	                 w->path, name, st->st_mode & 07777);
