@@ -26,6 +26,7 @@ enum control_order {
 	CONTROL_INPUT,    /* bytes typed on the command's terminal follow */
 	CONTROL_RESIZE,   /* a struct control_size for it follows */
 	CONTROL_TAKEN,    /* the report has reached whom it is for: it need not be on the disk */
+	CONTROL_KEEP,     /* it has not: put it on the disk */
 };
 
 #define CONTROL_INPUT_MAX   4096  /* bytes of one packet */

@@ -572,7 +572,7 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 		keep(&k, &order);
 		sandbox_company_leave(k.plan);
 		if (served == COMMANDS_MAX || !begin_anew(&k) ||
-		    send(ready->again, &self, sizeof(self), MSG_NOSIGNAL) < 0)
+		    packet_put(ready->again, &self, sizeof(self), 0) < 0)
 			leave(&k);
 		await_order(&k, ready->orders, &order);
 	}

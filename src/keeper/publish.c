@@ -238,6 +238,8 @@ static bool is_taken(const struct keeper *k)
 		n = recv(k->fds.control, order, sizeof(order), MSG_DONTWAIT);
 		if (n >= (ssize_t)sizeof(order[0]) && order[0] == CONTROL_TAKEN)
 			return true;
+		if (n >= (ssize_t)sizeof(order[0]) && order[0] == CONTROL_KEEP)
+			return false;
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return false;
 	}

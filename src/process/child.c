@@ -25,7 +25,7 @@ static _Noreturn void child_fail(const struct child_plan *plan, enum child_step 
 {
 	struct init_message m = {.event = INIT_FAILED, .step = step, .sys = sys, .detail = detail};
 
-	(void)send(plan->report_fd, &m, sizeof(m), MSG_NOSIGNAL);
+	(void)packet_put(plan->report_fd, &m, sizeof(m), 0);
 	_exit(127);
 }
 

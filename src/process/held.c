@@ -117,7 +117,7 @@ static _Noreturn void holder_main(int socket, struct sandbox_plan *plan)
 	m.sys = -r;
 	if (r == 0)
 		m.event = INIT_READY;
-	if (send(socket, &m, sizeof(m), MSG_NOSIGNAL) < 0 || r < 0)
+	if (packet_put(socket, &m, sizeof(m), 0) < 0 || r < 0)
 		_exit(1);
 	for (;;)
 		serve(&h);
@@ -133,7 +133,7 @@ static int await_entry(const struct held *h, struct sandbox_plan *plan, struct e
 	if (sandbox_plan_waits(plan)) {
 		r = sandbox_plan_admit(plan, h->pid, err);
 		if (r == 0)
-			(void)send(h->socket, &go, sizeof(go), MSG_NOSIGNAL);
+			(void)packet_put(h->socket, &go, sizeof(go), 0);
 	}
 	if (r == 0 && recv(h->socket, &m, sizeof(m), 0) != (ssize_t)sizeof(m))
 		return error_set(err, ERROR_SYSTEM, EIO, "the box ended before it was ready");

@@ -76,7 +76,7 @@ static void tell(struct init *in, struct init_message *m)
 	m->max_rss_kb = in->max_rss_kb;
 	m->pid = in->command;
 	m->killed = in->toll.killed;
-	(void)send(in->socket, m, sizeof(*m), MSG_NOSIGNAL);
+	(void)packet_put(in->socket, m, sizeof(*m), 0);
 }
 
 /* The last process number that was given away in our namespace; 0: not known. */

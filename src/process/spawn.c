@@ -69,7 +69,7 @@ void process_go(struct process *p)
 {
 	const enum init_order go = INIT_GO;
 
-	(void)send(p->socket, &go, sizeof(go), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)packet_put(p->socket, &go, sizeof(go), MSG_DONTWAIT);
 }
 
 /* What the box's init cannot do for itself. Without it init does not start the command. */
@@ -333,7 +333,7 @@ int process_await_again(struct process *p, int *ret_socket, int *ret_pidfd)
 void process_order(struct process *p, enum init_order order)
 {
 	p->ordered = true;
-	(void)send(p->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)packet_put(p->socket, &order, sizeof(order), MSG_DONTWAIT);
 }
 
 int process_take_over(struct process *p, int *ret_survivors)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/packet.h"
 #include "loop/loop.h"
 #include "rpc/message.h"
 
@@ -88,7 +89,7 @@ static ssize_t write_some(struct stdio *s, char *bytes, size_t n)
 	ssize_t r;
 
 	if (s->is_socket)
-		r = send(STDOUT_FILENO, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		r = packet_put(STDOUT_FILENO, bytes, n, MSG_DONTWAIT);
 	else if (s->is_pipe)
 		r = write_pipe(s, bytes, n);
 	else

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/packet.h"
 #include "keeper/control.h"
 #include "keeper/home.h"
 #include "process/clone.h"
@@ -215,7 +216,7 @@ static void say(struct task *t, enum control_order what)
 {
 	uint32_t order = what;
 
-	(void)send(t->control, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)packet_put(t->control, &order, sizeof(order), MSG_DONTWAIT);
 }
 
 void task_stop(struct task *t, bool now)
@@ -243,7 +244,8 @@ static void await_keeping(struct task *t)
 
 	if (t->lost || t->tasks_fd < 0 || task_dir(t) >= 0)
 		return;
-	(void)shutdown(t->control, SHUT_WR);
+	say(t, CONTROL_KEEP);
+	(void)shutdown(t->control, SHUT_WR); /* what a keeper of an older nacre understands */
 	while (poll(&end, 1, KEEPING_MS) == 1 && recv(t->control, &byte, sizeof(byte), 0) > 0)
 		;
 }
