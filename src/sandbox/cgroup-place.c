@@ -7,14 +7,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "base/fd.h"
 
-#define SELF_MAX  4096
-#define CGROUP_FS "/sys/fs/cgroup"
+#define SELF_MAX     4096
+#define CGROUP_FS    "/sys/fs/cgroup"
+#define LEAF         "nacre-host" /* what lived in a group before it was divided */
+#define SETTLE_TRIES 50
 
 static const char *const names[CGROUP_CONTROLLERS] = {"memory", "pids"};
 
@@ -91,29 +94,64 @@ static bool file_names(const char *directory, const char *file, const char *cont
 	return has_word(text, (size_t)n, " \n", controller);
 }
 
-/* Ours to divide as we like: of an ordinary user, or marked so by systemd. */
-static bool is_delegated(const char *directory)
+/* The number in a file; UINT64_MAX: "max", or there is no such file. */
+static uint64_t limit_of(const char *directory, const char *file)
 {
-	struct stat st;
+	char path[CGROUP_PATH_MAX], text[64];
+	scoped(fd_closep) int fd = -1;
+	ssize_t n;
+
+	if (join(path, directory, "/", file) < 0)
+		return UINT64_MAX;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0 || *text < '0' || *text > '9')
+		return UINT64_MAX;
+	text[n] = '\0';
+	return strtoull(text, NULL, 10);
+}
+
+/* Limits that hold for all processes of the group together, and that a copy would not. */
+static bool is_bounded(const char *directory)
+{
+	static const char *const files[] = {"memory.max", "memory.high", "cpu.max"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (limit_of(directory, files[i]) != UINT64_MAX)
+			return true;
+	return false;
+}
+
+/* Given to us, by systemd's mark: ours to divide, with whatever lives in it. */
+static bool is_marked(const char *directory)
+{
 	char mark;
 
-	if (stat(directory, &st) == 0 && st.st_uid == geteuid() && geteuid() != 0)
-		return true;
 	return (getxattr(directory, "user.delegate", &mark, 1) == 1 && mark == '1') ||
 	       (getxattr(directory, "trusted.delegate", &mark, 1) == 1 && mark == '1');
 }
 
+/* Ours to divide as we like: of an ordinary user, or marked so. */
+static bool is_delegated(const char *directory)
+{
+	struct stat st;
+
+	if (stat(directory, &st) == 0 && st.st_uid == geteuid() && geteuid() != 0)
+		return true;
+	return is_marked(directory);
+}
+
 /* Works where no process lives in the group itself. */
-static bool enable(const char *directory, const char *controller)
+static int enable(const char *directory, const char *controller)
 {
 	char path[CGROUP_PATH_MAX], order[32];
 	scoped(fd_closep) int fd = -1;
 	int n = snprintf(order, sizeof(order), "+%s", controller);
 
 	if (join(path, directory, "/", "cgroup.subtree_control") < 0)
-		return false;
+		return -ENAMETOOLONG;
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd >= 0 && write(fd, order, (size_t)n) == n;
+	return fd >= 0 && write(fd, order, (size_t)n) == n ? 0 : -errno;
 }
 
 static bool offers(const char *directory, const char *controller)
@@ -121,33 +159,109 @@ static bool offers(const char *directory, const char *controller)
 	if (file_names(directory, "cgroup.subtree_control", controller))
 		return true;
 	return file_names(directory, "cgroup.controllers", controller) && is_delegated(directory) &&
-	       enable(directory, controller);
+	       enable(directory, controller) == 0;
+}
+
+static void use(struct cgroup_place *place, const char directory[CGROUP_PATH_MAX], bool pids)
+{
+	place->kind = CGROUP_V2;
+	memcpy(place->path[CGROUP_MEMORY], directory, CGROUP_PATH_MAX);
+	if (pids)
+		memcpy(place->path[CGROUP_PIDS], directory, CGROUP_PATH_MAX);
+}
+
+/* Our own group, if it was given to us and processes live in it: they can move into a leaf. */
+static bool settle_in(const char own[CGROUP_PATH_MAX], struct cgroup_place *place)
+{
+	if (!is_marked(own) || !may_write(own, "cgroup.procs") ||
+	    !may_write(own, "cgroup.subtree_control") ||
+	    !file_names(own, "cgroup.controllers", names[CGROUP_MEMORY]))
+		return false;
+	use(place, own, file_names(own, "cgroup.controllers", names[CGROUP_PIDS]));
+	place->settle = true;
+	place->bounded = false;
+	place->processes = 0; /* its own limits hold for what is inside */
+	return true;
 }
 
 /* The nearest group from our own upwards whose children can have a memory limit. */
 static bool find_v2(const char *root, const char *self, struct cgroup_place *place)
 {
-	char path[CGROUP_PATH_MAX], directory[CGROUP_PATH_MAX];
+	char path[CGROUP_PATH_MAX], directory[CGROUP_PATH_MAX], own[CGROUP_PATH_MAX];
 
 	if (self_path(self, "", path) < 0 || join(directory, root, "/", "cgroup.controllers") < 0 ||
-	    access(directory, F_OK) < 0)
+	    access(directory, F_OK) < 0 ||
+	    join(own, root, strcmp(path, "/") == 0 ? "" : path, "") < 0)
 		return false;
 	for (;;) {
 		char *slash = strrchr(path, '/');
+		uint64_t processes;
 
-		if (join(directory, root, strcmp(path, "/") == 0 ? "" : path, "") == 0 &&
-		    may_write(directory, "cgroup.procs") &&
+		if (join(directory, root, strcmp(path, "/") == 0 ? "" : path, "") < 0)
+			return false;
+		if (may_write(directory, "cgroup.procs") &&
 		    offers(directory, names[CGROUP_MEMORY])) {
-			place->kind = CGROUP_V2;
-			memcpy(place->path[CGROUP_MEMORY], directory, sizeof(directory));
-			if (offers(directory, names[CGROUP_PIDS]))
-				memcpy(place->path[CGROUP_PIDS], directory, sizeof(directory));
+			use(place, directory, offers(directory, names[CGROUP_PIDS]));
 			return true;
 		}
-		if (!slash || strcmp(path, "/") == 0)
-			return false;
+		place->bounded = is_bounded(directory);
+		if (place->bounded || !slash || strcmp(path, "/") == 0)
+			return settle_in(own, place);
+		processes = limit_of(directory, "pids.max");
+		if (processes != UINT64_MAX && (!place->processes || processes < place->processes))
+			place->processes = processes ? processes : 1;
 		slash[slash == path ? 1 : 0] = '\0';
 	}
+}
+
+/* Writes every number that one file lists into the other: the kernel moves these processes. */
+static int move_all(int from, int to)
+{
+	char text[SELF_MAX];
+	ssize_t n = pread(from, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	for (const char *p = text; *p;) {
+		size_t length = strcspn(p, "\n");
+
+		/* One that ends meanwhile is no longer in the way. */
+		if (p[length] == '\n' && write(to, p, length) < 0 && errno != ESRCH)
+			return -errno;
+		p += length + (p[length] == '\n');
+	}
+	return 0;
+}
+
+int cgroup_settle(const struct cgroup_place *place)
+{
+	const char *group = place->path[CGROUP_MEMORY];
+	char path[CGROUP_PATH_MAX];
+	scoped(fd_closep) int from = -1, to = -1;
+	int r = -EBUSY;
+
+	if (join(path, group, "/", LEAF) < 0)
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	if (join(path, group, "/", LEAF "/cgroup.procs") < 0)
+		return -ENAMETOOLONG;
+	to = open(path, O_WRONLY | O_CLOEXEC);
+	if (join(path, group, "/", "cgroup.procs") < 0)
+		return -ENAMETOOLONG;
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	if (to < 0 || from < 0)
+		return -errno;
+	/* A process that forks while it is moved leaves its child behind for the next round. */
+	for (int i = 0; r == -EBUSY && i < SETTLE_TRIES; i++) {
+		r = move_all(from, to);
+		if (r == 0)
+			r = enable(group, names[CGROUP_MEMORY]);
+	}
+	if (r == 0 && *place->path[CGROUP_PIDS])
+		r = enable(group, names[CGROUP_PIDS]);
+	return r;
 }
 
 static void find_v1(const char *root, const char *self, enum cgroup_controller c,
@@ -171,6 +285,8 @@ void cgroup_find_at(const char *root, const char *self, struct cgroup_place *ret
 	if (find_v2(root, self, ret_place))
 		return;
 	if (join(unified, root, "/", "unified") == 0 && find_v2(unified, self, ret_place))
+		return;
+	if (ret_place->bounded)
 		return;
 	for (enum cgroup_controller c = 0; c < CGROUP_CONTROLLERS; c++)
 		find_v1(root, self, c, ret_place);

@@ -245,10 +245,18 @@ static int limit_pids(struct cgroup *g, uint64_t processes)
 	return r;
 }
 
+/* The lower one of a limit and that of the unit which the box leaves; 0: none. */
+static uint64_t lower(const struct cgroup *g, uint64_t processes)
+{
+	uint64_t unit = g->place.processes;
+
+	return unit && (!processes || unit < processes) ? unit : processes;
+}
+
 void cgroup_share(struct cgroup *g, uint64_t processes, size_t commands, size_t inits)
 {
 	int dir = g->dirs[g->place.kind == CGROUP_V2 ? CGROUP_MEMORY : CGROUP_PIDS];
-	uint64_t limit = processes * (commands ? commands : 1) + inits;
+	uint64_t limit = lower(g, processes * (commands ? commands : 1)) + inits;
 
 	if (g->limited[CGROUP_PIDS] && limit != g->shared)
 		g->shared = write_number(dir, "pids.max", limit) == 0 ? limit : 0;
@@ -256,12 +264,17 @@ void cgroup_share(struct cgroup *g, uint64_t processes, size_t commands, size_t 
 
 static int make(struct cgroup *g, const struct sandbox_limits *limits)
 {
+	uint64_t processes = lower(g, limits->processes);
 	bool memory = limits->memory_bytes && *g->place.path[CGROUP_MEMORY];
-	bool pids = limits->processes && *g->place.path[CGROUP_PIDS];
+	bool pids = processes && *g->place.path[CGROUP_PIDS];
 	int r = 0;
 
-	if (!memory && !pids)
+	if (!memory && !(pids && limits->processes))
 		return -EOPNOTSUPP;
+	if (g->place.settle)
+		r = cgroup_settle(&g->place);
+	if (r < 0)
+		return r;
 	if (memory || g->place.kind == CGROUP_V2)
 		r = make_directory(g, CGROUP_MEMORY);
 	if (r == 0 && memory)
@@ -269,7 +282,7 @@ static int make(struct cgroup *g, const struct sandbox_limits *limits)
 	if (r == 0 && pids && g->place.kind == CGROUP_V1)
 		r = make_directory(g, CGROUP_PIDS);
 	if (r == 0 && pids)
-		r = limit_pids(g, limits->processes);
+		r = limit_pids(g, processes);
 	return r;
 }
 

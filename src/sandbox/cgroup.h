@@ -6,6 +6,11 @@
  * controllers of version 1 where we may write them. Nothing is left behind: the owner removes its
  * group, and groups whose owner died are removed by whoever comes next.
  *
+ * The limits of the unit that nacre runs in hold for its commands as well. A box leaves a unit's
+ * group only if the unit bounds neither memory nor processor time, and takes the unit's limit of
+ * processes with it. A unit that bounds them is divided if it was given to us (Delegate=yes): what
+ * lives in it moves into a leaf, and boxes are made beside that leaf.
+ *
  * Moving another process costs some 10 ms, since the kernel waits for all processors. So a new
  * process is born in its group (version 2, CLONE_INTO_CGROUP), or moves itself by its single thread
  * (version 1), which costs 20 us.
@@ -36,7 +41,10 @@ struct cgroup_place { /* plain data: where groups can be made */
 	/* The directory to make them in, by controller; "": cannot be had. The same for both with
 	 * version 2. */
 	char path[CGROUP_CONTROLLERS][CGROUP_PATH_MAX];
-	bool kept; /* for the caller to set: commands in a group outlive its owner */
+	bool kept;    /* for the caller to set: commands in a group outlive its owner */
+	bool settle;  /* cgroup_new() moves what is in that group itself into a leaf first */
+	bool bounded; /* no group, since the unit around us has limits that a box must not leave */
+	uint64_t processes; /* the lowest limit of the groups that a box leaves; 0: none */
 };
 
 struct cgroup_events {
@@ -44,7 +52,7 @@ struct cgroup_events {
 	uint64_t forks_denied; /* by the limit of processes */
 };
 
-/* Where groups can be made; never fails: the kind may be NONE. */
+/* Where groups can be made; never fails: the kind may be NONE. No process is moved. */
 void cgroup_find(struct cgroup_place *ret_place);
 
 /* Groups for those of memory_bytes and processes that are limited and have a controller;
@@ -81,6 +89,10 @@ const int *cgroup_event_fds(const struct cgroup *g);
 void cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
 /* Kills all in it. */
 int cgroup_kill(const struct cgroup *g);
+
+/* Moves all processes of the place into a leaf of it and has it pass on its controllers. For
+ * cgroup_new(). */
+int cgroup_settle(const struct cgroup_place *place);
 
 /* Removes groups whose owner is dead. */
 void cgroup_sweep(const struct cgroup_place *place);

@@ -75,6 +75,67 @@ static void version_2_is_the_nearest_group_that_may_be_divided(void **state)
 	test_directory_remove(root);
 }
 
+/* A unit in a slice whose children have limits; the limit of the unit is FILE's. */
+static void find_in_unit(const char *root, const char *file, const char *text,
+                         struct cgroup_place *ret_place)
+{
+	char path[128];
+
+	put_file(root, "cgroup.controllers", "cpu memory pids\n");
+	put_file(root, "slice/cgroup.procs", "");
+	put_file(root, "slice/cgroup.subtree_control", "cpu memory pids\n");
+	put_file(root, "slice/unit/cgroup.procs", "1\n");
+	put_file(root, "slice/unit/cgroup.controllers", "cpu memory pids\n");
+	snprintf(path, sizeof(path), "%s/slice/unit/cgroup.subtree_control", root);
+	(void)chmod(path, 0644);
+	put_file(root, "slice/unit/cgroup.subtree_control", "");
+	/* The kernel would refuse the order, since a process lives there. */
+	assert_int_equal(chmod(path, 0444), 0);
+	for (int i = 0; i < 4; i++) {
+		static const char *const files[] = {"memory.max", "memory.high", "cpu.max",
+		                                    "pids.max"};
+		static const char *const none[] = {"max\n", "max\n", "max 100000\n", "max\n"};
+
+		snprintf(path, sizeof(path), "slice/unit/%s", files[i]);
+		put_file(root, path, strcmp(file, files[i]) == 0 ? text : none[i]);
+	}
+	cgroup_find_at(root, "0::/slice/unit\n", ret_place);
+}
+
+static void a_box_does_not_leave_a_unit_that_has_limits(void **state)
+{
+	static const char *const limits[][2] = {{"memory.max", "67108864\n"},
+	                                        {"memory.high", "0\n"},
+	                                        {"cpu.max", "50000 100000\n"}};
+	struct cgroup_place p;
+	char root[64];
+
+	test_directory_make(root);
+	find_in_unit(root, "", "", &p);
+	assert_int_equal(p.kind, CGROUP_V2);
+	expect_path(&p, CGROUP_MEMORY, root, "/slice");
+	assert_false(p.bounded);
+	assert_int_equal(p.processes, 0);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		find_in_unit(root, limits[i][0], limits[i][1], &p);
+		assert_int_equal(p.kind, CGROUP_NONE);
+		assert_true(p.bounded);
+	}
+	test_directory_remove(root);
+}
+
+static void the_limit_of_processes_goes_with_the_box(void **state)
+{
+	struct cgroup_place p;
+	char root[64];
+
+	test_directory_make(root);
+	find_in_unit(root, "pids.max", "16\n", &p);
+	assert_int_equal(p.kind, CGROUP_V2);
+	assert_int_equal(p.processes, 16);
+	test_directory_remove(root);
+}
+
 static void nonsense_is_no_place(void **state)
 {
 	static const char *const texts[] = {
@@ -340,6 +401,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_1_is_found_by_the_path_of_each_controller),
 		cmocka_unit_test(version_2_is_the_nearest_group_that_may_be_divided),
+		cmocka_unit_test(a_box_does_not_leave_a_unit_that_has_limits),
+		cmocka_unit_test(the_limit_of_processes_goes_with_the_box),
 		cmocka_unit_test(nonsense_is_no_place),
 		cmocka_unit_test(the_memory_limit_strikes_and_is_counted),
 		cmocka_unit_test(a_wide_limit_lets_it_be),
