@@ -33,7 +33,8 @@ struct patient { /* one profile */
 	int r; /* negative: it cannot be loaded, and why */
 	char why[248];
 	struct sandbox_standing standing;
-	uint32_t lacking; /* required, and missing: nothing would run */
+	uint32_t lacking;    /* required, and missing: nothing would run */
+	const char *stopped; /* by the machine, whatever the profile requires; NULL: it runs */
 };
 
 struct doctor {
@@ -62,13 +63,17 @@ static void examine(struct doctor *d, const char *name)
 	}
 	sandbox_survey_stand(&d->survey, &profile->sandbox, &p->standing);
 	p->lacking = p->standing.missing & profile->sandbox.require;
+	p->stopped = sandbox_survey_obstacle(&d->survey);
+	if (!p->stopped && p->standing.tier == SANDBOX_TIER_NONE &&
+	    profile->sandbox.tier != SANDBOX_TIER_NONE)
+		p->stopped = "neither namespaces nor Landlock can be had here";
 	d->missing |= p->standing.missing;
 }
 
 static bool is_lacking(const struct doctor *d)
 {
 	for (size_t i = 0; i < d->count; i++)
-		if (d->patients[i].r < 0 || d->patients[i].lacking)
+		if (d->patients[i].r < 0 || d->patients[i].lacking || d->patients[i].stopped)
 			return true;
 	return false;
 }
@@ -146,6 +151,8 @@ static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
 	put_pair(w, "kind", cgroup_name(s->cgroup.kind));
 	put_flag(w, "memory", *s->cgroup.path[CGROUP_MEMORY]);
 	put_flag(w, "processes", *s->cgroup.path[CGROUP_PIDS]);
+	if (s->cgroup_remedy)
+		put_pair(w, "remedy", s->cgroup_remedy);
 	json_object_end(w);
 	put_pair(w, "tier", sandbox_tier_name(sandbox_survey_tier(s)));
 }
@@ -154,10 +161,12 @@ static void put_patient(struct json_writer *w, const struct patient *p)
 {
 	json_object_begin(w);
 	put_pair(w, "profile", p->name);
-	put_flag(w, "runs", p->r == 0 && !p->lacking);
+	put_flag(w, "runs", p->r == 0 && !p->lacking && !p->stopped);
 	if (p->r < 0) {
 		put_pair(w, "error", p->why);
 	} else {
+		if (p->stopped)
+			put_pair(w, "error", p->stopped);
 		put_pair(w, "tier", sandbox_tier_name(p->standing.tier));
 		put_layers(w, "layers", p->standing.layers);
 		put_layers(w, "missing", p->standing.missing);
@@ -238,6 +247,7 @@ static void print_machine(const struct sandbox_survey *s, struct buffer *out)
 		[SANDBOX_TRIAL_IDMAP] = "idmapped mounts",
 		[SANDBOX_TRIAL_CLONE3] = "clone3",
 		[SANDBOX_TRIAL_OPENAT2] = "openat2",
+		[SANDBOX_TRIAL_CLOSE] = "close_range",
 	};
 
 	buffer_printf(out, "%-20s%s %s, %s\n", "kernel", s->kernel.sysname, s->kernel.release,
@@ -267,6 +277,8 @@ static void print_patient(const struct patient *p, struct buffer *out)
 		buffer_puts(out, "\n  missing:  ");
 		sandbox_layers_print(p->standing.missing, out);
 	}
+	if (p->stopped)
+		buffer_printf(out, "\n  nothing runs: %s", p->stopped);
 	if (p->lacking) {
 		buffer_puts(out, "\n  nothing runs, since the profile requires: ");
 		sandbox_layers_print(p->lacking, out);
@@ -293,6 +305,12 @@ static void print_advice(const struct doctor *d, struct buffer *out)
 		buffer_printf(out, "%s  %s\n", said ? "" : "\nHere:\n", remedy);
 		said = remedy;
 	}
+	if (!d->survey.has_proc)
+		buffer_printf(out, "%s  %s\n", said ? "" : "\nHere:\n",
+		              sandbox_survey_obstacle(&d->survey));
+	if (d->survey.cgroup_remedy)
+		buffer_printf(out, "\nFor limits by control groups:\n  %s\n",
+		              d->survey.cgroup_remedy);
 }
 
 static void write_text(const struct doctor *d, struct buffer *out)

@@ -29,8 +29,12 @@ static int open_directory(int at, const char *what, const char *path, char into[
 {
 	scoped(fd_closep) int fd = openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0 || path_of_fd(fd, into) < 0)
+	if (fd < 0)
 		return error_set(err, ERROR_INPUT, errno, "%s '%.150s': %s", what, path,
+		                 strerrordesc_np(errno));
+	if (path_of_fd(fd, into) < 0)
+		return error_set(err, ERROR_UNSUPPORTED, errno,
+		                 "/proc cannot be read (%s): nacre needs it mounted",
 		                 strerrordesc_np(errno));
 	return take_fd(&fd);
 }

@@ -23,6 +23,10 @@
 struct arena;
 struct buffer;
 
+/* What every box with a tree of its own is cloned with; CLONE_NEWNET comes with the spec. */
+#define BOX_NAMESPACES                                                                             \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+
 enum box_step_kind {
 	BOX_DIRECTORY, /* path, mode; one that exists is fine */
 	BOX_FILE,      /* path, mode; data is written to it */
@@ -222,9 +226,10 @@ struct sandbox_plan {
 	int fds[SANDBOX_FDS_MAX]; /* owned; needed by init */
 	size_t fd_count;
 	struct landlock_wall wall;
-	bool owns_tmp; /* made by the plan */
-	int oom_fd;    /* /proc/self/oom_score_adj of init; made by entering */
-	int rules_fd;  /* made by sandbox_enter() */
+	bool owns_tmp;   /* made by the plan */
+	int oom_fd;      /* /proc/self/oom_score_adj of init; made by entering */
+	char oom_own[8]; /* what it said then */
+	int rules_fd;    /* made by sandbox_enter() */
 	struct seccomp_program filter;
 	bool filtered;
 	bool asks; /* the filter asks init about signals */

@@ -279,10 +279,19 @@ static int rules_make(struct sandbox_plan *p)
 }
 
 /* The file that says whom the kernel kills first when memory runs out; without it the choice is
- * the kernel's. */
+ * the kernel's. What it says now is the least that it can say later: a user's manager gives its
+ * units 100 or 200, and an ordinary user cannot go below. */
+static void choice_take(struct sandbox_plan *p, int fd)
+{
+	ssize_t n = fd < 0 ? -1 : read(fd, p->oom_own, sizeof(p->oom_own) - 1);
+
+	p->oom_own[n < 0 ? 0 : n] = '\0';
+	p->oom_fd = fd;
+}
+
 static void choice_open(struct sandbox_plan *p)
 {
-	p->oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	choice_take(p, open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
 }
 
 /* The same from a /proc of our own namespace that has no place in the tree: there it can only be
@@ -295,7 +304,7 @@ static void choice_open_own(struct sandbox_plan *p)
 	if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		proc = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (proc >= 0)
-		p->oom_fd = openat(proc, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+		choice_take(p, openat(proc, "self/oom_score_adj", O_RDWR | O_CLOEXEC));
 	if (proc >= 0)
 		close(proc);
 	if (context >= 0)
@@ -414,6 +423,28 @@ int sandbox_enter_session(struct sandbox_plan *p, int *ret_step)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
+int sandbox_enter_trial(bool network)
+{
+	int r = network ? loopback_up() : 0, tree = -1;
+
+	if (r == 0)
+		r = root_make();
+	if (r < 0)
+		return r;
+	tree = open_tree(AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	r = tree < 0 ? -errno : attr_set(tree, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
+	if (r == 0 && (mkdir("usr", 0755) < 0 ||
+	               move_mount(tree, "", AT_FDCWD, "usr", MOVE_MOUNT_F_EMPTY_PATH) < 0))
+		r = -errno;
+	if (tree >= 0)
+		close(tree);
+	if (r == 0)
+		r = root_switch();
+	if (r == 0)
+		r = caps_drop_all();
+	return r == 0 && access("/usr/bin", X_OK) < 0 ? -errno : r;
+}
+
 /* The workspace may lie in /tmp, which is about to be covered: its mounts are copied before, and
  * attached again after. */
 int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
@@ -453,7 +484,9 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 
 void sandbox_volunteer(const struct sandbox_plan *p, bool yes)
 {
-	if (p->oom_fd >= 0 && write(p->oom_fd, yes ? "500" : "0", yes ? 3 : 1) < 0) {
+	const char *value = yes ? "500" : p->oom_own;
+
+	if (p->oom_fd >= 0 && write(p->oom_fd, value, strlen(value)) < 0) {
 		/* Then the choice is the kernel's. */
 	}
 }

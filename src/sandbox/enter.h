@@ -25,6 +25,11 @@ int sandbox_enter_sealed(struct sandbox_plan *p, int *ret_step);
 /* The same, but for the capabilities. */
 int sandbox_enter_session(struct sandbox_plan *p, int *ret_step);
 
+/* For the survey, in a process that was cloned into namespaces and mapped itself: a root, a tree in
+ * it and the switch to it, by the calls that any box makes; with NETWORK, its interface, too. 0, or
+ * a negative errno. */
+int sandbox_enter_trial(bool network);
+
 /* A /proc, /tmp, /dev/shm, /dev/pts and home of the command's own; capabilities are given up and
  * the caller itself is sealed. */
 int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step);

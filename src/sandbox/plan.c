@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
@@ -164,8 +165,11 @@ static int find_workspace(struct sandbox_plan *p, const char *path, bool resolve
 	if (p->workspace_fd < 0)
 		return error_set(err, ERROR_INPUT, errno, "workspace '%.150s': %s", path,
 		                 strerrordesc_np(errno));
-	if (path_of_fd(p->workspace_fd, real) == 0)
-		p->workspace = arena_strndup(p->arena, real, strlen(real));
+	if (path_of_fd(p->workspace_fd, real) < 0)
+		return error_set(err, ERROR_UNSUPPORTED, errno,
+		                 "/proc cannot be read (%s): nacre needs it mounted",
+		                 strerrordesc_np(errno));
+	p->workspace = arena_strndup(p->arena, real, strlen(real));
 	/* A deleted directory has a name that is not its own. */
 	if (!p->workspace || fstat(p->workspace_fd, &held) < 0 || lstat(p->workspace, &named) < 0 ||
 	    held.st_ino != named.st_ino || held.st_dev != named.st_dev)
@@ -269,8 +273,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	p->standing.tier = tier;
 	box_witness_add(p, p->workspace, false);
 	if (tier == SANDBOX_TIER_FULL) {
-		p->clone_flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
-		                 CLONE_NEWUTS | CLONE_NEWCGROUP;
+		p->clone_flags = BOX_NAMESPACES;
 		if (p->spec->network == SANDBOX_NETWORK_NONE) {
 			p->clone_flags |= CLONE_NEWNET;
 			p->loopback = true;
@@ -382,9 +385,19 @@ int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place
 	return 0;
 }
 
-/* A process that was cloned into its namespaces, and got its identity, root and file systems there,
- * was refused nothing: what fails behind that is a file that somebody has changed meanwhile. And
- * what is used up says nothing about what is allowed. */
+/* Whether a filter around us, or an old kernel, refuses the call whatever it is asked for: "/" is
+ * always there, and to open it so takes no privilege. What is asked of the files of a command says
+ * nothing, since commands change them. */
+static bool lacks_open_tree(void)
+{
+	scoped(fd_closep) int fd = open_tree(AT_FDCWD, "/", OPEN_TREE_CLOEXEC);
+
+	return fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EACCES);
+}
+
+/* A process that was cloned into its namespaces, got its identity, root and file systems there, and
+ * gave up its capabilities, was refused nothing: what fails behind that is a file that somebody has
+ * changed meanwhile. And what is used up says nothing about what is allowed. */
 static bool is_refusal(const struct sandbox_plan *p, int step, int sys)
 {
 	static const int allowed_later[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, EINTR,
@@ -394,8 +407,9 @@ static bool is_refusal(const struct sandbox_plan *p, int step, int sys)
 		if (sys == allowed_later[i])
 			return false;
 	if (step >= 0)
-		return (size_t)step < p->steps.count && p->steps.items[step].phase < BOX_GRANTS;
-	return step == SANDBOX_STEP_CLONE || step >= BOX_AT_SWITCH;
+		return (size_t)step < p->steps.count &&
+		       (p->steps.items[step].phase < BOX_GRANTS || lacks_open_tree());
+	return step == SANDBOX_STEP_CLONE || step >= BOX_AT_CAPABILITIES;
 }
 
 /* Only files of the host that are bound can be others the next time. */

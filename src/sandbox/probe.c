@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/openat2.h>
 #include <linux/mount.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/fd.h"
+#include "sandbox/box.h"
+#include "sandbox/enter.h"
 #include "sandbox/landlock-abi.h"
 #include "sandbox/landlock.h"
 #include "sandbox/seccomp.h"
@@ -57,11 +61,29 @@ static long read_knob(const char *path)
 	return strtol(text, NULL, 10);
 }
 
-/* Runs TRY in a child. */
-static int in_child(int (*try)(const char *), const char *directory)
+/* As a box's init is cloned: a filter may know one of the calls only. */
+static pid_t clone_into(uint64_t flags)
+{
+	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	/* The order of clone's arguments is that of x86-64 and arm64 for the first three. */
+	if (pid < 0 && (errno == ENOSYS || errno == EPERM))
+		pid = syscall(SYS_clone, (unsigned long)flags | SIGCHLD, NULL, NULL, NULL, NULL);
+	return (pid_t)pid;
+}
+
+struct place { /* what a trial has to know; ids are those outside, inside nobody has one yet */
+	const char *directory;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Runs TRY in a child that was cloned into these namespaces. */
+static int in_child(int (*try)(const struct place *), uint64_t flags, const struct place *p)
 {
 	int status = 0;
-	pid_t pid = fork();
+	pid_t pid = clone_into(flags);
 
 	if (pid < 0)
 		return errno;
@@ -70,7 +92,7 @@ static int in_child(int (*try)(const char *), const char *directory)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 		(void)signal(SIGALRM, SIG_DFL);
 		(void)alarm(TRIAL_SECONDS);
-		_exit(try(directory) & 0xff);
+		_exit(try(p) & 0xff);
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
@@ -78,69 +100,45 @@ static int in_child(int (*try)(const char *), const char *directory)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
-static int try_user(const char *directory)
+static int try_user(const struct place *p)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
 	char map[64];
-	int r;
+	int r = write_file("/proc/self/setgroups", "deny");
 
-	if (unshare(CLONE_NEWUSER) < 0)
-		return errno;
-	r = write_file("/proc/self/setgroups", "deny");
 	if (r)
 		return r;
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	snprintf(map, sizeof(map), "%u %u 1", p->uid, p->uid);
 	r = write_file("/proc/self/uid_map", map);
 	if (r)
 		return r;
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	snprintf(map, sizeof(map), "%u %u 1", p->gid, p->gid);
 	return write_file("/proc/self/gid_map", map);
 }
 
-static int try_mounts(const char *directory)
+static int try_mounts(const struct place *p)
 {
-	int r = try_user(directory), tree;
+	int r = try_user(p);
+
+	return r ? r : -sandbox_enter_trial(false);
+}
+
+static int try_network(const struct place *p)
+{
+	int r = try_user(p);
+
+	return r ? r : -sandbox_enter_trial(true);
+}
+
+static int try_proc(const struct place *p)
+{
+	int r = try_user(p);
 
 	if (r)
 		return r;
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return errno;
-	tree = (int)syscall(SYS_open_tree, AT_FDCWD, "/usr",
-	                    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (tree < 0 || mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") < 0 ||
-	    chdir("/tmp") < 0 || mkdir("usr", 0755) < 0)
-		return errno;
-	if (syscall(SYS_move_mount, tree, "", AT_FDCWD, "usr", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
-	    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0)
-		return errno;
-	return access("/usr/bin", X_OK) < 0 ? errno : 0;
-}
-
-static int mount_proc(const char *directory)
-{
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return errno;
 	return access("/proc/1/stat", R_OK) < 0 ? errno : 0;
-}
-
-static int try_proc(const char *directory)
-{
-	int r = try_user(directory);
-
-	if (r)
-		return r;
-	if (unshare(CLONE_NEWNS | CLONE_NEWPID) < 0)
-		return errno;
-	return in_child(mount_proc, directory); /* the first child is the first of the namespace */
-}
-
-static int try_network(const char *directory)
-{
-	int r = try_user(directory);
-
-	return r ? r : unshare(CLONE_NEWNET) < 0 ? errno : 0;
 }
 
 /* A user namespace that maps the directory's owner to somebody else, held by a child. */
@@ -170,13 +168,13 @@ static int idmap_tree(int tree, pid_t holder)
 	return 0;
 }
 
-static int try_idmap(const char *directory)
+static int try_idmap(const struct place *p)
 {
 	scoped(fd_closep) int tree = -1;
 	int ready[2], r, sys = 0;
 	pid_t holder;
 
-	tree = (int)syscall(SYS_open_tree, AT_FDCWD, directory,
+	tree = (int)syscall(SYS_open_tree, AT_FDCWD, p->directory,
 	                    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 || pipe2(ready, O_CLOEXEC) < 0)
 		return errno;
@@ -201,20 +199,26 @@ static int try_idmap(const char *directory)
 }
 
 /* A struct of size 0 is refused by name where the call exists. */
-static int try_clone3(const char *directory)
+static int try_clone3(const struct place *p)
 {
 	return syscall(SYS_clone3, NULL, 0) < 0 && errno == EINVAL ? 0 : errno;
 }
 
-static int try_openat2(const char *directory)
+static int try_openat2(const struct place *p)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
-	scoped(fd_closep) int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	scoped(fd_closep) int fd = open(p->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	scoped(fd_closep) int again = -1;
 
 	if (fd >= 0)
 		again = (int)syscall(SYS_openat2, fd, ".", &how, sizeof(how));
 	return again < 0 ? errno : 0;
+}
+
+/* The flag is younger than the call: Linux 5.11. */
+static int try_close(const struct place *p)
+{
+	return close_range(~0U, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? errno : 0;
 }
 
 static bool is_filtered(void)
@@ -227,6 +231,36 @@ static bool is_filtered(void)
 		return false;
 	text[n] = '\0';
 	return strstr(text, "\nSeccomp:\t2") != NULL;
+}
+
+/* Where a call does not exist. */
+static const char *call_remedy(void)
+{
+	if (is_filtered())
+		return "a system call filter around nacre refuses a call that the sandbox needs: "
+		       "let open_tree, move_mount, mount_setattr, fsopen, fsconfig, fsmount and "
+		       "close_range through";
+	return "this kernel is too old: kernel 5.12 or newer is needed";
+}
+
+/* How to get a group that nacre may divide. */
+static const char *group_remedy(const struct cgroup_place *place)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char manager[256];
+
+	if (place->kind != CGROUP_NONE)
+		return NULL;
+	if (place->bounded)
+		return "the unit around nacre has limits of its own, and nacre stays in it: add "
+		       "Delegate=yes to the unit (and DelegateSubgroup=nacre from systemd 254 on)";
+	if (runtime && *runtime == '/' &&
+	    snprintf(manager, sizeof(manager), "%s/systemd/private", runtime) <
+	            (int)sizeof(manager) &&
+	    access(manager, W_OK) == 0)
+		return "start nacre in a scope of its own: systemd-run --user --scope nacre ...";
+	return "run nacre as a systemd unit with Delegate=yes (and DelegateSubgroup=nacre from "
+	       "systemd 254 on), or from a user's manager: systemd-run --user --scope nacre ...";
 }
 
 /* Who forbids namespaces: the most specific knob that stands against us. */
@@ -251,15 +285,23 @@ static const char *remedy(const struct sandbox_survey *s, enum sandbox_trial_kin
 	if (s->trials[kind].sys == 0)
 		return NULL;
 	switch (kind) {
+	case SANDBOX_TRIAL_CLOSE:
+		return call_remedy();
 	case SANDBOX_TRIAL_PROC:
 		if (s->trials[SANDBOX_TRIAL_MOUNTS].sys == 0)
 			return "parts of /proc are covered by mounts, as containers do: the "
 			       "kernel then allows no fresh one (docker: --security-opt "
 			       "systempaths=unconfined)";
 		return namespace_remedy(s);
-	case SANDBOX_TRIAL_USER:
-	case SANDBOX_TRIAL_MOUNTS:
 	case SANDBOX_TRIAL_NETWORK:
+		if (read_knob("/proc/sys/user/max_net_namespaces") == 0)
+			return "sysctl user.max_net_namespaces is 0: set it to 10000 or so";
+		return namespace_remedy(s);
+	case SANDBOX_TRIAL_MOUNTS:
+		if (s->trials[kind].sys == ENOSYS)
+			return call_remedy();
+		return namespace_remedy(s);
+	case SANDBOX_TRIAL_USER:
 		return namespace_remedy(s);
 	case SANDBOX_TRIAL_IDMAP:
 		if (s->trials[SANDBOX_TRIAL_USER].sys)
@@ -284,13 +326,21 @@ static bool exists(const char *path)
 
 void sandbox_survey_read(const char *directory, struct sandbox_survey *ret_survey)
 {
-	static int (*const tries[SANDBOX_TRIAL_MAX])(const char *) = {
-		[SANDBOX_TRIAL_USER] = try_user,       [SANDBOX_TRIAL_MOUNTS] = try_mounts,
-		[SANDBOX_TRIAL_PROC] = try_proc,       [SANDBOX_TRIAL_NETWORK] = try_network,
-		[SANDBOX_TRIAL_IDMAP] = try_idmap,     [SANDBOX_TRIAL_CLONE3] = try_clone3,
-		[SANDBOX_TRIAL_OPENAT2] = try_openat2,
+	static const struct {
+		int (*try)(const struct place *);
+		uint64_t flags;
+	} tries[SANDBOX_TRIAL_MAX] = {
+		[SANDBOX_TRIAL_USER] = {try_user, CLONE_NEWUSER},
+		[SANDBOX_TRIAL_MOUNTS] = {try_mounts, BOX_NAMESPACES},
+		[SANDBOX_TRIAL_PROC] = {try_proc, BOX_NAMESPACES},
+		[SANDBOX_TRIAL_NETWORK] = {try_network, BOX_NAMESPACES | CLONE_NEWNET},
+		[SANDBOX_TRIAL_IDMAP] = {try_idmap, 0},
+		[SANDBOX_TRIAL_CLONE3] = {try_clone3, 0},
+		[SANDBOX_TRIAL_CLOSE] = {try_close, 0},
+		[SANDBOX_TRIAL_OPENAT2] = {try_openat2, 0},
 	};
-	struct sandbox_survey s = {.root = geteuid() == 0};
+	const struct place place = {directory, geteuid(), getegid()};
+	struct sandbox_survey s = {.root = geteuid() == 0, .has_proc = exists("/proc/self/fd")};
 
 	sandbox_probe_read(&s.probe);
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION) < 0)
@@ -302,11 +352,12 @@ void sandbox_survey_read(const char *directory, struct sandbox_survey *ret_surve
 		if (k == SANDBOX_TRIAL_IDMAP && !s.root)
 			continue;
 		s.trials[k].tried = true;
-		s.trials[k].sys = in_child(tries[k], directory);
+		s.trials[k].sys = in_child(tries[k].try, tries[k].flags, &place);
 	}
 	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++)
 		s.trials[k].remedy = remedy(&s, k);
 	cgroup_find(&s.cgroup);
+	s.cgroup_remedy = group_remedy(&s.cgroup);
 	*ret_survey = s;
 }
 
@@ -320,6 +371,7 @@ const char *sandbox_trial_name(enum sandbox_trial_kind kind)
 		[SANDBOX_TRIAL_IDMAP] = "idmapped_mounts",
 		[SANDBOX_TRIAL_CLONE3] = "clone3",
 		[SANDBOX_TRIAL_OPENAT2] = "openat2",
+		[SANDBOX_TRIAL_CLOSE] = "close_range",
 	};
 
 	return kind < SANDBOX_TRIAL_MAX ? names[kind] : NULL;
@@ -330,12 +382,30 @@ static bool works(const struct sandbox_survey *s, enum sandbox_trial_kind kind)
 	return s->trials[kind].tried && s->trials[kind].sys == 0;
 }
 
-enum sandbox_tier sandbox_survey_tier(const struct sandbox_survey *s)
+const char *sandbox_survey_obstacle(const struct sandbox_survey *s)
 {
+	if (!s->has_proc)
+		return "/proc is not mounted: nacre needs it (mount -t proc proc /proc)";
+	if (!works(s, SANDBOX_TRIAL_CLOSE))
+		return s->trials[SANDBOX_TRIAL_CLOSE].remedy;
+	return NULL;
+}
+
+/* A box is cloned with all of its namespaces at once: without one of them it gets none. */
+static enum sandbox_tier best_tier(const struct sandbox_survey *s, enum sandbox_network network)
+{
+	if (sandbox_survey_obstacle(s))
+		return SANDBOX_TIER_NONE;
 	if (works(s, SANDBOX_TRIAL_USER) && works(s, SANDBOX_TRIAL_MOUNTS) &&
-	    works(s, SANDBOX_TRIAL_PROC))
+	    works(s, SANDBOX_TRIAL_PROC) &&
+	    (network != SANDBOX_NETWORK_NONE || works(s, SANDBOX_TRIAL_NETWORK)))
 		return SANDBOX_TIER_FULL;
 	return s->probe.landlock_abi > 0 ? SANDBOX_TIER_LANDLOCK : SANDBOX_TIER_NONE;
+}
+
+enum sandbox_tier sandbox_survey_tier(const struct sandbox_survey *s)
+{
+	return best_tier(s, SANDBOX_NETWORK_NONE);
 }
 
 uint32_t sandbox_spec_layers(const struct sandbox_spec *spec)
@@ -416,7 +486,7 @@ static uint32_t layers_in(const struct sandbox_survey *s, const struct sandbox_s
 void sandbox_survey_stand(const struct sandbox_survey *s, const struct sandbox_spec *spec,
                           struct sandbox_standing *ret_standing)
 {
-	enum sandbox_tier best = sandbox_survey_tier(s);
+	enum sandbox_tier best = best_tier(s, spec->network);
 	enum sandbox_tier tier = spec->tier > best ? spec->tier : best; /* the weaker one */
 	uint32_t wanted = sandbox_spec_layers(spec), have = layers_in(s, spec, tier);
 

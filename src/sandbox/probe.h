@@ -21,12 +21,13 @@ void sandbox_probe_read(struct sandbox_probe *ret_probe);
 
 enum sandbox_trial_kind {
 	SANDBOX_TRIAL_USER,    /* user namespace, with a map of our own uid */
-	SANDBOX_TRIAL_MOUNTS,  /* a tree of our own: tmpfs, a bound directory, pivot_root */
-	SANDBOX_TRIAL_PROC,    /* pid namespace with a fresh /proc */
-	SANDBOX_TRIAL_NETWORK, /* network namespace */
+	SANDBOX_TRIAL_MOUNTS,  /* a tree of our own, by the calls and in the namespaces of a box */
+	SANDBOX_TRIAL_PROC,    /* the same namespaces with a fresh /proc */
+	SANDBOX_TRIAL_NETWORK, /* the same namespaces and a network of their own */
 	SANDBOX_TRIAL_IDMAP,   /* idmapped mount of a directory; tried by root only */
 	SANDBOX_TRIAL_CLONE3,
 	SANDBOX_TRIAL_OPENAT2, /* else paths are looked up part by part */
+	SANDBOX_TRIAL_CLOSE, /* close_range with its flag: without it nothing runs */
 	SANDBOX_TRIAL_MAX,
 };
 
@@ -42,8 +43,10 @@ struct sandbox_survey {
 	struct utsname kernel;
 	bool root;      /* we run as uid 0 */
 	bool container; /* we run in one */
+	bool has_proc;  /* /proc is mounted: without it nothing runs */
 	struct sandbox_trial trials[SANDBOX_TRIAL_MAX];
 	struct cgroup_place cgroup;
+	const char *cgroup_remedy; /* NULL: groups can be made */
 };
 
 /* Tries what a box would do, in children that change nothing outside of themselves. DIRECTORY is
@@ -53,7 +56,9 @@ void sandbox_survey_read(const char *directory, struct sandbox_survey *ret_surve
 /* "user_namespace", "mounts" ... */
 const char *sandbox_trial_name(enum sandbox_trial_kind kind);
 
-/* The best tier that works here. */
+/* NULL, or why no command can run here, whatever the profile. */
+const char *sandbox_survey_obstacle(const struct sandbox_survey *s);
+/* The best tier that works here, for a box without the host's network. */
 enum sandbox_tier sandbox_survey_tier(const struct sandbox_survey *s);
 
 /* How a box of this spec would stand here. */

@@ -81,10 +81,11 @@ static void an_ordinary_user_can_ask_too(void **state)
 /* A machine made of answers. */
 static struct sandbox_survey machine(bool namespaces, int abi, bool root)
 {
-	struct sandbox_survey s = {.probe = {abi, true}, .root = root};
+	struct sandbox_survey s = {.probe = {abi, true}, .root = root, .has_proc = true};
 
 	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++)
 		s.trials[k] = (struct sandbox_trial){.tried = true, .sys = namespaces ? 0 : EPERM};
+	s.trials[SANDBOX_TRIAL_CLOSE].sys = 0;
 	return s;
 }
 
@@ -110,6 +111,32 @@ static void the_tier_is_the_weaker_of_wish_and_machine(void **state)
 	assert_int_equal(stand(&poor, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_LANDLOCK);
 	assert_int_equal(stand(&old, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_NONE);
 	assert_int_equal(stand(&old, SANDBOX_TIER_FULL).layers, SANDBOX_LAYER_NO_NEW_PRIVS);
+}
+
+static void without_one_namespace_a_box_that_needs_it_has_none(void **state)
+{
+	struct sandbox_survey s = machine(true, 7, false);
+	struct sandbox_spec online = {.tier = SANDBOX_TIER_FULL, .network = SANDBOX_NETWORK_HOST};
+	struct sandbox_standing st;
+
+	s.trials[SANDBOX_TRIAL_NETWORK].sys = ENOSPC;
+	assert_int_equal(sandbox_survey_tier(&s), SANDBOX_TIER_LANDLOCK);
+	assert_int_equal(stand(&s, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_LANDLOCK);
+	sandbox_survey_stand(&s, &online, &st);
+	assert_int_equal(st.tier, SANDBOX_TIER_FULL);
+}
+
+static void an_obstacle_leaves_no_tier(void **state)
+{
+	struct sandbox_survey bare = machine(true, 7, false), old = machine(true, 0, false);
+
+	assert_null(sandbox_survey_obstacle(&bare));
+	bare.has_proc = false;
+	assert_non_null(strstr(sandbox_survey_obstacle(&bare), "/proc"));
+	assert_int_equal(sandbox_survey_tier(&bare), SANDBOX_TIER_NONE);
+	old.trials[SANDBOX_TRIAL_CLOSE] = (struct sandbox_trial){true, EINVAL, "kernel 5.12"};
+	assert_string_equal(sandbox_survey_obstacle(&old), "kernel 5.12");
+	assert_int_equal(stand(&old, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_NONE);
 }
 
 static void layers_are_counted_as_they_are(void **state)
@@ -149,6 +176,8 @@ int main(void)
 		cmocka_unit_test(what_fails_comes_with_a_remedy),
 		cmocka_unit_test(an_ordinary_user_can_ask_too),
 		cmocka_unit_test(the_tier_is_the_weaker_of_wish_and_machine),
+		cmocka_unit_test(without_one_namespace_a_box_that_needs_it_has_none),
+		cmocka_unit_test(an_obstacle_leaves_no_tier),
 		cmocka_unit_test(layers_are_counted_as_they_are),
 		cmocka_unit_test(a_spec_asks_only_for_what_it_limits),
 	};

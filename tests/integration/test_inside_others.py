@@ -5,11 +5,14 @@ import os
 import subprocess
 import unittest
 
-from helpers import DEADLINE, NACRE, ROOT, NacreTest, wait_until
+from helpers import DEADLINE, NACRE, ROOT, NacreTest, user_namespace_or_skip, wait_until
 
 # The sandbox of a coding agent that allows no network: sockets may be made in pairs, and sendmsg works on them.
 OFFLINE = ("connect accept accept4 bind listen getpeername getsockname shutdown sendto sendmmsg recvmmsg getsockopt "
            "setsockopt ptrace")
+
+# Without one of these there is no tree of the box's own.
+TREE = ("open_tree", "mount_setattr", "move_mount", "fsopen", "fsconfig", "fsmount", "pivot_root")
 
 
 class Others(NacreTest):
@@ -103,6 +106,91 @@ class Offline(Others):
             stream.flush()
             self.assertEqual(json.loads(stream.readline())["id"], 1)
         popen.wait(DEADLINE)
+
+
+class Tree(Others):
+    """Calls without which the box has no tree of its own: Landlock is the wall then."""
+
+    def setUp(self):
+        super().setUp()
+        user_namespace_or_skip(self)
+        if self.doctor_in("openat2@0:12345=EPERM", NACRE)["landlock_abi"] < 1:
+            self.skipTest("landlock: this kernel has none")
+
+    def test_a_call_that_does_not_exist(self):
+        for who, program, identity in self.people():
+            for call in TREE:
+                with self.subTest(who=who, call=call):
+                    self.expect_tier(f"{call}=ENOSYS", program, "landlock", **identity)
+
+    def test_a_call_that_is_refused(self):
+        for who, program, identity in self.people():
+            for call in TREE:
+                with self.subTest(who=who, call=call):
+                    self.expect_tier(f"{call}=EPERM", program, "landlock", **identity)
+
+    def test_kept_boxes(self):
+        requests = "".join(json.dumps({"id": i, "command": "echo fine"}) + "\n" for i in range(6))
+        for who, program, identity in self.people():
+            with self.subTest(who=who):
+                done = self.nacre("open_tree=ENOSYS", program, "run", "--batch", "--jobs", "2", input=requests, **identity)
+                results = [json.loads(line)["result"] for line in done.stdout.splitlines()]
+                self.assertEqual([(r["stdout"], r["sandbox"]["tier"]) for r in results], [("fine\n", "landlock")] * 6, done)
+
+    def test_unshare_is_not_what_a_box_is_made_with(self):
+        for who, program, identity in self.people():
+            with self.subTest(who=who):
+                self.expect_tier("unshare=EPERM", program, "full", **identity)
+
+    def test_capabilities_that_cannot_be_given_up(self):
+        """An ordinary user has none without namespaces; root keeps what it has, so nothing runs."""
+        for who, program, identity in self.people():
+            with self.subTest(who=who):
+                result = self.run_in("capset=EPERM", program, "echo fine", **identity)
+                if who == "user":
+                    self.expect_tier("capset=EPERM", program, "landlock", **identity)
+                else:
+                    self.assertEqual((result["exit_code"], result["stdout"]), (125, ""), result)
+
+
+class Old(Others):
+    """What a kernel before 5.12 lacks."""
+
+    def test_close_range_without_its_flag(self):
+        for who, program, identity in self.people():
+            with self.subTest(who=who):
+                answer = self.doctor_in("close_range@2:4=EINVAL", program, **identity)
+                self.assertEqual(answer["tier"], "none")
+                self.assertEqual([p["profile"] for p in answer["profiles"] if p["runs"]], [])
+                self.assertIn("close_range", answer["trials"]["close_range"]["remedy"])
+                result = self.run_in("close_range@2:4=EINVAL", program, "echo fine", **identity)
+                self.assertEqual((result["exit_code"], result["stdout"]), (125, ""))
+
+    def test_neither_namespaces_nor_landlock(self):
+        refused = "mount_setattr=ENOSYS,landlock_create_ruleset=ENOSYS"
+        for who, program, identity in self.people():
+            with self.subTest(who=who):
+                answer = self.doctor_in(refused, program, **identity)
+                self.assertEqual(answer["tier"], "none")
+                self.assertEqual([p["profile"] for p in answer["profiles"] if p["runs"] and p["tier"] != "container"], [])
+                result = self.run_in(refused, program, "echo fine", **identity)
+                self.assertEqual((result["exit_code"], result["stdout"]), (125, ""))
+
+
+class WithoutProc(Others):
+    def test_proc_is_what_is_named(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        bare = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+        done = subprocess.run([*bare, NACRE, "run", "-c", "echo fine"], env=self.env, cwd=self.work,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("/proc", done.stderr)
+        self.assertNotIn("workspace", done.stderr)
+        done = subprocess.run([*bare, NACRE, "doctor"], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/proc is not mounted", done.stdout)
 
 
 if __name__ == "__main__":
