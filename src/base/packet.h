@@ -24,6 +24,15 @@ static inline ssize_t packet_put(int socket, const void *bytes, size_t n, int fl
 	return sendmsg(socket, &m, flags | MSG_NOSIGNAL);
 }
 
+/* As recv(), but by recvmsg(), for the same reason. Descriptors that come along are closed. */
+static inline ssize_t packet_get(int socket, void *bytes, size_t n, int flags)
+{
+	struct iovec part = {bytes, n};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	return recvmsg(socket, &m, flags);
+}
+
 /* How many bytes came; 0: the peer is gone; a negative errno; -EBADMSG: more bytes than N, or not
  * exactly as many descriptors as one of the calls that packet_send() makes. The descriptors are
  * close-on-exec and the caller's; *ret_count is 0 on failure. */

@@ -67,6 +67,31 @@ static void the_end_of_the_peer_is_no_packet(void **state)
 	fd_close(ends[1]);
 }
 
+static void bytes_alone_go_and_come_without_a_signal(void **state)
+{
+	int ends[2], fds[PACKET_FDS_MAX], probe;
+	char bytes[4];
+
+	make(ends);
+	assert_int_equal(packet_put(ends[0], "abc", 3, MSG_DONTWAIT), 3);
+	assert_int_equal(packet_get(ends[1], bytes, sizeof(bytes), 0), 3);
+	assert_memory_equal(bytes, "abc", 3);
+	assert_int_equal(packet_get(ends[1], bytes, sizeof(bytes), MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	/* Descriptors that nobody asked for do not stay open. */
+	fds[0] = ends[0];
+	assert_int_equal(packet_send(ends[0], "d", 1, NULL, 0, fds, 1, 0), 0);
+	probe = dup(ends[0]);
+	fd_close(probe);
+	assert_int_equal(packet_get(ends[1], bytes, sizeof(bytes), 0), 1);
+	assert_int_equal(dup(ends[0]), probe);
+	fd_close(probe);
+	fd_close(ends[1]);
+	assert_int_equal(packet_put(ends[0], "x", 1, 0), -1);
+	assert_int_equal(errno, EPIPE);
+	fd_close(ends[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +99,7 @@ int main(void)
 		cmocka_unit_test(
 			a_packet_that_does_not_fit_is_refused_and_its_descriptors_are_closed),
 		cmocka_unit_test(the_end_of_the_peer_is_no_packet),
+		cmocka_unit_test(bytes_alone_go_and_come_without_a_signal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

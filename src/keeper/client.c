@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/packet.h"
 #include "docker/left.h"
 #include "docker/ready.h"
 #include "keeper/check.h"
@@ -34,7 +35,7 @@ static bool starter_ends_it(void *owner)
 {
 	struct keeper *k = owner;
 	char bytes[sizeof(uint32_t) + LISTEN_ORDER_MAX];
-	ssize_t n = recv(k->fds.control, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t n = packet_get(k->fds.control, bytes, sizeof(bytes), MSG_DONTWAIT);
 	uint32_t kind;
 	bool stop = false;
 

@@ -152,7 +152,7 @@ static void client_order(void *owner, uint32_t kind, const char *bytes, size_t n
 static void starter_read(struct keeper *k)
 {
 	char bytes[sizeof(uint32_t) + LISTEN_ORDER_MAX];
-	ssize_t n = recv(k->fds.control, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t n = packet_get(k->fds.control, bytes, sizeof(bytes), MSG_DONTWAIT);
 	uint32_t kind;
 
 	if (n >= (ssize_t)sizeof(kind)) {

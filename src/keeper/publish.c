@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/packet.h"
 #include "keeper/control.h"
 #include "keeper/session.h"
 #include "process/spawn.h"
@@ -235,7 +236,7 @@ static bool is_taken(const struct keeper *k)
 	ssize_t n;
 
 	while (poll(&p, 1, TAKE_MS) == 1) {
-		n = recv(k->fds.control, order, sizeof(order), MSG_DONTWAIT);
+		n = packet_get(k->fds.control, order, sizeof(order), MSG_DONTWAIT);
 		if (n >= (ssize_t)sizeof(order[0]) && order[0] == CONTROL_TAKEN)
 			return true;
 		if (n >= (ssize_t)sizeof(order[0]) && order[0] == CONTROL_KEEP)

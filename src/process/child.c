@@ -68,7 +68,7 @@ static void await_go(const struct child_plan *plan)
 	ssize_t n;
 
 	do
-		n = recv(plan->report_fd, &order, sizeof(order), 0);
+		n = packet_get(plan->report_fd, &order, sizeof(order), 0);
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(order) || order != INIT_GO)
 		_exit(CHILD_NOT_RUN);

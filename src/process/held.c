@@ -111,7 +111,8 @@ static _Noreturn void holder_main(int socket, struct sandbox_plan *plan)
 	/* A launcher ignores SIGCHLD, which would hide our children's ends from us. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	if (sandbox_plan_waits(plan) &&
-	    (recv(socket, &order, sizeof(order), 0) != (ssize_t)sizeof(order) || order != INIT_GO))
+	    (packet_get(socket, &order, sizeof(order), 0) != (ssize_t)sizeof(order) ||
+	     order != INIT_GO))
 		_exit(1);
 	r = sandbox_enter_session(plan, &m.detail);
 	m.sys = -r;
@@ -135,7 +136,7 @@ static int await_entry(const struct held *h, struct sandbox_plan *plan, struct e
 		if (r == 0)
 			(void)packet_put(h->socket, &go, sizeof(go), 0);
 	}
-	if (r == 0 && recv(h->socket, &m, sizeof(m), 0) != (ssize_t)sizeof(m))
+	if (r == 0 && packet_get(h->socket, &m, sizeof(m), 0) != (ssize_t)sizeof(m))
 		return error_set(err, ERROR_SYSTEM, EIO, "the box ended before it was ready");
 	if (r == 0 && m.event != INIT_READY) {
 		sandbox_plan_explain(plan, m.detail, m.sys, err);

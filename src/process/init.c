@@ -279,7 +279,7 @@ static void signal_all(struct init *in, int signal)
 static void obey(struct init *in)
 {
 	enum init_order order;
-	ssize_t n = recv(in->socket, &order, sizeof(order), MSG_DONTWAIT);
+	ssize_t n = packet_get(in->socket, &order, sizeof(order), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -354,7 +354,7 @@ static void wait_for_admission(struct init *in)
 	ssize_t n;
 
 	do
-		n = recv(in->socket, &order, sizeof(order), 0);
+		n = packet_get(in->socket, &order, sizeof(order), 0);
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(order) || order != INIT_GO)
 		_exit(1);
@@ -506,7 +506,7 @@ static bool is_wanted_again(const struct init *in)
 	ssize_t n;
 
 	do
-		n = recv(in->socket, &order, sizeof(order), 0);
+		n = packet_get(in->socket, &order, sizeof(order), 0);
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)sizeof(order) && order == INIT_AGAIN && is_unmolested() &&
 	       sandbox_is_afresh(in->sandbox);

@@ -149,7 +149,7 @@ static void take_back(struct launching *l)
 {
 	pid_t pid;
 
-	while (recv(l->again[0], &pid, sizeof(pid), MSG_DONTWAIT) == (ssize_t)sizeof(pid))
+	while (packet_get(l->again[0], &pid, sizeof(pid), MSG_DONTWAIT) == (ssize_t)sizeof(pid))
 		for (int i = 0; i < l->shelf_count; i++)
 			if (shelf_returned(l->shelves[i], pid))
 				break;

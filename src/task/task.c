@@ -246,7 +246,7 @@ static void await_keeping(struct task *t)
 		return;
 	say(t, CONTROL_KEEP);
 	(void)shutdown(t->control, SHUT_WR); /* what a keeper of an older nacre understands */
-	while (poll(&end, 1, KEEPING_MS) == 1 && recv(t->control, &byte, sizeof(byte), 0) > 0)
+	while (poll(&end, 1, KEEPING_MS) == 1 && packet_get(t->control, &byte, sizeof(byte), 0) > 0)
 		;
 }
 

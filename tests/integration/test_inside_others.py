@@ -71,6 +71,12 @@ class Offline(Others):
                 self.assertEqual((result["exit_code"], result["stdout"]), (3, "fine\n"), result)
                 self.assertLess(result["duration_ms"], 9000)
 
+    def test_nothing_but_sendmsg_and_recvmsg(self):
+        for who, program, identity in self.people():
+            with self.subTest(who=who):
+                result = self.run_in(f"{self.REFUSED},recvfrom=EPERM", program, "echo fine; exit 3", **identity)
+                self.assertEqual((result["exit_code"], result["stdout"]), (3, "fine\n"), result)
+
     def test_many_in_kept_boxes(self):
         requests = "".join(json.dumps({"id": i, "command": "echo fine"}) + "\n" for i in range(6))
         for who, program, identity in self.people():
