@@ -9,6 +9,7 @@ PREFIX = $(or $(prefix),/usr/local)
 TIME   = 60
 LINES  = 10000
 SEED   = 1
+KERNELS = bookworm trixie
 NINJA  = ninja -C $(BUILD) $(if $(filter-out 0,$(V)),-v)
 TESTS  = $(if $(shell pkg-config --exists cmocka 2>/dev/null && echo yes),true,false)
 ASAN   = b_sanitize=address,undefined b_lundef=false tests=true werror=$(WERROR)
@@ -22,7 +23,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak lint coverage fresh install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak lint coverage fresh kernels install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -109,13 +110,18 @@ fresh:
 	tools/setup fresh
 	tests/fresh/run
 
+# Debian's own kernels, emulated: doctor, groups under systemd, limits, MCP, batch, escapes. Root once, for the images.
+kernels: all
+	tools/setup kernels
+	BUILD=$(BUILD) tests/kernels/run $(KERNELS)
+
 install: setup
 	tools/configure $(BUILD) prefix='$(PREFIX)'
 	$(NINJA) installed >&2
 	DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy $(BUILD)-analyzer $(BUILD)-coverage
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy $(BUILD)-analyzer $(BUILD)-coverage $(BUILD)-kernels
 
 help:
 	echo "make                    build $(BUILD)/nacre (and install the packages it needs)"
@@ -132,5 +138,6 @@ help:
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"
 	echo "make fresh              'make run' and 'make test' in a fresh Debian 12 (root)"
+	echo "make kernels [KERNELS='bookworm trixie'] [STEPS='places limits']   the sandbox on Debian's own kernels, emulated"
 	echo "make install [PREFIX=/usr/local] [DESTDIR=]"
 	echo "make clean              remove the build directories; V=1 with any of these shows more"

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import unittest
 
-from helpers import (DEADLINE, NACRE, ROOT, descendants, process_read, reap_strangers,
+from helpers import (DEADLINE, NACRE, ROOT, SLOW, descendants, process_read, reap_strangers,
                      unused_uid, wait_until)
 
 sys.path.insert(0, str(ROOT / "tests" / "escape"))
@@ -30,6 +30,8 @@ TIERS = {"full": "strict", "warm": "strict", "landlock": "landlock"}
 LIMITS = "{memory: 256M, processes: 64, file: 64M, tmp: 64M, open_files: 1024}"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OWN = {"kill_nacre", "stop_nacre"}  # attempts at nacre's own processes
+TIMEOUT = int(60 * SLOW)  # seconds for one attempt
+ANSWER = TIMEOUT + 30     # and until nacre must have answered
 MOST_PROCESSES = 64 + 8
 MOST_MEMORY_KB = 960 * 1024  # of 1 GiB: without a control group a watch strikes, a moment late
 
@@ -217,7 +219,7 @@ class Place:
                 command = ["unshare", "--mount", "--propagation", "private", *command]
         else:
             command = [self.binary, "run", "--policy", self.policies / f"{profile}-{tier}.yaml", "--json",
-                       "--description", f"{world.secret}-argv", "--timeout", "60s",
+                       "--description", f"{world.secret}-argv", "--timeout", f"{TIMEOUT}s",
                        "--workspace", world.work, "--", *argv]
         # Into a file: a daemon that holds a pipe would hold the test.
         with open(self.base / "output", "wb") as out, open(self.base / "errors", "wb") as err:
@@ -270,7 +272,7 @@ class Warm:
 
     def ask(self, argv):
         self.count += 1
-        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 60000})
+        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 1000 * TIMEOUT})
         self.popen.stdin.write(request.encode() + b"\n")
         self.popen.stdin.flush()
 
@@ -325,9 +327,9 @@ def run_once(place, world, attempt, tier):
     watcher, seen = watch(attempt, world, popen.pid), []
     if attempt.name in OWN:
         name_nacres(world, popen)
-    if not wait_for_end(popen, 90):
+    if not wait_for_end(popen, ANSWER):
         end(popen.pid)
-        seen.append("nacre did not answer within 90 s")
+        seen.append(f"nacre did not answer within {ANSWER} s")
     popen.wait(30)
     return *place.read_output(), seen + what_was_seen(watcher, tier)
 
@@ -338,10 +340,10 @@ def run_warm(place, world, attempt):
     watcher, seen = watch(attempt, world, warm.pid), []
     if attempt.name in OWN:
         name_nacres(world, warm.popen)
-    line = warm.answer(90)
+    line = warm.answer(ANSWER)
     if not line:
         end(warm.pid)
-        seen.append("nacre did not answer within 90 s")
+        seen.append(f"nacre did not answer within {ANSWER} s")
         place.forget_warm(attempt.profile)
     return line or b"", b"", seen + what_was_seen(watcher, "warm")
 

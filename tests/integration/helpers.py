@@ -25,7 +25,8 @@ QUICK = bool(os.environ.get("NACRE_TEST_QUICK"))
 PYTHON = sys.executable
 
 PR_SET_CHILD_SUBREAPER = 36
-DEADLINE = 60  # seconds that no event of a healthy nacre takes, not even on a busy machine
+SLOW = float(os.environ.get("NACRE_TEST_SLOW") or 1)  # how much slower than a usual machine this one is
+DEADLINE = int(60 * SLOW)  # seconds that no event of a healthy nacre takes, not even on a busy machine
 
 Process = collections.namedtuple("Process", "pid parent name state start")
 Done = collections.namedtuple("Done", "code out err seconds")
@@ -41,7 +42,7 @@ def is_sanitized():
 
 
 SANITIZED = is_sanitized()
-SLACK = 5.0 if SANITIZED else 0.5  # what a bound on time allows beside the times that were asked for
+SLACK = SLOW * (5.0 if SANITIZED else 0.5)  # what a bound on time allows beside the times that were asked for
 
 if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0:
     raise OSError(ctypes.get_errno(), "becoming a subreaper")
