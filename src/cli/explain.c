@@ -135,7 +135,7 @@ static int decide(struct explain *x, const struct check_request *wanted, const c
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	struct check_request rq = *wanted;
 	struct environment_wish wish;
-	int r = place_open_workspace(workspace, &place, err);
+	int r = place_open_workspace(workspace, NULL, &place, err);
 
 	if (r == 0)
 		r = get_profile(x, profile, agent, place.workspace_fd, &rq.profile, err);

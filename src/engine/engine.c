@@ -195,7 +195,7 @@ static int check_place(const struct engine *e, const struct place *p, const char
 	if (state)
 		hidden[n++] = state;
 	r = sandbox_place_check(&e->profile->sandbox, &place, err);
-	return r < 0 ? error_wrap(err, "workspace '%.60s'", asked) : 0;
+	return r < 0 ? error_wrap(err, "workspace '%.60s'", asked ? asked : ".") : 0;
 }
 
 /* A workspace that a caller names has to suit the profile, and the project files on the way to it
@@ -203,19 +203,18 @@ static int check_place(const struct engine *e, const struct place *p, const char
 int engine_choose_place(struct engine *e, const struct request *rq, const char *state,
                         struct session_use *session, struct place *p, struct error *err)
 {
-	int before, r;
+	int r;
 
-	r = place_open_workspace(e->wishes.workspace, p, err);
+	r = place_open_workspace(e->wishes.workspace, e->wishes.root, p, err);
 	if (r == 0)
 		r = load_profile(e, p, err);
 	if (r < 0)
 		return r;
-	before = p->workspace_fd;
 	r = confined(e, rq) ? choose_confined(e, p, rq->workspace, err)
 	                    : place_choose_workspace(p, e->profile, rq->workspace, err);
-	if (r == 0 && p->workspace_fd != before)
+	if (r == 0)
 		r = load_profile(e, p, err);
-	if (r == 0 && rq->workspace)
+	if (r == 0 && (rq->workspace || strcmp(p->root, p->workspace) != 0))
 		r = check_place(e, p, rq->workspace, state, err);
 	if (r < 0)
 		return r;

@@ -21,6 +21,7 @@ struct engine_wishes {
 	const char *profile, *agent, *policy_file; /* NULL: the default */
 	const char *fallback;    /* the profile if neither these nor the policy file name one */
 	const char *workspace;   /* NULL: the current directory */
+	const char *root;        /* a directory around it whose protections hold; NULL: none */
 	int64_t grace_ms;        /* -1: the profile's */
 	uint64_t spool_cap;      /* bytes per stream on disk; UINT64_MAX: the profile's */
 	uint64_t state_cap;      /* bytes of all tasks together */

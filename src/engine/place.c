@@ -39,15 +39,36 @@ static int open_directory(int at, const char *what, const char *path, char into[
 	return take_fd(&fd);
 }
 
-int place_open_workspace(const char *operator_, struct place *ret_place, struct error *err)
+/* The directories of the operator may lie in each other; then the outermost is the root. */
+static int open_root(struct place *p, const char *root, struct error *err)
+{
+	int fd = open_directory(AT_FDCWD, "root", root, p->root, err);
+
+	if (fd < 0)
+		return fd;
+	fd_close(fd);
+	return place_is_inside(p->workspace, p->root)
+	               ? 0
+	               : error_set(err, ERROR_INPUT, EXDEV,
+	                           "workspace '%.100s' lies outside of its root", p->workspace);
+}
+
+int place_open_workspace(const char *operator_, const char *root, struct place *ret_place,
+                         struct error *err)
 {
 	struct place p = {.workspace_fd = -1, .cwd_fd = -1};
+	int r;
 
 	p.workspace_fd = open_directory(AT_FDCWD, "workspace", operator_ ? operator_ : ".",
 	                                p.workspace, err);
 	if (p.workspace_fd < 0)
 		return p.workspace_fd;
 	memcpy(p.root, p.workspace, sizeof(p.root));
+	r = root ? open_root(&p, root, err) : 0;
+	if (r < 0) {
+		place_done(&p);
+		return r;
+	}
 	*ret_place = p;
 	return 0;
 }
@@ -119,14 +140,17 @@ int place_choose_workspace(struct place *p, const struct profile *profile, const
 
 	if (!asked && profile->workspace.per_job && profile->workspace.root)
 		return make_job(p, profile->workspace.root, err);
-	if (!asked)
+	if (!asked) {
+		if (roots)
+			(void)below_a_root(p->workspace, roots, p->root);
 		return 0;
+	}
 	fd = open_directory(p->workspace_fd, "workspace", asked, path, err);
 	if (fd < 0)
 		return fd;
 	ours = place_is_inside(path, p->workspace);
 	if (ours)
-		memcpy(root, p->workspace, sizeof(root));
+		memcpy(root, p->root, sizeof(root));
 	if (roots ? !below_a_root(path, roots, root) : !ours)
 		return error_set(err, ERROR_INPUT, EXDEV,
 		                 "workspace '%.100s' lies outside of what may be used", asked);

@@ -20,12 +20,15 @@ struct place {
 
 void place_done(struct place *p);
 
-/* Opens the directory OPERATOR names (NULL: the current one). */
-int place_open_workspace(const char *operator_, struct place *ret_place, struct error *err);
+/* Opens the directory OPERATOR names (NULL: the current one). ROOT is one around it that the
+ * operator gave, too; NULL: there is none. */
+int place_open_workspace(const char *operator_, const char *root, struct place *ret_place,
+                         struct error *err);
 
 /* Moves to the workspace that a caller asks for (ASKED, may be NULL), which must lie below a root
  * of the profile or, where it has none, in the workspace opened before; or, for a profile that
- * gives every job a directory of its own, to a new one. */
+ * gives every job a directory of its own, to a new one. What is not asked for has no other root
+ * than the same directory asked for. */
 int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
                            struct error *err);
 

@@ -24,16 +24,21 @@ static void bench_free(struct bench *b)
 		engine_done(&b->engine);
 	free(b->profile);
 	free(b->root);
+	free(b->around);
 	free(b);
 }
 
-int bench_at(struct serve *s, const char *profile, const char *root, struct bench **ret,
-             struct error *err)
+int bench_at(struct serve *s, const char *profile, const char *const *roots, const char *root,
+             struct bench **ret, struct error *err)
 {
+	const char *around = bench_root_of(roots, root);
 	struct bench *b;
 
+	if (!around) /* the engine tells what is wrong with it */
+		around = root;
 	for (b = s->benches; b; b = b->next)
-		if (strcmp(b->profile, profile) == 0 && strcmp(b->root, root) == 0) {
+		if (strcmp(b->profile, profile) == 0 && strcmp(b->root, root) == 0 &&
+		    strcmp(b->around, around) == 0) {
 			*ret = b;
 			return 0;
 		}
@@ -43,8 +48,9 @@ int bench_at(struct serve *s, const char *profile, const char *root, struct benc
 	if (b) {
 		b->profile = strdup(profile);
 		b->root = strdup(root);
+		b->around = strdup(around);
 	}
-	if (!b || !b->profile || !b->root) {
+	if (!b || !b->profile || !b->root || !b->around) {
 		bench_free(b);
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 	}
@@ -53,6 +59,7 @@ int bench_at(struct serve *s, const char *profile, const char *root, struct benc
 	b->engine.wishes.profile = b->profile;
 	b->engine.wishes.policy_file = s->options.policy_file;
 	b->engine.wishes.workspace = b->root;
+	b->engine.wishes.root = b->around;
 	b->engine.wishes.confined = true;
 	b->engine.wishes.output_prefix = "nacre://output/";
 	b->next = s->benches;
@@ -65,7 +72,8 @@ int bench_at(struct serve *s, const char *profile, const char *root, struct benc
 int bench_store(struct serve *s, struct store **ret, struct error *err)
 {
 	struct bench *b;
-	int r = bench_at(s, s->options.profiles[0], s->options.workspaces[0], &b, err);
+	int r = bench_at(s, s->options.profiles[0], s->options.workspaces, s->options.workspaces[0],
+	                 &b, err);
 
 	if (r == 0)
 		*ret = &b->engine.store;
@@ -146,7 +154,7 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
 		                           : first_root(root, workspace);
 	if (!root)
 		return error_set(err, ERROR_INPUT, ENOENT, "Workspace not found");
-	return bench_at(c->serve, profile, root, ret, err);
+	return bench_at(c->serve, profile, roots, root, ret, err);
 }
 
 int bench_session(const struct call *c, struct arena *arena, const char **session)

@@ -38,7 +38,7 @@ struct client {
 struct bench {
 	struct bench *next;
 	struct engine engine;
-	char *profile, *root;
+	char *profile, *root, *around;
 };
 
 struct serve {
@@ -137,13 +137,14 @@ void serve_log(struct serve *s, const char *format, ...) __attribute__((format(p
  * words are set. */
 int bench_find(struct call *c, const char *profile, const char *workspace, struct bench **ret,
                struct error *err);
-/* By a root of the principal itself. */
-int bench_at(struct serve *s, const char *profile, const char *root, struct bench **ret,
-             struct error *err);
+/* By a root of the principal itself, one of ROOTS: where it lies in another of them, that one's
+ * protections hold, too. */
+int bench_at(struct serve *s, const char *profile, const char *const *roots, const char *root,
+             struct bench **ret, struct error *err);
 /* The engines have one store among them, this is any of its handles. */
 int bench_store(struct serve *s, struct store **ret, struct error *err);
 const char *const *bench_roots(const struct call *c);
-/* The narrowest of the roots that holds the directory, or NULL. */
+/* The outermost of the roots that holds the directory, or NULL. */
 const char *bench_root_of(const char *const *roots, const char *workspace);
 /* A session of one principal has a name that no other can give. */
 int bench_session(const struct call *c, struct arena *arena, const char **session);

@@ -46,7 +46,7 @@ static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
 		const struct dialect *d = c->serve->options.dialects[i];
 
 		if (principal_may_use(&c->who, profiles[i]) && !is_offered(offers, count, d) &&
-		    bench_at(c->serve, profiles[i], roots[0], &b, NULL) == 0)
+		    bench_at(c->serve, profiles[i], roots, roots[0], &b, NULL) == 0)
 			offers[count++] = (struct mcp_offer){.dialect = d, .engine = &b->engine};
 	}
 	return count;
@@ -88,7 +88,7 @@ static struct engine *on_find(void *owner, const struct mcp_offer *offer, const 
 	struct bench *b;
 
 	if (!root || (!p && side->client->name[0]) ||
-	    bench_at(s, offer->engine->wishes.profile, root, &b, NULL) < 0)
+	    bench_at(s, offer->engine->wishes.profile, roots, root, &b, NULL) < 0)
 		return offer->engine;
 	return &b->engine;
 }

@@ -176,6 +176,65 @@ class Repository(Served):
             swapper.wait(DEADLINE)
         self.assertFalse((self.work / ".git/hooks/post-commit").exists())
 
+class Everywhere(Served):
+    """No directory of a tree is a better place to plant something than its root."""
+
+    NAMES = ("hooks/pre-commit", "config", "config.worktree", "commondir", "HEAD", "info/attributes", ".git/hooks/pre-commit", ".git/config", ".gitmodules",
+             ".husky/pre-commit", ".githooks/x", ".vscode/tasks.json", "tasks.json", ".envrc", ".nacre.yaml", "x", "pre-commit", "attributes")
+
+    def grow(self):
+        """A repository with a submodule, work trees, a repository in it, and keys and links that lead about."""
+        other = self.dir / "other"
+        for path in (self.work, other):
+            path.mkdir(exist_ok=True)
+            self.git("init", "-q", cwd=path)
+            self.git("commit", "-q", "--allow-empty", "-m", "x", cwd=path)
+        self.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "mods/m")
+        self.git("worktree", "add", "-q", "trees/one")
+        for name in ("tools/h", "cfg", "a/b/c", "a/.vscode", ".husky/_", "nested", "lib/real", "p/q"):
+            (self.work / name).mkdir(parents=True)
+        self.git("init", "-q", cwd=self.work / "nested")
+        self.git("config", "core.hooksPath", "tools/h")
+        (self.work / "cfg/more").write_text("[core]\n\thooksPath = p/q/hooks\n")
+        self.git("config", "include.path", "../cfg/more")
+        (self.work / ".githooks").symlink_to("lib/real")
+        (self.work / "a/b/env").write_text("")
+        (self.work / ".envrc").symlink_to("a/b/env")
+
+    def content(self):
+        found = {}
+        for where, dirs, files in os.walk(self.work):
+            for name in [*files, *dirs]:
+                path = os.path.join(where, name)
+                found[os.path.relpath(path, self.work)] = os.readlink(path) if os.path.islink(path) else \
+                    None if os.path.isdir(path) else open(path, "rb").read()
+        return found
+
+    def changed(self, workspace, prefix):
+        """The files that are others after a command that writes to each of the names; all is put back."""
+        before = self.content()
+        lines = [f'mkdir -p "$(dirname {prefix}{name})"; printf "[core]\\nfsmonitor=x\\n" >> {prefix}{name}' for name in self.NAMES]
+        self.attempt(workspace, "{ " + "; ".join(lines) + "; } 2> /dev/null; true")
+        now = self.content()
+        different = {name for name in {*before, *now} if before.get(name) != now.get(name) or (name in before) != (name in now)}
+        for name in sorted(different, reverse=True):
+            path = self.work / name
+            if name not in before:
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        for name in different & {*before}:
+            self.assertIsInstance(before[name], bytes, name)
+            (self.work / name).write_bytes(before[name])
+        return {name for name in different if now.get(name, b"") is not None}
+
+    def test_what_a_directory_can_change_its_root_can_change(self):
+        self.grow()
+        ways = [os.path.relpath(os.path.join(where, name), self.work) for where, dirs, _ in os.walk(self.work) for name in dirs]
+        ways = [name for name in ways if not (self.work / name).is_symlink() and "/objects/" not in name and "/refs/" not in name and "/logs" not in name]
+        self.assertGreater(len(ways), 30)
+        for name in ways:
+            with self.subTest(name):
+                self.assertEqual(self.changed(name, "") - self.changed(".", name + "/"), set())
+
 
 class ProjectFile(Served):
     """`.nacre.yaml` of every directory from the root down to the workspace."""
@@ -246,6 +305,45 @@ class Doors(ServeTest):
                         answer = self.post(path, {"command": command, "workspace": workspace}, token=using)
                         self.assertNotIn(SECRET.encode(), answer.body)
                         self.assertFalse((self.work / ".git/hooks/post-commit").exists())
+
+    def test_a_root_in_a_root_does_not_shed_what_the_outer_one_protects(self):
+        """Whichever of them comes first, and however the directory is named, or not at all."""
+        inner = self.work / "inner"
+        for name in ("hooks", "sub", "lib"):
+            (inner / name).mkdir()
+        subprocess.run(["git", "-C", self.work, "config", "core.hooksPath", "inner/hooks"], check=True)
+        (self.work / ".nacre.yaml").write_text("deny: [head]\nsandbox: {protected: [inner/lib]}\n")
+        both = ("--workspace", str(inner), "--workspace", str(self.work))
+        tokens = {"inner first": self.make_token("a", *both), "outer first": self.make_token("b", *both[2:], *both[:2])}
+        for order, token in tokens.items():
+            for workspace in (None, ".", "sub", "hooks", "lib", "inner", "inner/hooks", str(inner), str(inner / "sub"), str(inner / "hooks")):
+                named = {} if workspace is None else {"workspace": workspace}
+                with self.subTest(order, workspace=workspace):
+                    answer = self.post("/v1/run", {"command": "echo x > hooks/post-commit; echo x > lib/x; echo x > post-commit; echo x > x; true", **named},
+                                       token=token)
+                    made = [path for path in (inner / "hooks/post-commit", inner / "lib/x", inner / "lib/post-commit") if path.exists()]
+                    self.assertEqual(made, [], answer)
+                    answer = self.post("/v1/run", {"command": "head /dev/null", **named}, token=token)
+                    self.assertNotEqual(answer.json.get("exit_code"), 0, answer)
+        for named, where in (({}, inner), ({"workspace": "sub"}, inner / "sub"), ({"workspace": str(self.work)}, self.work)):
+            answer = self.post("/v1/run", {"command": "pwd", **named}, token=tokens["inner first"])
+            self.assertEqual(answer.json["stdout"], f"{where}\n")
+
+    def test_a_tool_keeps_to_the_outer_root_too(self):
+        (self.work / ".nacre.yaml").write_text("deny: [head]\n")
+        token = self.make_token("mcp", "--workspace", str(self.work / "inner"), "--workspace", str(self.work))
+        head = {"Accept": "application/json, text/event-stream"}
+        answer = self.post("/mcp", {"jsonrpc": "2.0", "id": 0, "method": "initialize",
+                                    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+                           token=token, headers=head)
+        head["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
+        self.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, token=token, headers=head)
+        for arguments in ({}, {"workspace": "."}, {"workspace": str(self.work / "inner")}):
+            for command, words in (("head /dev/null", b"'head' is refused"), ("pwd", b"work/inner")):
+                with self.subTest(arguments, command=command):
+                    answer = self.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                                "params": {"name": "run_shell", "arguments": {"command": command, **arguments}}}, token=token, headers=head)
+                    self.assertIn(words, answer.body)
 
 
 class Tools(NacreTest):
