@@ -39,8 +39,7 @@ static int add_above(void *context, int fd, const char *path)
 		               : -ESTALE;
 	*a = (struct box_above){.path = arena_strndup(p->arena, path, strlen(path)),
 	                        .device = st.st_dev,
-	                        .inode = st.st_ino,
-	                        .owner = st.st_uid};
+	                        .inode = st.st_ino};
 	p->above_count += a->path != NULL;
 	return a->path ? 0 : -ENOMEM;
 }

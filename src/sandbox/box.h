@@ -154,7 +154,6 @@ struct box_above {
 	const char *path;
 	dev_t device;
 	ino_t inode;
-	uid_t owner;
 };
 
 struct box_identity {
@@ -186,7 +185,7 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 };
 
 #define PLAN_UNGRANTED_MAX  256
-#define BOX_OTHER_HOMES     3
+#define BOX_OTHER_HOMES     6 /* all secrets of so many are looked for afterwards */
 #define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
 #define BOX_ABSENT_MAX      2048
@@ -331,7 +330,7 @@ int box_private_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
                       void *context);
 
 /* homes.c: whose secrets there are. PATH is HOME of nacre's environment; may be NULL. */
-int box_homes_find(struct sandbox_plan *p, const char *path);
+int box_homes_find(struct sandbox_plan *p, const char *path, struct error *err);
 /* above.c: the directories from the root down to the workspace. */
 int box_above_find(struct sandbox_plan *p, const char *root, struct error *err);
 /* Refuses a workspace that is secret or protected itself, or lies in something that is. */

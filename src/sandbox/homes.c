@@ -4,8 +4,8 @@
  *
  * What a request asks for has no say in it. HOME of nacre's own environment is believed, since the
  * operator set it; where it is missing or means nothing the system's list of users is asked. That
- * list also has the home of whoever runs nacre, should HOME be another place, and of the owners of
- * the workspace and of its root, for whom root may be working.
+ * list also has the homes of all others, for whom root may be working: whose the workspace is says
+ * little, since a directory in a home may be anybody's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/box.h"
@@ -40,104 +41,122 @@ static bool is_clean(const char *path)
 	return strlen(path) < PATH_MAX;
 }
 
-/* One that is not there yet is made in the box. NULL: it is no home. */
-static const char *usable(struct sandbox_plan *p, const char *path)
+/* One that is not there yet is made in the box. False: it is no home. */
+static bool resolve(const char *path, char into[PATH_MAX])
 {
-	char resolved[PATH_MAX];
-
 	if (!path || *path != '/')
-		return NULL;
-	if (!realpath(path, resolved)) {
+		return false;
+	if (!realpath(path, into)) {
 		if (!is_clean(path))
-			return NULL;
-		snprintf(resolved, sizeof(resolved), "%s", path);
+			return false;
+		snprintf(into, PATH_MAX, "%s", path);
 	}
-	return strcmp(resolved, "/") == 0 ? NULL
-	                                  : arena_strndup(p->arena, resolved, strlen(resolved));
+	return strcmp(into, "/") != 0;
 }
 
-/* The home directory of the user whose field of the text of /etc/passwd is this, with a colon. */
-static const char *home_where(struct sandbox_plan *p, const char *text, size_t field,
-                              const char *wanted)
+static const char *usable(struct sandbox_plan *p, const char *path)
 {
+	char real[PATH_MAX];
+
+	return resolve(path, real) ? arena_strndup(p->arena, real, strlen(real)) : NULL;
+}
+
+struct user {
+	const char *name; /* up to the next colon */
+	uid_t uid;
 	char home[PATH_MAX];
+};
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		const char *fields[FIELD_COUNT], *end;
-		size_t n = 0;
+/* The next user of the text of /etc/passwd with a home directory; *line is moved behind. */
+static bool next_user(const char **line, struct user *ret)
+{
+	while (**line) {
+		const char *fields[FIELD_COUNT], *end = strchrnul(*line, '\n');
+		size_t n = 0, length;
 
-		line += *line == '\n';
-		end = strchrnul(line, '\n');
-		for (const char *at = line; at && n < FIELD_COUNT;) {
+		for (const char *at = *line; at && n < FIELD_COUNT;) {
 			fields[n++] = at;
 			at = memchr(at, ':', (size_t)(end - at));
 			at += at != NULL;
 		}
-		if (n < FIELD_COUNT || strncmp(fields[field], wanted, strlen(wanted)) != 0)
+		*line = *end ? end + 1 : end;
+		if (n < FIELD_COUNT)
 			continue;
-		snprintf(home, sizeof(home), "%.*s",
-		         (int)(fields[FIELD_HOME + 1] - fields[FIELD_HOME] - 1),
-		         fields[FIELD_HOME]);
-		return usable(p, home);
+		length = (size_t)(fields[FIELD_HOME + 1] - fields[FIELD_HOME] - 1);
+		if (length >= PATH_MAX)
+			continue;
+		ret->name = fields[FIELD_NAME];
+		ret->uid = (uid_t)strtoul(fields[FIELD_UID], NULL, 10);
+		snprintf(ret->home, PATH_MAX, "%.*s", (int)length, fields[FIELD_HOME]);
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
-static const char *home_of(struct sandbox_plan *p, const char *text, uid_t uid)
+static int add_other(struct sandbox_plan *p, const char *home)
 {
-	char wanted[16];
+	char real[PATH_MAX];
 
-	snprintf(wanted, sizeof(wanted), "%u:", (unsigned)uid);
-	return home_where(p, text, FIELD_UID, wanted);
+	if (!resolve(home, real) || (p->home && strcmp(real, p->home) == 0) ||
+	    (!path_is_in(real, p->workspace) && !path_is_in(p->workspace, real)))
+		return 0;
+	for (size_t i = 0; i < p->other_home_count; i++)
+		if (strcmp(real, p->other_homes[i]) == 0)
+			return 0;
+	if (p->other_home_count == BOX_OTHER_HOMES)
+		return -E2BIG;
+	home = arena_strndup(p->arena, real, strlen(real));
+	if (home)
+		p->other_homes[p->other_home_count++] = home;
+	return home ? 0 : -ENOMEM;
+}
+
+/* 0, also where there is no list that could be read by anybody. */
+static int read_users(struct buffer *text)
+{
+	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, "/etc/passwd");
+
+	if (fd < 0)
+		return path_is_absent(fd) || fd == -EACCES || fd == -EINVAL ? 0 : fd;
+	return fd_read_all(fd, text);
 }
 
 const char *box_home_of_name(struct sandbox_plan *p, const char *name, size_t n)
 {
 	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
-	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, "/etc/passwd");
-	const char *wanted = arena_printf(p->arena, "%.*s:", (int)n, name);
+	const char *line;
+	struct user user;
 
-	return wanted && fd >= 0 && fd_read_all(fd, &text) == 0
-	               ? home_where(p, buffer_str(&text), FIELD_NAME, wanted)
-	               : NULL;
+	if (read_users(&text) < 0)
+		return NULL;
+	for (line = buffer_str(&text); next_user(&line, &user);)
+		if (strncmp(user.name, name, n) == 0 && user.name[n] == ':')
+			return usable(p, user.home);
+	return NULL;
 }
 
-static void add_other(struct sandbox_plan *p, const char *home)
-{
-	if (!home || (p->home && strcmp(home, p->home) == 0) ||
-	    (!path_is_in(home, p->workspace) && !path_is_in(p->workspace, home)))
-		return;
-	for (size_t i = 0; i < p->other_home_count; i++)
-		if (strcmp(home, p->other_homes[i]) == 0)
-			return;
-	if (p->other_home_count < BOX_OTHER_HOMES)
-		p->other_homes[p->other_home_count++] = home;
-}
-
-int box_homes_find(struct sandbox_plan *p, const char *path)
+int box_homes_find(struct sandbox_plan *p, const char *path, struct error *err)
 {
 	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
-	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, "/etc/passwd");
-	const char *own = NULL, *owners = NULL, *roots = NULL;
-	struct stat st;
+	int r = read_users(&text);
+	struct user user;
+	const char *line;
 
-	/* Whose secrets the workspace may have in it would not be known. */
-	if (fd < 0 && !path_is_absent(fd) && fd != -EACCES && fd != -EINVAL)
-		return fd;
-	if (fd >= 0 && fd_read_all(fd, &text) == 0) {
-		own = home_of(p, buffer_str(&text), geteuid());
-		if (fstat(p->workspace_fd, &st) == 0 && st.st_uid != geteuid())
-			owners = home_of(p, buffer_str(&text), st.st_uid);
-		if (p->above_count > 0 && p->above[0].owner != geteuid())
-			roots = home_of(p, buffer_str(&text), p->above[0].owner);
-	}
+	if (r < 0) /* whose secrets the workspace may have in it would not be known */
+		return error_sys(err, -r, "/etc/passwd");
 	p->home = usable(p, path);
-	if (!p->home)
-		p->home = own;
-	add_other(p, own);
-	add_other(p, owners);
-	add_other(p, roots);
-	return 0;
+	for (line = buffer_str(&text); !p->home && next_user(&line, &user);)
+		if (user.uid == geteuid())
+			p->home = usable(p, user.home);
+	for (line = buffer_str(&text); r == 0 && next_user(&line, &user);)
+		r = add_other(p, user.home);
+	if (r == -E2BIG)
+		return error_set(
+			err, ERROR_INPUT, E2BIG,
+			"this directory has the home directories of more than %d users in "
+			"it, and cannot be the workspace. Choose a directory in one of them.",
+			BOX_OTHER_HOMES);
+	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "out of memory") : 0;
 }
 
 const char *box_expand(struct sandbox_plan *p, const char *path)

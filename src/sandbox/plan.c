@@ -351,11 +351,10 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	r = find_workspace(p, place->workspace, place->resolved, err);
 	if (r == 0)
 		r = box_above_find(p, place->root, err);
+	if (r == 0)
+		r = box_homes_find(p, place->home, err);
 	if (r < 0)
 		return r;
-	r = box_homes_find(p, place->home);
-	if (r < 0)
-		return error_sys(err, -r, "/etc/passwd");
 	r = keep_hidden(p, place->hidden);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));

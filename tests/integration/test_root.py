@@ -3,6 +3,7 @@ directory below it that a request names as its workspace.
 
 Each attempt is looked at from outside: a secret in the answer, a file that appeared or changed.
 """
+import ctypes
 import json
 import os
 import subprocess
@@ -234,6 +235,64 @@ class Everywhere(Served):
         for name in ways:
             with self.subTest(name):
                 self.assertEqual(self.changed(name, "") - self.changed(".", name + "/"), set())
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root: the list of users is mounted over")
+class Users(Served):
+    """Root serves a directory that has the homes of users in it."""
+
+    def serve(self, *args, **options):
+        for name, uid in (("alice", 2001), ("bob", 2002), ("carol", 0)):
+            home = self.work / name
+            for path in (".ssh/deep", ".config/nacre", ".config/gh", "project"):
+                (home / path).mkdir(parents=True, exist_ok=True)
+            for path in (".ssh/key", ".ssh/deep/key", ".config/gh/key"):
+                (home / path).write_text(SECRET)
+            for where, dirs, files in os.walk(home):
+                for path in (where, *(os.path.join(where, file) for file in files)):
+                    os.chown(path, uid, uid)
+        os.chown(self.work / "alice/.ssh/deep", 0, 0)
+        os.chown(self.work / "alice/.ssh/deep/key", 0, 0)
+        self.users = self.dir / "passwd"
+        self.list_users("alice", "bob", "carol")
+        return super().serve(*args, preexec_fn=self.use_list, **options)
+
+    def list_users(self, *names):
+        lines = [f"{name}:x:{2001 + i}:{2001 + i}::{self.work}/{name}:/bin/sh\n" for i, name in enumerate(names)]
+        self.users.write_text("root:x:0:0:root:/root:/bin/sh\n" + "".join(lines))
+
+    def use_list(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        for done in (libc.unshare(0x20000), libc.mount(None, b"/", None, 0x44000, None),
+                     libc.mount(os.fsencode(self.users), b"/etc/passwd", None, 0x1000, None)):
+            if done < 0:
+                raise OSError(ctypes.get_errno(), "a list of users of its own")
+
+    def test_no_secret_of_any_of_them_is_a_workspace(self):
+        for user in ("alice", "bob", "carol"):
+            for name in (".ssh", ".ssh/deep", ".config/gh", ".config/nacre"):
+                with self.subTest(user, name=name):
+                    result = self.attempt(f"{user}/{name}", "cat key; echo x > planted")
+                    self.assertNotIn(SECRET, json.dumps(result))
+                    self.assertFalse((self.work / user / name / "planted").exists())
+
+    def test_what_is_around_them_has_them_masked(self):
+        for name in (".", "alice", "bob", "carol", "alice/.config", "carol/.config"):
+            with self.subTest(name):
+                result = self.attempt(name, "cat .ssh/key .ssh/deep/key */.ssh/key */.ssh/deep/key gh/key .config/gh/key */.config/gh/key; echo done")
+                self.assertEqual(result["stdout"], "done\n")
+
+    def test_their_projects_work(self):
+        for user in ("alice", "bob", "carol"):
+            result = self.attempt(f"{user}/project", "echo made > file && cat file")
+            self.assertEqual((result["exit_code"], result["stdout"]), (0, "made\n"), result)
+            self.assertEqual((self.work / user / "project/file").stat().st_uid, (self.work / user).stat().st_uid)
+
+    def test_more_homes_than_can_be_watched_are_refused(self):
+        self.list_users("alice", "bob", "carol", *(f"u{i}" for i in range(20)))
+        result = self.attempt(".", "echo ran")
+        self.assertNotEqual(result.get("exit_code"), 0, result)
+        self.assertIn("home directories", json.dumps(result))
+        self.assertEqual(self.attempt("alice/project", "echo ran")["stdout"], "ran\n")
 
 
 class ProjectFile(Served):
