@@ -70,20 +70,22 @@ static int refuse(struct error *err, const char *why)
 	                 why);
 }
 
+/* Whether this is a directory from the root down, or the workspace. */
+static bool is_on_the_way(const struct sandbox_plan *p, dev_t device, ino_t inode)
+{
+	for (size_t i = 0; i < p->above_count; i++)
+		if (p->above[i].inode == inode && p->above[i].device == device)
+			return true;
+	return p->workspace_inode == inode && p->workspace_device == device;
+}
+
 /* Secrets and nacre's own places */
 
 /* By its path, and by what it is: another mount, or letters that the file system holds equal, give
  * a directory a second path. */
 static bool is_around(const struct sandbox_plan *p, const char *path, const struct stat *st)
 {
-	if (path_is_in(p->workspace, path))
-		return true;
-	if (!st || !S_ISDIR(st->st_mode))
-		return false;
-	for (size_t i = 0; i < p->above_count; i++)
-		if (p->above[i].inode == st->st_ino && p->above[i].device == st->st_dev)
-			return true;
-	return p->workspace_inode == st->st_ino && p->workspace_device == st->st_dev;
+	return path_is_in(p->workspace, path) || (st && is_on_the_way(p, st->st_dev, st->st_ino));
 }
 
 /* 1: the workspace is in it. */
@@ -156,7 +158,8 @@ static bool holds_workspace(const struct sandbox_plan *p, const struct sandbox_p
 		const struct box_step *s = &q->steps.items[i];
 
 		if (s->kind == BOX_HOLD && (s->attr & MOUNT_ATTR_RDONLY) &&
-		    path_is_in(p->workspace + 1, s->path))
+		    (path_is_in(p->workspace + 1, s->path) ||
+		     is_on_the_way(p, s->device, s->inode)))
 			return true;
 	}
 	return false;

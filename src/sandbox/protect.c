@@ -50,7 +50,8 @@ static bool is_usable(const char *path)
 static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t attr,
                 const struct stat *st)
 {
-	const char *path = arena_printf(p->arena, "%s/%.*s", p->workspace + 1, (int)n, inside);
+	const char *top = p->workspace + 1; /* empty only for a directory above the workspace */
+	const char *path = arena_printf(p->arena, "%s%s%.*s", top, *top ? "/" : "", (int)n, inside);
 	struct box_step *s;
 
 	if (!path)

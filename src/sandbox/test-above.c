@@ -150,6 +150,22 @@ static void a_root_that_is_not_above_is_refused(void **state)
 	assert_int_equal(sandbox_plan_new(&spec, &place, &made, &err), -EXDEV);
 }
 
+static void the_root_can_be_that_of_the_system(void **state)
+{
+	struct place *p = *state;
+	char path[128];
+	const char *const protected_[] = {path + 1, NULL};
+	const struct sandbox_spec spec = {.protected_ = protected_};
+	const struct sandbox_place hooks = {.workspace = path, .root = "/", .resolved = true};
+	const struct sandbox_place sub = {.workspace = p->workspace, .root = "/", .resolved = true};
+	struct error err = {0};
+
+	snprintf(path, sizeof(path), "%s/sub/hooks", p->root);
+	snprintf(p->workspace, sizeof(p->workspace), "%s/sub", p->root);
+	assert_int_equal(sandbox_place_check(&spec, &hooks, &err), -EPERM);
+	assert_int_equal(sandbox_place_check(&spec, &sub, &err), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_make, place_remove)
@@ -158,6 +174,7 @@ int main(void)
 		TEST(other_directories_are),
 		TEST(what_the_root_protects_in_the_workspace_stays_so),
 		TEST(a_root_that_is_not_above_is_refused),
+		TEST(the_root_can_be_that_of_the_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,14 @@ from serving import ServeTest
 SECRET = "SECRET-7d31c2"
 
 
+def bind_privately(what, where):
+    """In a namespace of the mounts of this process and those that it starts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x20000) < 0 or libc.mount(None, b"/", None, 0x44000, None) < 0 or \
+            libc.mount(os.fsencode(what), os.fsencode(where), None, 0x1000, None) < 0:
+        raise OSError(ctypes.get_errno(), f"mount of {what}")
+
+
 class Served(ServeTest):
     """A server whose requests name a workspace below that of the operator: boxes that are kept."""
 
@@ -128,6 +136,14 @@ class Repository(Served):
 
     def listing(self):
         return sorted(os.path.join(where, name) for where, dirs, files in os.walk(self.work) for name in [*dirs, *files])
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root: something is mounted")
+    def test_another_mount_of_a_protected_path_is_no_workspace(self):
+        (self.work / "mounted").mkdir()
+        server = self.serve(unix=self.dir / "mounts.sock", preexec_fn=lambda: bind_privately(self.work / ".git/hooks", self.work / "mounted"))
+        result = self.plant("mounted", server)
+        self.assertNotEqual(result.get("exit_code"), 0, result)
+        self.assertFalse((self.work / ".git/hooks/post-commit").exists())
 
     def test_what_lies_around_a_protected_path_has_it_protected(self):
         for workspace, inside in ((".git", "hooks/post-commit"), (".git", "config.worktree"), (".git", "info/attributes"), ("tools", "hooks/post-commit"),
@@ -261,11 +277,7 @@ class Users(Served):
         self.users.write_text("root:x:0:0:root:/root:/bin/sh\n" + "".join(lines))
 
     def use_list(self):
-        libc = ctypes.CDLL(None, use_errno=True)
-        for done in (libc.unshare(0x20000), libc.mount(None, b"/", None, 0x44000, None),
-                     libc.mount(os.fsencode(self.users), b"/etc/passwd", None, 0x1000, None)):
-            if done < 0:
-                raise OSError(ctypes.get_errno(), "a list of users of its own")
+        bind_privately(self.users, "/etc/passwd")
 
     def test_no_secret_of_any_of_them_is_a_workspace(self):
         for user in ("alice", "bob", "carol"):
