@@ -1,11 +1,18 @@
 #include "policy/grants.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fd.h"
+#include "base/path.h"
 #include "policy/policy.h"
-#include "shell/wrappers.h"
+#include "policy/runners.h"
 
 struct grant {
 	struct policy_digest digest;
@@ -38,25 +45,6 @@ size_t policy_grants_count(const struct policy_grants *g)
 static bool known(const struct shell_fact_word *w)
 {
 	return w->kind == SHELL_VALUE_KNOWN;
-}
-
-/* Programs that run whatever their words say: a grant for them would be one for everything. */
-static bool runs_anything(const char *name)
-{
-	static const char *const names[] = {
-		"sh",   "bash", "dash",   "zsh",       "ksh",    "mksh",    "ash",
-		"fish", "csh",  "tcsh",   "rbash",     "pwsh",   "eval",    "source",
-		".",    "exec", "trap",   "node",      "nodejs", "deno",    "bun",
-		"perl", "ruby", "php",    "lua",       "tclsh",  "awk",     "gawk",
-		"mawk", "nawk", "expect", "osascript", "R",      "Rscript", "julia",
-		"gdb",  "make", "ssh",    "busybox",   "toybox", NULL};
-	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-
-	for (const char *const *n = names; *n; n++)
-		if (strcmp(*n, base) == 0)
-			return true;
-	return strncmp(base, "python", 6) == 0 || strncmp(base, "pypy", 4) == 0 ||
-	       shell_wrapper_find(base) != NULL;
 }
 
 static void put(struct buffer *b, const char *bytes, size_t n)
@@ -171,8 +159,51 @@ static bool is_plain(const struct shell_facts *facts)
 
 static bool may_be_granted(const struct shell_fact_command *c)
 {
-	return c->word_count && known(&c->words[0]) && !runs_anything(c->words[0].text.bytes) &&
+	return c->word_count && known(&c->words[0]) &&
+	       !policy_runs_anything(c->words[0].text.bytes) && !policy_words_run(c) &&
 	       c->kind != SHELL_KIND_FUNCTION;
+}
+
+static bool is_in_link(const char *path, const char *directory)
+{
+	char real[PATH_MAX];
+
+	return path_is_in(path, directory) || (realpath(directory, real) && path_is_in(path, real));
+}
+
+static bool is_script(const char *path)
+{
+	scoped(fd_closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char start[2];
+
+	return fd >= 0 && pread(fd, start, 2, 0) == 2 && memcmp(start, "#!", 2) == 0;
+}
+
+/* Whether an agent can have put it there. */
+static bool can_be_made(const struct policy_question *q, const char *path)
+{
+	char place[PATH_MAX];
+
+	if (q->workspace && is_in_link(path, q->workspace))
+		return true;
+	for (const char *const *p = q->writable; p && *p; p++) {
+		bool home = (*p)[0] == '~' && q->home;
+
+		if (snprintf(place, sizeof(place), "%s%s", home ? q->home : "", *p + home) <
+		            (int)sizeof(place) &&
+		    is_in_link(path, place))
+			return true;
+	}
+	return false;
+}
+
+/* Of the file behind the name. A script is as it was read, and its grant ends when it changes; any
+ * other program of an agent may be a copy of an interpreter, whose words are files. One that is not
+ * found cannot be granted, which whoever keeps the grant finds out. */
+static bool may_grant_file(const struct policy_question *q, const char *resolved)
+{
+	return !resolved || (!policy_file_runs_anything(resolved) &&
+	                     (!can_be_made(q, resolved) || is_script(resolved)));
 }
 
 bool policy_grants_cover(const struct policy_grants *g, const struct policy_question *q,
@@ -243,7 +274,8 @@ int policy_grants_add(struct policy_grants *g, const struct policy_question *q,
 		if (answer->commands[i].verdict != POLICY_VERDICT_ASK)
 			continue;
 		r = -EPERM;
-		if (may_be_granted(c) && (scope != POLICY_GRANT_SUB || has_sub(c)))
+		if (may_be_granted(c) && may_grant_file(q, answer->commands[i].resolved) &&
+		    (scope != POLICY_GRANT_SUB || has_sub(c)))
 			r = digest_of(q, c, scope, &grant.digest);
 		if (r == 0)
 			r = add_one(g, &grant);

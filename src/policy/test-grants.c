@@ -1,6 +1,9 @@
 #include "policy/test-support-policy.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "policy/grants.h"
 
 static const struct policy_rule rules[] = {
@@ -130,9 +133,26 @@ static void is_bound_to_place_and_environment(void **state)
 
 static void there_is_none_for_what_runs_anything(void **state)
 {
-	static const char *const lines[] = {"bash x.sh",       "python3 x.py", "env docker ps",
-	                                    "xargs docker rm", "$X ps",        "eval \"$X\"",
-	                                    "node x.js",       "docker ps $X", "busybox ls"};
+	static const char *const lines[] = {"bash x.sh",
+	                                    "python3 x.py",
+	                                    "env docker ps",
+	                                    "xargs docker rm",
+	                                    "$X ps",
+	                                    "eval \"$X\"",
+	                                    "node x.js",
+	                                    "docker ps $X",
+	                                    "busybox ls",
+	                                    "perl5.36.0 x",
+	                                    "tclsh8.6 x",
+	                                    "lua5.4 x",
+	                                    "luajit x",
+	                                    "gmake x",
+	                                    "luajit-2.1.0 x",
+	                                    "ruby3.1 x",
+	                                    "php8.2 x",
+	                                    "vim -es x",
+	                                    "/opt/x/perl5.40-thread x",
+	                                    "gdb-multiarch x"};
 	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
 	struct bench b;
 
@@ -141,6 +161,54 @@ static void there_is_none_for_what_runs_anything(void **state)
 		if (grant(&b, g, lines[i], POLICY_GRANT_EXACT) != -EPERM)
 			fail_msg("%s was granted", lines[i]);
 	assert_int_equal(policy_grants_count(g), 0);
+	bench_done(&b);
+}
+
+static void there_is_none_for_code_in_words(void **state)
+{
+	static const char *const lines[] = {
+		"git -c alias.x='!sh run.sh' x",
+		"tar cf x.tar --checkpoint=1 --checkpoint-action=exec='sh run.sh' x",
+		"GIT_SSH_COMMAND='sh run.sh' git push",
+		"rsync -e 'sh run.sh' a b:c",
+		"sed -nf x.sed y",
+	};
+	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
+	struct bench b;
+
+	bench_init(&b, &asking);
+	for (size_t i = 0; i < array_size(lines); i++)
+		if (grant(&b, g, lines[i], POLICY_GRANT_EXACT) != -EPERM)
+			fail_msg("%s was granted", lines[i]);
+	/* A sub-command with any other words does not cover such words, either. */
+	assert_int_equal(grant(&b, g, "git push origin", POLICY_GRANT_SUB), 0);
+	bench_expect(&b, "git push elsewhere", POLICY_VERDICT_ALLOW, "grant");
+	bench_expect(&b, "git push --receive-pack='sh run.sh' .", POLICY_VERDICT_ASK, NULL);
+	bench_done(&b);
+}
+
+/* The name says nothing: the file does. */
+static void there_is_none_for_another_name_of_an_interpreter(void **state)
+{
+	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
+	struct bench b;
+	char path[128], line[160];
+
+	bench_init(&b, &asking);
+	snprintf(path, sizeof(path), "%s/tool", b.workspace);
+	snprintf(line, sizeof(line), "%s x", path);
+	assert_int_equal(symlink("/usr/bin/perl", path), 0);
+	assert_int_equal(grant(&b, g, line, POLICY_GRANT_EXACT), -EPERM);
+	assert_int_equal(grant(&b, g, "./tool x", POLICY_GRANT_EXACT), -EPERM);
+	unlink(path);
+	/* A binary of the agent's own may be a copy of one. */
+	test_file_write(path, "\177ELF");
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(grant(&b, g, "./tool x", POLICY_GRANT_EXACT), -EPERM);
+	unlink(path);
+	test_file_write(path, "#!/bin/sh\n");
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(grant(&b, g, "./tool x", POLICY_GRANT_EXACT), 0);
 	bench_done(&b);
 }
 
@@ -183,6 +251,8 @@ int main(void)
 		cmocka_unit_test(a_sub_command_covers_its_other_words),
 		cmocka_unit_test(is_bound_to_place_and_environment),
 		cmocka_unit_test(there_is_none_for_what_runs_anything),
+		cmocka_unit_test(there_is_none_for_code_in_words),
+		cmocka_unit_test(there_is_none_for_another_name_of_an_interpreter),
 		cmocka_unit_test(there_is_none_against_a_refusal),
 		cmocka_unit_test(there_is_a_limit),
 	};

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/arena.h"
+#include "policy/runners.h"
 #include "profile/bind.h"
 #include "yaml/yaml.h"
 
@@ -14,18 +15,9 @@ static const struct {
 	const char *name;
 	const char *const *members;
 } builtin[] = {
-	{"shells",
-         MEMBERS("bash", "sh", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "csh", "tcsh",
-                 "rbash", "yash", "posh", "elvish", "nu", "xonsh", "pwsh")},
-	{"interpreters",
-         MEMBERS("python", "python2", "python3", "python3.*", "pypy", "pypy3", "perl", "perl5.*",
-                 "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "lua5.*", "luajit", "tclsh",
-                 "tclsh8.*", "wish", "expect", "guile", "osascript", "Rscript", "R", "julia",
-                 "groovy", "scala", "ghci", "runghc", "erl", "elixir", "iex", "clojure", "gdb",
-                 "awk", "gawk", "mawk", "nawk")},
-	{"editors", MEMBERS("vi", "vim", "vimdiff", "view", "rvim", "nvim", "ex", "ed", "nano",
-                            "pico", "emacs", "emacsclient", "joe", "jed", "mcedit", "micro",
-                            "helix", "hx", "kak", "code", "gedit", "kate")},
+	{"shells", policy_shells},
+	{"interpreters", policy_interpreters},
+	{"editors", policy_editors},
 	/* A star in brackets is a star: what is meant is all that lies in a root, not each. */
 	{"roots", MEMBERS("/", "/[*]", ROOT("~"), ROOT("/home"), ROOT("/root"), ROOT("/bin"),
                           ROOT("/boot"), ROOT("/dev"), ROOT("/etc"), ROOT("/lib"), ROOT("/lib64"),
