@@ -145,6 +145,8 @@ static void put_asked(struct json_writer *w, const struct approval *a)
 	put_text(w, "network", a->network);
 	put_text(w, "engine", a->engine);
 	put_text(w, "input", a->input);
+	json_put_key(w, "terminal");
+	json_put_bool(w, a->terminal);
 	put_text(w, "rule_id", a->rule_id);
 	put_text(w, "rule_file", a->rule_file);
 	put_number(w, "rule_line", a->rule_line);
@@ -358,6 +360,7 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	a.expires_ms = expires;
 	a.rule_line = (uint32_t)line;
 	a.audited = audited;
+	a.terminal = json_is_true(json_object_get(root, "terminal"));
 	r = read_texts(root, arena, &a);
 	if (r == 0)
 		r = read_strings(env, arena, &a.env);

@@ -61,6 +61,7 @@ struct approval {
 	const char *network, *engine;    /* "off", or "open": the host's, and a container engine */
 	const char *const *env;          /* NAME=VALUE that the request adds; never NULL */
 	const char *input;               /* its beginning; NULL: none, or not known */
+	bool terminal;                   /* it runs on one: more is typed later */
 	const char *rule_id, *rule_file; /* may be NULL */
 	uint32_t rule_line;
 	const char *reason;

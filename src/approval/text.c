@@ -136,6 +136,8 @@ void approval_print(const struct approval *a, struct buffer *out)
 		buffer_puts(out, "  Its standard input:\n");
 		approval_print_lines(a->input, out);
 	}
+	if (a->terminal)
+		buffer_printf(out, "  %-10s %s\n", "Terminal", APPROVAL_TERMINAL_TEXT);
 	print_length(a->command, out);
 	print_field("For", a->description, out);
 	print_field("Because", a->reason, out);
@@ -156,6 +158,10 @@ void approval_print_scope(const struct approval *a, struct buffer *out)
 	if (!a->session) {
 		buffer_puts(out, "It can be approved for once only: the request is part of no "
 		                 "session.\n");
+		return;
+	}
+	if (a->terminal) {
+		buffer_puts(out, "It can be approved for once only: it runs on a terminal.\n");
 		return;
 	}
 	if (!a->exact.count) {

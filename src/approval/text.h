@@ -11,6 +11,10 @@ struct approval;
 struct arena;
 struct buffer;
 
+/* Of a command on a terminal, at every place. */
+#define APPROVAL_TERMINAL_TEXT                                                                     \
+	"the agent will type into this program: a yes covers whatever it types"
+
 /* LINES: a newline stays one; else it is shown as well. */
 void approval_escape(const char *bytes, size_t n, bool lines, struct buffer *out);
 /* The same into an arena; NULL stays NULL. */

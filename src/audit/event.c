@@ -13,11 +13,12 @@
 const char *audit_kind_name(enum audit_kind kind)
 {
 	static const char *const names[AUDIT_KIND_MAX] = {
-		[AUDIT_REQUESTED] = "requested",   [AUDIT_DECIDED] = "decided",
-		[AUDIT_ASKED] = "asked",           [AUDIT_APPROVED] = "approved",
-		[AUDIT_REFUSED] = "refused",       [AUDIT_STARTED] = "started",
-		[AUDIT_ENDED] = "ended",           [AUDIT_OPENED] = "opened",
-		[AUDIT_CHECKPOINT] = "checkpoint", [AUDIT_BREAK] = "break",
+		[AUDIT_REQUESTED] = "requested", [AUDIT_DECIDED] = "decided",
+		[AUDIT_ASKED] = "asked",         [AUDIT_APPROVED] = "approved",
+		[AUDIT_REFUSED] = "refused",     [AUDIT_STARTED] = "started",
+		[AUDIT_TYPED] = "typed",         [AUDIT_ENDED] = "ended",
+		[AUDIT_OPENED] = "opened",       [AUDIT_CHECKPOINT] = "checkpoint",
+		[AUDIT_BREAK] = "break",
 	};
 
 	return names[kind];
@@ -121,17 +122,23 @@ static void put_field(struct json_writer *w, const char *key, const char *text)
 		put_cut(w, key, text, strlen(text), AUDIT_FIELD_MAX);
 }
 
-static void put_masked(struct json_writer *w, const char *key, const char *text,
-                       const struct mask *mask)
+static void put_masked_bytes(struct json_writer *w, const char *key, const char *text, size_t n,
+                             const struct mask *mask)
 {
 	scoped(buffer_donep) struct buffer masked = {0};
 
 	if (!text)
 		return;
-	mask_text(mask, text, strlen(text), &masked);
+	mask_text(mask, text, n, &masked);
 	if (buffer_error(&masked) < 0)
 		w->out->failed = buffer_error(&masked);
 	put_cut(w, key, buffer_str(&masked), masked.len, AUDIT_TEXT_MAX);
+}
+
+static void put_masked(struct json_writer *w, const char *key, const char *text,
+                       const struct mask *mask)
+{
+	put_masked_bytes(w, key, text, text ? strlen(text) : 0, mask);
 }
 
 /* Words up to the limit of all together; then the number of those that follow is said. */
@@ -249,6 +256,7 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	put_words(&w, "argv", e->argv, mask);
 	put_words(&w, "env", e->env, mask);
 	put_words(&w, "executed", e->executed, mask);
+	put_masked_bytes(&w, "input", e->input, e->input_len, mask);
 	put_field(&w, "verdict", e->verdict);
 	put_rule(&w, e);
 	put_masked(&w, "reason", e->reason, mask);

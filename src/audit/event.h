@@ -17,6 +17,7 @@ enum audit_kind {
 	AUDIT_APPROVED,  /* a person said yes */
 	AUDIT_REFUSED,   /* it will not run: the verdict, a person, the second check */
 	AUDIT_STARTED,   /* on the disk before the command runs */
+	AUDIT_TYPED,     /* bytes for its terminal, on the disk before the command can read them */
 	AUDIT_ENDED,
 	/* Made by the log itself. */
 	AUDIT_OPENED,     /* the first of a file, signed */
@@ -41,6 +42,8 @@ struct audit_event {
 	const char *const *argv;     /* words */
 	const char *const *env;      /* what the request adds to the environment */
 	const char *const *executed; /* the canonical form: the words that are executed */
+	const char *input;           /* typed: any bytes; NULL: none */
+	size_t input_len;
 	const char *verdict, *rule, *rule_file, *reason;
 	uint32_t rule_line;
 	const char *approval, *answer, *by;  /* its id; "once", "session", "deny"; who answered */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
+#include "approval/text.h"
 #include "audit/event.h"
 #include "audit/query.h"
 #include "base/buffer.h"
@@ -129,6 +130,9 @@ static void put_matter(struct buffer *out, const json_t *record, const char *eve
 		cli_put_clean(text_of(record, "answer"), out);
 		buffer_putc(out, ' ');
 		cli_put_clean(text_of(record, "by"), out);
+	} else if (strcmp(event, "typed") == 0) {
+		approval_escape(text_of(record, "input"), strlen(text_of(record, "input")), false,
+		                out);
 	} else if (strcmp(event, "break") == 0) {
 		cli_put_clean(text_of(record, "cause"), out);
 		buffer_puts(out, ": ");

@@ -34,7 +34,7 @@ static int help(void)
 	     "  --task ID             of one task\n"
 	     "  --verdict V           allow, ask, deny or nudge\n"
 	     "  --profile P           of one profile\n"
-	     "  --event E             requested, decided, asked, approved, refused, started, "
+	     "  --event E             requested, decided, asked, approved, refused, started, typed, "
 	     "ended,\n"
 	     "                        opened, checkpoint or break\n"
 	     "  --principal WHO       of one caller, as its door knows it\n"

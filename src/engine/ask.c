@@ -42,10 +42,11 @@ static void __attribute__((format(printf, 2, 3))) refuse(struct ask *a, const ch
 	va_end(args);
 }
 
-/* Nobody is there, or nobody has answered: how it can be approved all the same. */
+/* Nobody is there, or nobody has answered: how it can be approved all the same. The words follow
+ * the reason, which says that it needs approval. */
 static void refuse_open(struct ask *a, const char *why)
 {
-	refuse(a, "%s: run `nacre approve %s`, then repeat it.", why, a->approval.id);
+	refuse(a, "%sRun `nacre approve %s`, then retry.", why, a->approval.id);
 }
 
 static bool names(const char *entry, size_t n, const char *word)
@@ -119,7 +120,7 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 
 	if (!g)
 		return -ENOMEM;
-	if (!q->order->request.session || !object_input_is_empty(q->input_fd))
+	if (!consent_is_grantable(q->order, q->input_fd))
 		return 0;
 	check_question(q->checked, q->check->facts, &question);
 	if (policy_grants_add(g, &question, &q->check->answer, scope, NULL) < 0)
@@ -178,6 +179,7 @@ static int fill(struct arena *arena, const struct ask_question *q, struct approv
 	a->audited = !q->checked->profile->audit.off;
 	a->mask = q->checked->profile->audit.log.mask;
 	a->reason = approval_escaped(arena, f->reason ? f->reason : "", false);
+	a->terminal = o->terminal.rows > 0;
 	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
 		return -E2BIG;
 	fill_box(q->checked->profile, a);
@@ -279,7 +281,7 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 		return 0;
 	}
 	if (!q->request->can_ask) {
-		refuse_open(a, "It needs the approval of a person");
+		refuse_open(a, *a->approval.reason ? "" : "It needs approval. ");
 		return 0;
 	}
 	if (q->request->ask_ms > 0 && q->request->ask_ms < wait_ms)
@@ -312,8 +314,8 @@ void ask_look(struct ask *a)
 	} else if (clock_now_ms() >= a->until_ms) {
 		number_format_duration(a->approval.expires_ms - clock_wall_ms(), text);
 		refuse(a,
-		       "Nobody has approved it in time: run `nacre approve %s` within %s, then "
-		       "repeat it.",
+		       "Nobody has approved it in time. Run `nacre approve %s` within %s, then "
+		       "retry.",
 		       a->approval.id, text);
 	}
 }
@@ -335,5 +337,5 @@ int ask_answer(struct ask *a, enum approval_answer answer, const char *by, const
 void ask_give_up(struct ask *a)
 {
 	if (a->state == ASK_WAITING)
-		refuse_open(a, "It needs the approval of a person, and nobody has answered here");
+		refuse_open(a, "Nobody has answered here. ");
 }

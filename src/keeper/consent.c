@@ -49,6 +49,11 @@ int consent_terms(struct arena *arena, const struct check_request *rq,
 	return object_digest_strings(lasting, ret);
 }
 
+bool consent_is_grantable(const struct keeper_order *order, int input_fd)
+{
+	return order->request.session && !order->terminal.rows && object_input_is_empty(input_fd);
+}
+
 int consent_check(struct arena *arena, const struct check_request *rq,
                   const struct keeper_order *order, int input_fd, struct check *ret_check,
                   struct error *err)
@@ -60,7 +65,7 @@ int consent_check(struct arena *arena, const struct check_request *rq,
 	struct check_request granted = *rq;
 	int r = 0;
 
-	if (of.session && object_input_is_empty(input_fd)) {
+	if (consent_is_grantable(order, input_fd)) {
 		r = consent_terms(arena, rq, order, &of.terms);
 		if (r == 0)
 			r = grants_load(&of, arena, &grants, err);

@@ -14,8 +14,12 @@ struct arena;
 struct error;
 struct keeper_order;
 
-/* Decides as check_request() does, by the grants of the order's session and principal. There is
- * none for a command that reads something: INPUT_FD is its standard input. */
+/* Whether a grant can be given for this, or cover it: it is of a session, and reads nothing, from
+ * INPUT_FD or from a terminal, that nobody has seen when it is approved. */
+bool consent_is_grantable(const struct keeper_order *order, int input_fd);
+
+/* Decides as check_request() does, by the grants of the order's session and principal. INPUT_FD is
+ * its standard input. */
 int consent_check(struct arena *arena, const struct check_request *rq,
                   const struct keeper_order *order, int input_fd, struct check *ret_check,
                   struct error *err);

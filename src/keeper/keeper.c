@@ -126,7 +126,7 @@ void keeper_let_go(struct keeper *k)
 }
 
 /* An order from the starter or from somebody at the task's socket. */
-static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n)
+static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_t n, bool starter)
 {
 	switch (kind) {
 	case CONTROL_STOP:
@@ -137,7 +137,8 @@ static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_
 		break;
 	case CONTROL_INPUT:
 	case CONTROL_RESIZE:
-		keeper_pty_order(k, (enum control_order)kind, bytes, n);
+		keeper_pty_order(k, (enum control_order)kind, bytes, n,
+		                 starter && k->order.interactive);
 		break;
 	default: /* of a newer nacre */
 		break;
@@ -146,7 +147,7 @@ static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_
 
 static void client_order(void *owner, uint32_t kind, const char *bytes, size_t n)
 {
-	take_order(owner, kind, bytes, n);
+	take_order(owner, kind, bytes, n, false);
 }
 
 static void starter_read(struct keeper *k)
@@ -157,7 +158,7 @@ static void starter_read(struct keeper *k)
 
 	if (n >= (ssize_t)sizeof(kind)) {
 		memcpy(&kind, bytes, sizeof(kind));
-		take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
+		take_order(k, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind), true);
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET)) {
 		/* A starter that leaves without having read our greeting resets the connection:
 		 * that is told once and first, and its last order, to stop, comes after it. */

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "keeper/control.h"
 #include "keeper/inside.h"
+#include "keeper/record.h"
 #include "output/capture.h"
 #include "process/spawn.h"
 
@@ -20,7 +21,8 @@
 #define END_OF_FILE "\004" /* what Ctrl-D sends */
 
 /* The bytes of standard input that the request gave are typed, and then the end of the file. Twice
- * behind an unfinished line: the first one only sends that. */
+ * behind an unfinished line: the first one only sends that. What cannot be recorded is not typed,
+ * and the command that waits for it has nothing to wait for. */
 static void type_input(struct keeper *k)
 {
 	scoped(fd_closep) int fd = take_fd(&k->fds.input);
@@ -32,6 +34,11 @@ static void type_input(struct keeper *k)
 		return;
 	if (lseek(fd, 0, SEEK_SET) < 0 || fd_read_all(fd, q) < 0) {
 		buffer_done(q);
+		return;
+	}
+	if (keeper_record_input(k, q->data, q->len) < 0) {
+		buffer_done(q);
+		keeper_step(k, EV_STOP_NOW);
 		return;
 	}
 	if (q->len > 0 && q->data[q->len - 1] != '\n')
@@ -109,14 +116,17 @@ static void tidy(struct keeper_pty *p)
 	}
 }
 
-static void type(struct keeper *k, const char *bytes, size_t n)
+/* All of it or nothing; and nothing that is not on record first. */
+static void type(struct keeper *k, const char *bytes, size_t n, bool seated)
 {
 	struct buffer *q = &k->pty.queue;
 	size_t before = q->len;
 
 	q->max = QUEUE_MAX;
+	if (n > QUEUE_MAX - before || (!seated && keeper_record_input(k, bytes, n) < 0))
+		return;
 	buffer_append(q, bytes, n);
-	if (buffer_error(q) < 0) { /* all of it or nothing */
+	if (buffer_error(q) < 0) {
 		q->len = before;
 		q->failed = 0;
 	}
@@ -124,12 +134,13 @@ static void type(struct keeper *k, const char *bytes, size_t n)
 		keeper_pty_write(k);
 }
 
-void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n)
+void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n,
+                      bool seated)
 {
 	if (!k->order.terminal.rows)
 		return;
 	if (order == CONTROL_INPUT)
-		type(k, bytes, n);
+		type(k, bytes, n, seated);
 	else if (order == CONTROL_RESIZE)
 		resize(k, bytes, n);
 }

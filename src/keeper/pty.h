@@ -23,8 +23,10 @@ struct keeper_pty {
 void keeper_pty_begin(struct keeper *k);
 
 /* An order about the terminal. One that does not suit (no terminal, an impossible size, more input
- * than the queue holds) changes nothing. */
-void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n);
+ * than the queue holds, input that cannot be recorded) changes nothing. SEATED: it comes from a
+ * person who sits before it; what they type is theirs, and not recorded. */
+void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n,
+                      bool seated);
 
 /* What to wait for on the first stream beside input. */
 short keeper_pty_events(const struct keeper *k);

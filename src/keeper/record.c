@@ -108,6 +108,35 @@ int keeper_record_sync(struct keeper *k, struct error *err)
 	return judge_start(k, audit_sync(k->audit, seq, &why), &why, err);
 }
 
+int keeper_record_input(struct keeper *k, const char *bytes, size_t n)
+{
+	struct audit_event e = event_of(k, AUDIT_TYPED);
+	struct error why = {0};
+	uint64_t seq;
+	int r;
+
+	if (n == 0 || k->profile->audit.off)
+		return 0;
+	e.door = NULL; /* whoever may give orders types, by whichever door */
+	e.session = k->order.request.session;
+	e.approval = k->order.request.approval;
+	e.input = bytes;
+	e.input_len = n;
+	r = open_log(k, &why);
+	if (r == 0)
+		r = audit_append(k->audit, &e, 1, &seq, &why);
+	if (r == 0)
+		r = audit_sync(k->audit, seq, &why);
+	if (r == 0)
+		return 0;
+	snprintf(k->report.audit, sizeof(k->report.audit),
+	         k->profile->audit.optional
+	                 ? "what was typed is not in the audit log: %.200s"
+	                 : "what was typed could not be recorded, so it was not typed: %.180s",
+	         why.text);
+	return k->profile->audit.optional ? 0 : r;
+}
+
 static void fill_end(const struct keeper *k, struct audit_event *e)
 {
 	const struct keeper_report *r = &k->report;

@@ -119,6 +119,8 @@ static int write_message(const struct approval *a, struct buffer *into)
 		buffer_puts(into, "With the input:\n");
 		approval_print_lines(a->input, into);
 	}
+	if (a->terminal)
+		buffer_puts(into, "Terminal: " APPROVAL_TERMINAL_TEXT "\n");
 	if (a->description && *a->description)
 		buffer_printf(into, "Said to be for: %s\n", a->description);
 	buffer_printf(into, "Rule: %s -> ask", a->rule_id ? a->rule_id : "default");

@@ -49,7 +49,7 @@ static const char *default_why(const struct policy_rule *rule)
 	case POLICY_NUDGE:
 		return "There is a better tool than '{name}' for this.";
 	case POLICY_ASK:
-		return "'{name}' needs the approval of a person.";
+		return "'{name}' needs approval.";
 	case POLICY_ALLOW:
 	case POLICY_LIST_MAX:
 		break;

@@ -20,7 +20,7 @@ sandbox: {{mode: {mode}}}
 environment: {{pass: ['@inherited', MARK]}}
 {more}ask:
   - id: persons
-    commands: [touch, docker, git, tee, sh, ./run.sh, python3]
+    commands: [{commands}]
     why: "{{name}} is asked about in this test."
 """
 
@@ -29,6 +29,7 @@ class ApprovalTest(NacreTest):
     BOXED = True
     MODE = "none"
     MORE = ""
+    COMMANDS = "touch, docker, git, tee, sh, ./run.sh, python3"
 
     def setUp(self):
         super().setUp()
@@ -39,7 +40,7 @@ class ApprovalTest(NacreTest):
         self.profile()
 
     def profile(self, more=None, mode=None):
-        self.write_config("asker.yaml", PROFILE.format(mode=mode or self.MODE,
+        self.write_config("asker.yaml", PROFILE.format(mode=mode or self.MODE, commands=self.COMMANDS,
                                                        more=self.MORE if more is None else more))
 
     def program(self, path, text):
@@ -494,7 +495,7 @@ class Times(ApprovalTest):
         self.assertEqual(self.state_of(ident), "open")
 
 
-class Sessions(ApprovalTest):
+class SessionTest(ApprovalTest):
     def setUp(self):
         super().setUp()
         self.docker = self.program(self.bin / "docker", 'echo "docker $*"')
@@ -512,6 +513,8 @@ class Sessions(ApprovalTest):
         self.assertEqual(result["exit_code"], 0, (words, result))
         return result
 
+
+class Sessions(SessionTest):
     def test_the_same_words_again_and_nothing_else(self):
         ident = self.expect_asks("s", "docker", "ps", "-a")
         self.assertIn("for the session", self.nacre("approve", "--session", ident, code=0).stdout)
@@ -656,7 +659,103 @@ class Sessions(ApprovalTest):
         self.assertNotEqual(self.run_in("s", "docker", "ps")["exit_code"], 0)
 
 
+class Typed(SessionTest):
+    """What is typed into a program is no part of what was approved."""
+
+    COMMANDS = "docker, cat"
+
+    def records(self, event):
+        return json.loads(self.nacre("audit", "show", "--event", event, "--json", "--all", code=0).stdout)["records"]
+
+    def begin(self, *args):
+        result = self.ask("--background", "--pty", *args)
+        self.assertTrue(result["success"], result)
+        task = result["task_id"]
+        self.addCleanup(self.nacre, "stop", "--now", task)
+        return task
+
+    def end(self, task):
+        return json.loads(self.nacre("output", task, "--wait", f"{DEADLINE}s", "--json", code=0).stdout)
+
+    def test_a_grant_does_not_cover_one_with_a_terminal(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session=sub", ident, code=0)
+        ident = self.expect_asks("s", "docker", "images")
+        self.nacre("approve", "--session", ident, code=0)
+        self.expect_runs("s", "docker", "ps")
+        self.expect_runs("s", "docker", "images")
+        for more in (("--pty",), ("--pty", "--background"), ("--pty=10x20",), ("--pty", "--input", "x\n")):
+            self.ask_id("--session", "s", *more, "--", "docker", "ps")
+            self.ask_id("--session", "s", *more, "--", "docker", "images")
+        line = json.dumps({"argv": ["docker", "ps"], "pty": True}).encode()
+        done = self.run_nacre("--profile", "asker", "--session", "s", "--batch", input=line + b"\n")
+        self.assertNotIn(b'"exit_code":0', done.out)
+
+    def test_there_is_no_grant_for_one_with_a_terminal(self):
+        ident = self.ask_id("--session", "s", "--pty", "--", "docker", "ps")
+        shown = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)
+        self.assertEqual((shown["terminal"], shown["answers"]), (True, ["deny", "once"]))
+        for answer in ("--session", "--session=sub"):
+            self.assertIn("approve it for once", self.nacre("approve", answer, ident, code=125).stderr)
+        text = self.nacre("approvals", ident, code=0).stdout
+        self.assertIn("the agent will type into this program: a yes covers whatever it types", text)
+        self.assertIn("for once only: it runs on a terminal", text)
+
+    def test_once_is_for_the_one_that_was_asked_about(self):
+        plain, typed = self.ask_id("--", "docker", "ps"), self.ask_id("--pty", "--", "docker", "ps")
+        self.assertNotEqual(plain, typed)
+        self.assertFalse(json.loads(self.nacre("approvals", "--json", plain, code=0).stdout)["terminal"])
+        self.nacre("approve", plain, code=0)
+        self.assertEqual(self.ask_id("--pty", "--", "docker", "ps"), typed)
+        self.nacre("approve", typed, code=0)
+        self.assertEqual(self.ask("--", "docker", "ps")["approval"]["id"], plain)
+        self.assertNotEqual(self.ask_id("--", "docker", "ps"), typed)
+        self.assertEqual(self.ask("--pty", "--", "docker", "ps")["approval"]["id"], typed)
+
+    def test_what_is_typed_is_in_the_log(self):
+        ident = self.ask_id("--background", "--pty", "--", "cat")
+        self.nacre("approve", ident, code=0)
+        task = self.begin("--", "cat")
+        self.nacre("input", task, "hello\n", code=0)
+        self.nacre("input", task, "--key", "C-a,Enter", "DB_PASSWORD=hunter2\n", "--eof", code=0)
+        self.assertEqual(self.end(task)["exit_code"], 0)
+        typed = self.records("typed")
+        self.assertEqual([r["input"] for r in typed], ["hello\n", "\x01\rDB_PASSWORD=***\n\x04"])
+        self.assertEqual({(r["task"], r["approval"]) for r in typed}, {(task, ident)})
+        self.assertIn("hello<U+000A>\n", self.nacre("audit", "show", "--event", "typed", code=0).stdout)
+        self.assertEqual(self.nacre("audit", "verify").returncode, 0)
+
+    def test_the_input_of_a_request_is_typed_and_in_the_log(self):
+        result = self.run_json("--pty", "--input", "b\na\n", "--", "sort", **self.user)
+        self.assertEqual(result["exit_code"], 0, result)
+        self.assertEqual([r["input"] for r in self.records("typed")], ["b\na\n"])
+
+    def test_what_cannot_be_recorded_does_not_reach_the_program(self):
+        result = self.run_json("--background", "--pty", "-c", "echo ready; read x; echo got $x >seen; sleep 60")
+        task = result["task_id"]
+        self.addCleanup(self.nacre, "stop", "--now", task)
+        wait_until("the start", lambda: "ready" in self.nacre("output", task).stdout)
+        # Somebody holds the log, and does not let go of it: the keeper waits for a while, then gives up.
+        with open(self.state / "audit" / "head", "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.nacre("input", task, "forbidden\n", "--resize", "9x9", code=0)
+            wait_until("the order behind it", lambda: json.loads(
+                self.nacre("output", task, "--screen", "--json", code=0).stdout)["rows"] == 9)
+        self.assertFalse((self.work / "seen").exists())
+        self.nacre("input", task, "allowed\n", code=0)
+        wait_until("what was typed then", (self.work / "seen").exists)
+        self.nacre("stop", "--now", task, code=0)
+        self.assertNotIn("forbidden", (self.work / "seen").read_text())
+        self.assertNotIn("forbidden", json.dumps(self.records("typed")))
+        self.assertIn("could not be recorded, so it was not typed", (self.state / "tasks" / task / "state.json").read_text())
+
+
 class Shown(ApprovalTest):
+    def test_a_refusal_says_each_thing_once(self):
+        self.write_config("asker.yaml", "profile: asker\ninherits: bash\nsandbox: {mode: none}\nask: [ls]\n")
+        result = self.ask("--", "ls")
+        self.assertEqual(result["reason"], f"'ls' needs approval. Run `nacre approve {result['approval']['id']}`, then retry.")
+
     def test_nothing_hides_in_a_command(self):
         nasty = "touch 'a\u202egpj.exe' 'b\u200b' '\u00a0' x\nls"
         ident = self.ask_id("--description", "harmless\033[8m", "-c", nasty)
