@@ -23,8 +23,8 @@
 #define LIST_MAX 64
 
 static const char usage[] =
-	"usage: nacre token create NAME [--profile P]... [--workspace DIR]... [--approve] "
-	"[--audit]\n"
+	"usage: nacre token create NAME [--profile P]... [--workspace DIR]... [--person] "
+	"[--approve] [--audit]\n"
 	"       nacre token list [--json]\n"
 	"       nacre token revoke NAME\n"
 	"\n"
@@ -33,6 +33,8 @@ static const char usage[] =
 	"\n"
 	"  --profile P      may use this profile (default: all that are served)\n"
 	"  --workspace DIR  may work below this directory (default: those of the server)\n"
+	"  --person         a person sits at its client, and answers there (over MCP) what the\n"
+	"                   client asks for; not for a program that runs alone\n"
 	"  --approve        may answer what others ask for; not for an agent's own token\n"
 	"  --audit          may read the audit log of all, not only its own records\n"
 	"  --json           one JSON object instead of text for people\n"
@@ -44,7 +46,7 @@ struct arguments {
 	const char *profiles[LIST_MAX + 1], *workspaces[LIST_MAX + 1];
 	char *made[LIST_MAX]; /* canonical paths */
 	int profile_count, workspace_count;
-	bool approve, audit, json, help;
+	bool approve, audit, person, json, help;
 };
 
 static int complain(const char *words)
@@ -85,7 +87,8 @@ static int create(int state_fd, const struct arguments *a)
 	                        .profiles = a->profile_count ? a->profiles : NULL,
 	                        .workspaces = a->workspace_count ? a->workspaces : NULL,
 	                        .approve = a->approve,
-	                        .audit = a->audit};
+	                        .audit = a->audit,
+	                        .person = a->person};
 	char token[PRINCIPAL_TOKEN_MAX];
 	struct error err = {0};
 
@@ -117,6 +120,8 @@ static void print_json(const struct principals *p, struct buffer *out)
 		json_put_bool(&w, p->list[i].approve);
 		json_put_key(&w, "audit");
 		json_put_bool(&w, p->list[i].audit);
+		json_put_key(&w, "person");
+		json_put_bool(&w, p->list[i].person);
 		json_object_end(&w);
 	}
 	json_array_end(&w);
@@ -147,8 +152,8 @@ static void print_text(const struct principals *p, struct buffer *out)
 
 		if (localtime_r(&made, &tm))
 			(void)strftime(day, sizeof(day), "%Y-%m-%d", &tm);
-		buffer_printf(out, "%s  (made %s%s%s)\n", one->name, day,
-		              one->approve ? ", approves" : "",
+		buffer_printf(out, "%s  (made %s%s%s%s)\n", one->name, day,
+		              one->person ? ", has a person" : "", one->approve ? ", approves" : "",
 		              one->audit ? ", reads the log" : "");
 		print_words(out, "  profiles:  ", one->profiles, " all");
 		print_words(out, "  workspaces:", one->workspaces, " those of the server");
@@ -229,6 +234,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
 		{"workspace", required_argument, NULL, 'w'},
 		{"approve", no_argument, NULL, 'a'},
 		{"audit", no_argument, NULL, 'u'},
+		{"person", no_argument, NULL, 'o'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -247,6 +253,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
 			code = EXIT_NACRE_FAILED;
 		a->approve = a->approve || c == 'a';
 		a->audit = a->audit || c == 'u';
+		a->person = a->person || c == 'o';
 		a->json = a->json || c == 'j';
 		a->help = a->help || c == 'h';
 	}

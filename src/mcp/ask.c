@@ -1,6 +1,8 @@
 /*
  * Nothing but an "accept" that carries a decision to allow counts as one; hosts without a person
- * answer by themselves, so whatever else comes leaves the question open for `nacre approve`.
+ * answer by themselves, so whatever else comes leaves the question open for `nacre approve`. A
+ * client is asked only where a person is known to sit behind it: declaring the capability proves
+ * nothing.
  *
  * A form shows all of what is approved, or it is not shown.
  */
@@ -323,11 +325,12 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 	int r;
 
 	if (!c->modern) {
-		run->request.can_ask = c->capabilities.form && c->peer->initialized;
+		run->request.can_ask =
+			c->peer->has_person && c->capabilities.form && c->peer->initialized;
 		run->request.ask_ms = s->options.ask_ms;
 		return true;
 	}
-	run->form = c->capabilities.form;
+	run->form = c->peer->has_person && c->capabilities.form;
 	if ((text && !json_is_string(text)) || (replies && !json_is_object(replies)))
 		problem = "'requestState' must be a string and 'inputResponses' an object";
 	else if (make_digest(run, m, arguments) < 0)
@@ -354,7 +357,7 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 	}
 	if (verdict == STATE_EXPIRED || !reply)
 		return true; /* asked again */
-	if (r == 0) {
+	if (r == 0 || !c->peer->has_person) {
 		run->form = false; /* nobody answers there: tell of the other way */
 		return true;
 	}

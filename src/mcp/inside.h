@@ -89,7 +89,7 @@ struct mcp_peer {
 	char *principal, *door, *session;
 	struct mcp_offer *offers;
 	size_t offer_count;
-	bool shared;
+	bool has_person, shared;
 	mcp_send send;
 	const struct mcp_places *places;
 	void *owner;

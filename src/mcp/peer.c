@@ -95,6 +95,7 @@ int mcp_peer_new(struct mcp_server *s, const struct mcp_peer_options *o, struct 
 		.session = copy(o->session),
 		.offers = calloc(o->offer_count, sizeof(*o->offers)),
 		.offer_count = o->offer_count,
+		.has_person = o->has_person,
 		.shared = o->shared,
 		.send = o->send,
 		.places = o->places,

@@ -96,6 +96,7 @@ struct mcp_peer_options {
 	const char *session;            /* of its commands; NULL: none */
 	const struct mcp_offer *offers; /* copied; the engines live longer than the peer */
 	size_t offer_count;             /* from 1 on */
+	bool has_person;                /* behind the client: only then is it asked for answers */
 	bool shared; /* several clients who do not know of each other: ids are not unique, the
 	                handshake is refused, and nothing is sent to no stream */
 	mcp_send send;

@@ -127,6 +127,7 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	struct side *s = calloc(1, sizeof(*s));
 	struct mcp_peer_options options = {.principal = c->client->name[0] ? c->client->name : NULL,
 	                                   .door = "http",
+	                                   .has_person = principal_has_person(&c->who),
 	                                   .shared = !session,
 	                                   .send = post_send,
 	                                   .places = &places,
@@ -143,6 +144,7 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	if (session)
 		options.session = s->id;
 	s->token = c->who.digest;
+	s->has_person = options.has_person;
 	s->offer_count = find_offers(c, s->offers);
 	options.offers = s->offers;
 	options.offer_count = s->offer_count;
@@ -194,6 +196,7 @@ static bool is_current(struct call *c, const struct side *s)
 	struct mcp_offer offers[OFFERS_MAX];
 
 	if (memcmp(&s->token, &c->who.digest, sizeof(s->token)) != 0 ||
+	    s->has_person != principal_has_person(&c->who) ||
 	    find_offers(c, offers) != s->offer_count)
 		return false;
 	for (size_t i = 0; i < s->offer_count; i++)

@@ -26,6 +26,7 @@ struct side {
 	struct post *streams;          /* that can be gone on with, the youngest first */
 	uint64_t stream_count;         /* that there ever were */
 	int64_t used_ms;
+	bool has_person;
 	bool refused; /* its handshake */
 };
 

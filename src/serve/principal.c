@@ -86,18 +86,20 @@ static int read_one(struct arena *arena, json_t *object, struct principal *ret)
 {
 	const char *name, *digest;
 	json_t *profiles, *workspaces;
-	int approve, audit, r;
+	int approve, audit, person = 0, r;
 	json_int_t created;
 
-	if (json_unpack(object, "{s:s, s:s, s:o, s:o, s:b, s:b, s:I}", "name", &name, "digest",
+	/* In a file of an older nacre nobody has a person. */
+	if (json_unpack(object, "{s:s, s:s, s:o, s:o, s:b, s:b, s?b, s:I}", "name", &name, "digest",
 	                &digest, "profiles", &profiles, "workspaces", &workspaces, "approve",
-	                &approve, "audit", &audit, "created_ms", &created) < 0)
+	                &approve, "audit", &audit, "person", &person, "created_ms", &created) < 0)
 		return -EINVAL;
 	if (!principal_name_is_valid(name) || read_digest(digest, &ret->digest) < 0)
 		return -EINVAL;
 	ret->name = arena_strndup(arena, name, strlen(name));
 	ret->approve = approve;
 	ret->audit = audit;
+	ret->person = person;
 	ret->created_ms = created;
 	r = read_list(arena, profiles, &ret->profiles);
 	if (r == 0)
@@ -193,6 +195,11 @@ const struct principal *principals_by_name(const struct principals *p, const cha
 	return NULL;
 }
 
+bool principal_has_person(const struct principal *p)
+{
+	return p->person || p->approve;
+}
+
 bool principal_may_use(const struct principal *p, const char *profile)
 {
 	if (!p->profiles)
@@ -222,6 +229,8 @@ static void put_one(struct json_writer *w, const struct principal *p)
 	json_put_bool(w, p->approve);
 	json_put_key(w, "audit");
 	json_put_bool(w, p->audit);
+	json_put_key(w, "person");
+	json_put_bool(w, p->person);
 	json_put_key(w, "created_ms");
 	json_put_int(w, p->created_ms);
 	json_object_end(w);

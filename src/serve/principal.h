@@ -25,7 +25,8 @@ struct principal {
 	const char *const *profiles; /* that they may use, up to NULL; NULL: all that are offered */
 	const char *const *workspaces; /* directories, likewise; NULL: the server's */
 	bool approve;                  /* may answer what others ask */
-	bool audit;                    /* may read the log of all */
+	bool person; /* a person sits behind its client, and may be asked through it */
+	bool audit;  /* may read the log of all */
 	int64_t created_ms;
 	struct policy_digest digest;
 };
@@ -55,6 +56,8 @@ const struct principal *principals_by_name(const struct principals *p, const cha
 
 /* Letters, digits, '-' and '_', not more than PRINCIPAL_NAME_MAX. */
 bool principal_name_is_valid(const char *name);
+/* Whether a client of MCP may bring the answers of its person: one who approves could anyway. */
+bool principal_has_person(const struct principal *p);
 bool principal_may_use(const struct principal *p, const char *profile);
 
 /* -EEXIST: there is one of that name. */

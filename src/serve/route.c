@@ -197,7 +197,8 @@ static bool check_principal(struct call *c)
 		if (found)
 			c->who = *found;
 	} else if (is_owner(c)) {
-		c->who = (struct principal){.name = "", .approve = true, .audit = true};
+		c->who = (struct principal){
+			.name = "", .approve = true, .audit = true, .person = true};
 		found = &c->who;
 	}
 	if (!found)

@@ -326,6 +326,7 @@ int stdio_serve(const struct stdio_options *o, struct error *err)
 	                  .pending = {.max = o->line_max + 2 * READ_BYTES},
 	                  .queue = {.max = QUEUE_MAX}};
 	struct mcp_peer_options peer = {.door = "mcp",
+	                                .has_person = true,
 	                                .session = o->session,
 	                                .offers = o->offers,
 	                                .offer_count = o->offer_count,

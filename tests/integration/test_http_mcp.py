@@ -279,23 +279,59 @@ class Mcp(ServeTest):
         self.assertIsNone(events.next())
         self.assertEqual(self.resume(session, ident).status, 404)
 
+    def begin_asking(self, **options):
+        """A client that says it can ask its person."""
+        answer = self.legacy("initialize", {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}, **options)
+        session = answer.headers["Mcp-Session-Id"]
+        self.legacy("notifications/initialized", session=session, ident=None, **options)
+        return session
+
+    def test_only_a_token_with_a_person_is_asked(self):
+        """Any program can say that it asks its person, and answer for them."""
+        self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
+        call = {"name": "shell", "arguments": {"command": ["expr", "6", "*", "7"]}}
+        meta = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+        body, head = self.modern_parts("tools/call", call, "shell", meta=meta)
+        alone = self.make_token("alone")
+        for token in ("", alone):
+            session = self.begin_asking(token=token)
+            answer = self.legacy("tools/call", call, session=session, token=token)
+            self.assertIn("nacre approve ap-", answer.json["result"]["content"][0]["text"])
+            answer = self.post("/mcp", body, headers=head, token=token)
+            self.assertNotIn("inputRequests", answer.json["result"])
+            self.assertIn("nacre approve ap-", answer.json["result"]["content"][0]["text"])
+        for asked in ({"token": self.make_token("seat", "--person")}, {"token": self.make_token("boss", "--approve")},
+                      {"unix": True, "token": None}):
+            self.assertIn("inputRequests", self.post("/mcp", body, headers=head, **asked).json["result"], asked)
+        # One who has lost their person does not bring the answer, either.
+        token = self.make_token("gone", "--person")
+        state = self.post("/mcp", body, headers=head, token=token).json["result"]["requestState"]
+        tokens = self.state / "tokens.json"
+        listed = json.loads(tokens.read_text())
+        listed["tokens"][-1]["person"] = False
+        tokens.write_text(json.dumps(listed))
+        yes = {"inputResponses": {"approval": {"action": "accept", "content": {"decision": "once"}}}, "requestState": state}
+        body, head = self.modern_parts("tools/call", {**call, **yes}, "shell", meta=meta)
+        answer = self.post("/mcp", body, headers=head, token=token)
+        self.assertNotIn("42", json.dumps(answer.json))
+        self.assertEqual({a["state"] for a in self.get("/v1/approvals", unix=True, token=None).json["approvals"]}, {"open"})
+
     def test_a_question_waits_for_a_client_that_comes_back(self):
         self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
-        answer = self.legacy("initialize", {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}})
-        session = answer.headers["Mcp-Session-Id"]
-        self.legacy("notifications/initialized", session=session, ident=None)
+        token = self.make_token("seat", "--person")
+        session = self.begin_asking(token=token)
         body = self.message("tools/call", {"name": "shell", "arguments": {"command": ["expr", "6", "*", "7"]}}, 7)
-        events = self.stream("POST", "/mcp", body, headers={"Accept": BOTH, "Mcp-Session-Id": session})
+        events = self.stream("POST", "/mcp", body, headers={"Accept": BOTH, "Mcp-Session-Id": session}, token=token)
         question = events.next()
         self.assertEqual(question["json"]["method"], "elicitation/create")
         events.close()
         stream, number = question["id"].split("-")
-        events = self.resume(session, f"{stream}-{int(number) - 1}")
+        events = self.resume(session, f"{stream}-{int(number) - 1}", token=token)
         self.assertEqual(events.next()["json"], question["json"])
         # Others do not wait for a person.
-        self.assertEqual(self.legacy("ping", session=session, ident=8).status, 200)
+        self.assertEqual(self.legacy("ping", session=session, ident=8, token=token).status, 200)
         reply = {"jsonrpc": "2.0", "id": question["json"]["id"], "result": {"action": "accept", "content": {"decision": "once"}}}
-        self.assertEqual(self.post("/mcp", reply, headers={"Accept": BOTH, "Mcp-Session-Id": session}).status, 202)
+        self.assertEqual(self.post("/mcp", reply, headers={"Accept": BOTH, "Mcp-Session-Id": session}, token=token).status, 202)
         while "result" not in (last := events.next()["json"]):
             pass
         self.assertIn("42", last["result"]["content"][0]["text"])
@@ -552,11 +588,13 @@ class Mcp(ServeTest):
         self.write_config("workspace.yaml", "profile: workspace\nsandbox: {mode: none}\n")
         form = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 
-        def ask(words, token="", **more):
+        own, other = self.make_token("own", "--person"), self.make_token("other", "--person")
+
+        def ask(words, token=own, **more):
             params = {"name": "shell", "arguments": {"command": words}, **more}
             body, head = self.modern_parts("tools/call", params, "shell", meta=form)
             return self.post("/mcp", body, headers=head, token=token)
-        words, other = ["expr", "6", "*", "7"], self.make_token("other")
+        words = ["expr", "6", "*", "7"]
         state = ask(words).json["result"]["requestState"]
         yes = {"inputResponses": {"approval": {"action": "accept", "content": {"decision": "once"}}}, "requestState": state}
         for answer in (ask(words, other, **yes), ask(["expr", "6", "*", "8"], **yes),
