@@ -28,6 +28,13 @@ static const char *const state_names[APPROVAL_STATE_MAX] = {
 	[APPROVAL_REFUSED] = "refused", [APPROVAL_EXPIRED] = "expired",
 };
 
+/* Of the files that decide. */
+static const char *const names_words[OBJECT_NAMES_MAX] = {
+	[OBJECT_NAMES_KNOWN] = "known",
+	[OBJECT_NAMES_TREE] = "workspace",
+	[OBJECT_NAMES_UNKNOWN] = "unknown",
+};
+
 int approval_id_read(const char *text, char ret_id[APPROVAL_ID_MAX])
 {
 	char id[APPROVAL_ID_MAX] = "ap-";
@@ -147,6 +154,9 @@ static void put_asked(struct json_writer *w, const struct approval *a)
 	put_text(w, "input", a->input);
 	json_put_key(w, "terminal");
 	json_put_bool(w, a->terminal);
+	put_text(w, "names", names_words[a->object.names]);
+	if (a->object.names == OBJECT_NAMES_TREE)
+		put_number(w, "tree_files", (int64_t)a->object.tree_files);
 	put_text(w, "rule_id", a->rule_id);
 	put_text(w, "rule_file", a->rule_file);
 	put_number(w, "rule_line", a->rule_line);
@@ -336,6 +346,17 @@ static int read_texts(const json_t *root, struct arena *arena, struct approval *
 	return 0;
 }
 
+/* For people alone: what is bound stands in the digests. */
+static void read_names(const json_t *root, struct approval_object *o)
+{
+	const char *names = json_string_value(json_object_get(root, "names"));
+
+	for (int i = 0; names && i < OBJECT_NAMES_MAX; i++)
+		if (strcmp(names, names_words[i]) == 0)
+			o->names = (enum object_names)i;
+	o->tree_files = (size_t)json_integer_value(json_object_get(root, "tree_files"));
+}
+
 int approval_read(const char *bytes, size_t n, struct arena *arena, struct approval *ret_approval,
                   struct error *err)
 {
@@ -361,6 +382,7 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	a.rule_line = (uint32_t)line;
 	a.audited = audited;
 	a.terminal = json_is_true(json_object_get(root, "terminal"));
+	read_names(root, &a.object);
 	r = read_texts(root, arena, &a);
 	if (r == 0)
 		r = read_strings(env, arena, &a.env);

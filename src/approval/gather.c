@@ -1,11 +1,12 @@
 /*
  * Which files belong to the object: the program that is executed, the program behind every command
- * of the line, and every word that is the name of a regular file, alone or behind an option's "=":
- * scripts, Dockerfiles, patches. Words are looked for in the working directory and in directories
- * that the line changes to; of a script the program that runs it belongs to it. Where words are not
- * known, all pieces of the line that could be names are looked for. Files that are only written to
- * by a redirection do not belong to it, nor do those that a pattern matches or a program finds by
- * itself (make its Makefile).
+ * of the line, also in a PATH that the line sets, and every word that could be the name of a
+ * regular file, alone, behind an option's "=" or letter, or in code: scripts, Dockerfiles, patches.
+ * Words are looked for in the working directory and in directories that the line changes to or
+ * names; of a script the program that runs it belongs to it. Where a name cannot be known, all
+ * files of the workspace belong to it. What is not there belongs to it, too: a file that appears
+ * later makes another object. Files that are only written to by a redirection do not, nor do those
+ * that a script names in turn.
  */
 #include "approval/gather.h"
 
@@ -62,130 +63,136 @@ static void add_file(struct gathering *g, const char *path, int at, const char *
 	g->count++;
 }
 
+/* Words that nobody can look through are not approved; guesses end, and leave a doubt. */
+bool gather_counts(struct gathering *g)
+{
+	if (g->guessing)
+		g->full |= g->guesses++ >= GATHER_TRIES_MAX;
+	else if (g->tries++ >= GATHER_TRIES_MAX)
+		g->failed = -E2BIG;
+	return !g->failed && !(g->guessing && g->full);
+}
+
 /* Whatever is no regular file, or not there, is no part of the object. */
-static void try_path(struct gathering *g, const char *word)
+void gather_try(struct gathering *g, const char *word)
 {
 	struct statx st;
 
-	if (!*word || strlen(word) >= PATH_MAX)
+	if (!*word || strlen(word) >= PATH_MAX || g->failed)
 		return;
 	if (word[0] == '/') {
 		if (object_look(AT_FDCWD, word, 0, &st) == 0 && S_ISREG(st.stx_mode))
 			add_file(g, word, AT_FDCWD, word, &st);
 		return;
 	}
-	for (size_t i = 0; i < g->base_count; i++) {
+	for (size_t i = 0; i < g->bases.count && !g->failed; i++) {
 		char *path;
 
-		if (g->tries++ == GATHER_TRIES_MAX)
-			g->failed = -E2BIG;
-		if (g->failed || object_look(g->bases[i], word, 0, &st) < 0 ||
-		    !S_ISREG(st.stx_mode))
+		if (!gather_counts(g))
+			return;
+		if (object_look(g->bases.fds[i], word, 0, &st) < 0 || !S_ISREG(st.stx_mode))
 			continue;
-		path = arena_printf(g->arena, "%s/%s", g->base_names[i], word);
+		path = arena_printf(g->arena, "%s/%s", g->bases.names[i], word);
 		if (!path)
 			g->failed = -ENOMEM;
 		else
-			add_file(g, path, g->bases[i], word, &st);
+			add_file(g, path, g->bases.fds[i], word, &st);
 	}
 }
 
-/* "-f" "x", "--file=x", "-fx", "@x" and "dir=x" may all name the file x. */
-static void try_word(struct gathering *g, const struct shell_fact_word *w)
+/* In the directories of a PATH that the line sets: also what bash would find first there. */
+static void try_in_path(struct gathering *g, const char *name)
 {
-	const char *text = w->text.bytes, *value;
+	for (size_t i = 0; i < g->dirs.count && *name && !strchr(name, '/') && !g->failed; i++) {
+		const char *path = arena_printf(g->arena, "%s/%s", g->dirs.names[i], name);
 
-	if (w->kind != SHELL_VALUE_KNOWN || memchr(text, '\0', w->text.len))
-		return;
-	try_path(g, text);
-	if (text[0] == '-' && text[1] && text[1] != '-')
-		try_path(g, text + 2);
-	value = strchr(text, '=');
-	if (value)
-		try_path(g, value + 1);
-	if (text[0] == '@')
-		try_path(g, text + 1);
-}
-
-static bool is_changing(const struct shell_fact_command *c)
-{
-	return c->word_count &&
-	       (c->open || gather_is_word(&c->words[0], "cd") ||
-	        gather_is_word(&c->words[0], "pushd") || !*gather_text_of(&c->words[0]));
-}
-
-/* Of all commands, or of those that may change the directory. */
-static bool is_known(const struct shell_facts *facts, bool bases)
-{
-	bool known = facts->status != SHELL_FACTS_OPAQUE;
-
-	for (size_t i = 0; i < facts->command_count && known; i++) {
-		const struct shell_fact_command *c = &facts->commands[i];
-
-		for (size_t k = 0; k < c->word_count && (!bases || is_changing(c)); k++)
-			known &= c->words[k].kind == SHELL_VALUE_KNOWN;
-		for (size_t k = 0; k < c->redirect_count && !bases; k++)
-			known &= c->redirects[k].target.kind == SHELL_VALUE_KNOWN;
+		if (!path)
+			g->failed = -ENOMEM;
+		else
+			gather_try(g, path);
 	}
-	return known;
-}
-
-/* Where words are not known (`x=run.sh; sh $x`, `sh "$PWD/run.sh"`), whatever in the line could be
- * the name of a file or directory is taken for one: behind a variable's name from its slash on. */
-static void gather_pieces(struct gathering *g, const struct object_subject *s, bool bases)
-{
-	static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-				  "_./+-,@%~:";
-	char piece[PATH_MAX];
-
-	for (const char *const *a = s->argv; *a && !is_known(s->facts, bases); a++)
-		for (const char *p = *a; *p && !g->failed;) {
-			size_t n = strspn(p, set);
-			const char *slash;
-
-			if (n > 0 && n < sizeof(piece)) {
-				memcpy(piece, p, n);
-				piece[n] = '\0';
-				slash = strchr(piece, '/');
-				(bases ? gather_add_bases : try_path)(g, piece);
-				if (slash && slash[1])
-					(bases ? gather_add_bases : try_path)(g, slash + 1);
-			}
-			p += n + (p[n] != '\0');
-		}
 }
 
 static void gathering_done(struct gathering *g)
 {
-	for (size_t i = 1; i < g->base_count; i++)
-		fd_close(g->bases[i]);
+	g->bases.fds[0] = -1;
+	gather_places_done(&g->bases);
+	gather_places_done(&g->dirs);
 }
 
-static void gather_programs(struct gathering *g, const struct object_subject *s)
+static void gather_programs(struct gathering *g)
 {
+	const struct object_subject *s = g->subject;
+
 	if (s->argv[0][0] == '/')
-		try_path(g, s->argv[0]);
+		gather_try(g, s->argv[0]);
 	for (size_t i = 0; i < s->answer->command_count; i++) {
+		const struct shell_fact_command *c = &s->facts->commands[i];
+		const char *name = c->word_count ? gather_text_of(&c->words[0]) : "";
+
 		if (s->answer->commands[i].resolved)
-			try_path(g, s->answer->commands[i].resolved);
+			gather_try(g, s->answer->commands[i].resolved);
 		/* A name with a slash says itself which file it is, also behind a cd. */
-		if (s->facts->commands[i].word_count &&
-		    s->facts->commands[i].words[0].kind == SHELL_VALUE_KNOWN &&
-		    strchr(s->facts->commands[i].words[0].text.bytes, '/'))
-			try_path(g, s->facts->commands[i].words[0].text.bytes);
+		if (strchr(name, '/'))
+			gather_try(g, name);
+		try_in_path(g, name);
+		if (!gather_runs(g, i))
+			continue;
+		/* env, command and . look for their operand in PATH. */
+		for (size_t k = 1; k < c->word_count; k++)
+			try_in_path(g, gather_text_of(&c->words[k]));
 	}
 }
 
-static void gather_operands(struct gathering *g, const struct shell_facts *facts)
+/* What these run by themselves, where they are told nothing else. */
+static void gather_defaults(struct gathering *g)
 {
-	for (size_t i = 0; i < facts->command_count && !g->failed; i++) {
-		const struct shell_fact_command *c = &facts->commands[i];
+	static const struct {
+		const char *program, *files[8];
+	} table[] = {
+		{"make", {"GNUmakefile", "makefile", "Makefile"}},
+		{"gmake", {"GNUmakefile", "makefile", "Makefile"}},
+		{"ninja", {"build.ninja"}},
+		{"just", {"justfile", "Justfile", ".justfile"}},
+		{"npm", {"package.json", ".npmrc"}},
+		{"npx", {"package.json", ".npmrc"}},
+		{"pnpm", {"package.json", ".npmrc", "pnpm-workspace.yaml"}},
+		{"yarn", {"package.json", ".yarnrc", ".yarnrc.yml"}},
+		{"bun", {"package.json", "bunfig.toml"}},
+		{"cargo", {"Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"}},
+		{"docker",
+	         {"Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yml",
+	          "docker-compose.yaml"}},
+		{"docker-compose",
+	         {"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"}},
+		{"podman", {"Containerfile", "Dockerfile"}},
+		{"pytest", {"conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"}},
+		{"tox", {"tox.ini", "pyproject.toml", "setup.cfg"}},
+		{"pip", {"setup.py", "pyproject.toml", "setup.cfg"}},
+		{"rake", {"Rakefile", "rakefile", "Rakefile.rb"}},
+		{"bundle", {"Gemfile", "Gemfile.lock"}},
+		{"composer", {"composer.json"}},
+		{"cmake", {"CMakeLists.txt"}},
+		{"meson", {"meson.build"}},
+		{"mvn", {"pom.xml", ".mvn/jvm.config", ".mvn/maven.config"}},
+		{"gradle",
+	         {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts",
+	          "gradle.properties"}},
+		{"vagrant", {"Vagrantfile"}},
+		{"ansible-playbook", {"ansible.cfg"}},
+	};
+	const struct shell_facts *facts = g->subject->facts;
 
-		for (size_t k = 1; k < c->word_count && !g->failed; k++)
-			try_word(g, &c->words[k]);
-		for (size_t k = 0; k < c->redirect_count && !g->failed; k++)
-			if (!c->redirects[k].heredoc && c->redirects[k].op[0] == '<')
-				try_word(g, &c->redirects[k].target);
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+		const char *name = c->word_count ? gather_text_of(&c->words[0]) : "";
+		const char *slash = strrchr(name, '/');
+
+		for (size_t k = 0; k < array_size(table); k++)
+			if (strcmp(slash ? slash + 1 : name, table[k].program) == 0)
+				for (size_t f = 0;
+				     f < array_size(table[k].files) && table[k].files[f]; f++)
+					gather_try(g, table[k].files[f]);
 	}
 }
 
@@ -202,10 +209,10 @@ static void try_program(struct gathering *g, const char *name)
 		n = strcspn(dir, ":");
 		if (snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? dir : ".", name) >=
 		            (int)sizeof(path) ||
-		    object_look(path[0] == '/' ? AT_FDCWD : g->bases[0], path, 0, &st) < 0 ||
+		    object_look(path[0] == '/' ? AT_FDCWD : g->bases.fds[0], path, 0, &st) < 0 ||
 		    !S_ISREG(st.stx_mode) || !(st.stx_mode & 0111))
 			continue;
-		try_path(g, path);
+		gather_try(g, path);
 		return;
 	}
 }
@@ -231,7 +238,7 @@ static void gather_interpreters(struct gathering *g)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		while ((word = strsep(&rest, " \t"))) {
-			try_path(g, word);
+			gather_try(g, word);
 			if (by_env)
 				try_program(g, word);
 			if (is_env(word))
@@ -248,30 +255,46 @@ static const char *path_of(const char *const *envp)
 	return "";
 }
 
+/* What cannot be named is bound as a whole, or said to be unknown. */
+static int settle_doubt(struct gathering *g, struct approval_object *o)
+{
+	int r;
+
+	if (!gather_is_in_doubt(g))
+		return 0;
+	r = gather_tree(g, &o->tree, &o->tree_files);
+	o->names = r == 0 ? OBJECT_NAMES_TREE : OBJECT_NAMES_UNKNOWN;
+	return r == -ENOMEM ? r : 0;
+}
+
 int object_gather(const struct object_subject *s, struct arena *arena, struct approval_object *o)
 {
 	scoped(gathering_done) struct gathering g = {
-		.arena = arena, .bases = {s->cwd_fd}, .base_names = {s->cwd}, .base_count = 1};
-
+		.subject = s,
+		.arena = arena,
+		.bases = {.fds = {s->cwd_fd}, .names = {s->cwd}, .count = 1},
+		.path = path_of(s->envp),
+	};
 	struct object_file start = {0};
 	struct statx st;
+	int r;
 
 	if (object_look(s->cwd_fd, "", AT_EMPTY_PATH, &st) == 0)
 		object_fill(&st, &start);
-	g.base_ids[0].device = start.device;
-	g.base_ids[0].inode = start.inode;
-	g.path = path_of(s->envp);
-	gather_bases(&g, s->facts);
-	gather_pieces(&g, s, true);
-	gather_programs(&g, s);
+	g.bases.ids[0].device = start.device;
+	g.bases.ids[0].inode = start.inode;
+	gather_bases(&g);
+	gather_programs(&g);
 	gather_interpreters(&g);
 	o->program_count = g.count;
-	gather_operands(&g, s->facts);
-	gather_pieces(&g, s, false);
+	gather_operands(&g);
+	gather_defaults(&g);
+	gather_environment(&g);
 	gather_interpreters(&g);
 	if (g.failed)
 		return g.failed;
+	r = settle_doubt(&g, o);
 	o->programs = o->files = g.files;
 	o->file_count = g.count;
-	return 0;
+	return r;
 }

@@ -220,12 +220,12 @@ static int digest_input(int fd, struct policy_digest *ret)
 	return r;
 }
 
-static int digest_files(const struct object_file *files, size_t count, struct policy_digest *ret)
+static int digest_files(const struct approval_object *o, struct policy_digest *ret)
 {
 	scoped(buffer_donep) struct buffer b = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		const struct object_file *f = &files[i];
+	for (size_t i = 0; i < o->file_count; i++) {
+		const struct object_file *f = &o->files[i];
 		const uint64_t numbers[] = {f->device,
 		                            f->inode,
 		                            f->size,
@@ -236,6 +236,10 @@ static int digest_files(const struct object_file *files, size_t count, struct po
 		put(&b, f->path, strlen(f->path));
 		buffer_append(&b, numbers, sizeof(numbers));
 		buffer_append(&b, &f->content, sizeof(f->content));
+	}
+	if (o->names != OBJECT_NAMES_KNOWN) {
+		buffer_putc(&b, (char)o->names);
+		buffer_append(&b, &o->tree, sizeof(o->tree));
 	}
 	if (buffer_error(&b) < 0)
 		return buffer_error(&b);
@@ -256,7 +260,7 @@ int object_make(const struct object_subject *s, struct arena *arena, struct appr
 		                 "words to look for",
 		                 OBJECT_FILES_MAX, (int)(OBJECT_CONTENTS_MAX >> 20));
 	if (r == 0)
-		r = digest_files(o.files, o.file_count, &o.parts[OBJECT_FILES]);
+		r = digest_files(&o, &o.parts[OBJECT_FILES]);
 	if (r == 0)
 		r = object_digest_strings(s->argv, &o.parts[part = OBJECT_ARGV]);
 	if (r == 0)
@@ -307,10 +311,14 @@ int object_compare(const struct approval_object *was, const struct approval_obje
 	for (int i = 0; i < OBJECT_PART_MAX; i++) {
 		if (memcmp(&was->parts[i], &now->parts[i], sizeof(was->parts[i])) == 0)
 			continue;
-		if (i == OBJECT_FILES)
+		if (i == OBJECT_FILES && *changed_file(was, now))
 			return error_set(err, ERROR_INPUT, ESTALE,
 			                 "'%.140s' is not what it was when this was approved",
 			                 changed_file(was, now));
+		if (i == OBJECT_FILES)
+			return error_set(err, ERROR_INPUT, ESTALE,
+			                 "a file of the workspace is not what it was when this was "
+			                 "approved, and any of them could run");
 		return error_set(err, ERROR_INPUT, ESTALE,
 		                 "what was approved is not what is to run: %s differs",
 		                 part_names[i]);

@@ -40,11 +40,22 @@ struct object_file {
 		content; /* nothing: it is too large, or nobody in a box can write it */
 };
 
+/* Whether all files that decide have a name. */
+enum object_names {
+	OBJECT_NAMES_KNOWN,
+	OBJECT_NAMES_TREE,    /* not all: every file of the workspace is bound */
+	OBJECT_NAMES_UNKNOWN, /* not all, and there are too many files */
+	OBJECT_NAMES_MAX,
+};
+
 struct approval_object {
 	struct policy_digest parts[OBJECT_PART_MAX];
 	/* The programs among the files, for grants, and all files, to tell which has changed. */
 	const struct object_file *programs, *files;
 	size_t program_count, file_count;
+	enum object_names names;
+	size_t tree_files; /* of TREE: how many */
+	struct policy_digest tree;
 };
 
 struct object_subject {

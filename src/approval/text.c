@@ -7,8 +7,9 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-#define LONG_LINES 15
-#define LONG_BYTES 1000
+#define LONG_LINES  15
+#define LONG_BYTES  1000
+#define FILES_BYTES 200 /* about: of the names that stand in one line */
 
 /* What is invisible, moves other text about, or looks like a blank and is none. */
 static bool is_hidden(uint32_t c)
@@ -125,7 +126,34 @@ static void print_length(const char *command, struct buffer *out)
 		              "Long", lines, strlen(command));
 }
 
-void approval_print(const struct approval *a, struct buffer *out)
+const char *approval_names_text(const struct approval *a)
+{
+	static const char *const texts[OBJECT_NAMES_MAX] = {
+		[OBJECT_NAMES_KNOWN] = "",
+		[OBJECT_NAMES_TREE] = "it may run any file of the workspace: a yes holds while all "
+				      "of them stay as they are",
+		[OBJECT_NAMES_UNKNOWN] = "it may run files that cannot be named: a yes covers "
+					 "whatever they hold",
+	};
+
+	return texts[a->object.names];
+}
+
+void approval_print_files(const struct approval *a, struct buffer *out)
+{
+	const struct object_file *f = a->object.files + a->object.program_count;
+	size_t count = a->object.file_count - a->object.program_count, shown = 0;
+	size_t begin = out->len;
+
+	for (; shown < count && out->len - begin < FILES_BYTES; shown++) {
+		buffer_puts(out, shown ? ", " : "");
+		approval_escape(f[shown].path, strnlen(f[shown].path, FILES_BYTES), false, out);
+	}
+	if (shown < count)
+		buffer_printf(out, " and %zu more", count - shown);
+}
+
+static void print_asked(const struct approval *a, struct buffer *out)
 {
 	approval_print_lines(a->command, out);
 	print_field("In", a->cwd, out);
@@ -138,6 +166,7 @@ void approval_print(const struct approval *a, struct buffer *out)
 	}
 	if (a->terminal)
 		buffer_printf(out, "  %-10s %s\n", "Terminal", APPROVAL_TERMINAL_TEXT);
+	print_field("Files", approval_names_text(a), out);
 	print_length(a->command, out);
 	print_field("For", a->description, out);
 	print_field("Because", a->reason, out);
@@ -151,6 +180,16 @@ void approval_print(const struct approval *a, struct buffer *out)
 		}
 		buffer_putc(out, '\n');
 	}
+}
+
+void approval_print(const struct approval *a, struct buffer *out)
+{
+	print_asked(a, out);
+	if (a->object.file_count == a->object.program_count)
+		return;
+	buffer_printf(out, "  %-10s ", "With");
+	approval_print_files(a, out);
+	buffer_putc(out, '\n');
 }
 
 void approval_print_scope(const struct approval *a, struct buffer *out)
@@ -181,7 +220,7 @@ void approval_print_details(const struct approval *a, int64_t now_ms, struct buf
 {
 	char text[32];
 
-	approval_print(a, out);
+	print_asked(a, out);
 	print_asker(a, out);
 	print_field("Profile", a->profile, out);
 	print_field("Workspace", a->workspace, out);

@@ -15,6 +15,13 @@ struct buffer;
 #define APPROVAL_TERMINAL_TEXT                                                                     \
 	"the agent will type into this program: a yes covers whatever it types"
 
+/* What is said where not all files that decide have a name; "": they have. */
+const char *approval_names_text(const struct approval *a);
+
+/* The files that it names beside its programs, in one line: the first of them, and how many more.
+ */
+void approval_print_files(const struct approval *a, struct buffer *out);
+
 /* LINES: a newline stays one; else it is shown as well. */
 void approval_escape(const char *bytes, size_t n, bool lines, struct buffer *out);
 /* The same into an arena; NULL stays NULL. */

@@ -123,6 +123,13 @@ static int write_message(const struct approval *a, struct buffer *into)
 	}
 	if (a->terminal)
 		buffer_puts(into, "Terminal: " APPROVAL_TERMINAL_TEXT "\n");
+	if (*approval_names_text(a))
+		buffer_printf(into, "Files: %s\n", approval_names_text(a));
+	if (a->object.file_count > a->object.program_count) {
+		buffer_puts(into, "With the files: ");
+		approval_print_files(a, into);
+		buffer_putc(into, '\n');
+	}
 	if (a->description && *a->description)
 		buffer_printf(into, "Said to be for: %s\n", a->description);
 	buffer_printf(into, "Rule: %s -> ask", a->rule_id ? a->rule_id : "default");

@@ -408,7 +408,7 @@ class Changed(ApprovalTest):
     def test_the_rules(self):
         """What is refused by now stays refused, whatever was approved."""
         popen, ident = self.waiting("-c", "touch x; echo 1 >ran")
-        self.write_config("asker.yaml", PROFILE.format(mode="none", more="deny: [touch]\n"))
+        self.write_config("asker.yaml", PROFILE.format(mode="none", commands=self.COMMANDS, more="deny: [touch]\n"))
         self.nacre("approve", ident, code=0)
         self.expect_refused(popen, "second check")
 
@@ -421,6 +421,144 @@ class Changed(ApprovalTest):
         (self.work / "run.sh").symlink_to("two")
         self.nacre("approve", ident, code=0)
         self.expect_refused(popen, "is not what it was")
+
+
+class Swapped(ApprovalTest):
+    """A yes is for the files as they were, however the line comes to them: what is swapped behind it does not run."""
+
+    COMMANDS = ("sh, bash, run2, ., source, make, sed, awk, git, tar, env, find, xargs, python3, tool, hash, command, exec, "
+                "eval, docker, cat, ./run.sh, ./x")
+    # The line, and the file that decides.
+    LINES = (
+        ("PATH=sub:$PATH run2", "sub/run2"), ("PATH=$PWD/sub:$PATH run2", "sub/run2"), ("env PATH=sub:$PATH run2", "sub/run2"),
+        ("env PATH=sub:/bin run2", "sub/run2"), ("export PATH=$PWD/sub:$PATH; run2", "sub/run2"),
+        ("PATH=sub:/usr/bin; run2", "sub/run2"), ("declare -x PATH=sub; run2", "sub/run2"), ("PATH+=:sub; run2", "sub/run2"),
+        ("printf -v PATH sub; run2", "sub/run2"), ("for p in sub; do PATH=$p; done; run2", "sub/run2"),
+        ("read PATH <p; run2", "sub/run2"), ("PATH=$(cat p) run2", "sub/run2"), ("cd sub; PATH=.:$PATH run2", "sub/run2"),
+        ("PATH=s*b run2; PATH=sub; run2", "sub/run2"), ("PATH=sub:$PATH command run2", "sub/run2"),
+        ("PATH=sub:$PATH . run2", "sub/run2"), ("hash -p sub/run2 run2; run2", "sub/run2"), ("BASH_CMDS[run2]=sub/run2; run2", "sub/run2"),
+        (". run.sh", "run.sh"), ("source ./run.sh", "run.sh"), ("sh <run.sh", "run.sh"), ("cat run.sh | sh", "run.sh"),
+        ("make -sfx.mk", "x.mk"), ("make -sf x.mk", "x.mk"), ("make -sCsub", "sub/Makefile"), ("make -sC sub", "sub/Makefile"),
+        ("make -s --directory=sub", "sub/Makefile"), ("make -s", "Makefile"),
+        ("sed -nfx.sed p", "x.sed"), ("sed -n --file=x.sed p", "x.sed"), ("sed -ne p -fx.sed p", "x.sed"), ("awk -fx.awk p", "x.awk"),
+        ("bash -xe run.sh", "run.sh"), ("git -c alias.x='!sh run.sh' x", "run.sh"), ("git -c 'alias.x=!sh \"ru\"n.sh' x", "run.sh"),
+        ("tar cf o.tar --checkpoint=1 --checkpoint-action=exec='sh run.sh' p", "run.sh"), ("env -S 'sh run.sh'", "run.sh"),
+        ("env -S 'sh ru\"\"n.sh'", "run.sh"), ("find . -name run.sh -exec sh {} ';'", "run.sh"), ("find . -maxdepth 1 -name '*.sh' -exec sh {} +", "run.sh"),
+        ("echo run.sh | xargs sh", "run.sh"), ("a=ru; sh ${a}n.sh", "run.sh"), ("a=ru; b=n; sh $a$b.sh", "run.sh"), ("sh r*.sh", "run.sh"),
+        ("sh ru?.sh", "run.sh"), ("sh r{u,}n.sh || true", "run.sh"), ("eval \"sh ru''n.sh\"", "run.sh"), ("x=run.sh; eval sh '$x'", "run.sh"),
+        ("BASH_ENV=run.sh bash -c true", "run.sh"), ("BASH_ENV=$PWD/run.sh bash -c true", "run.sh"), ("cd sub && ./x", "sub/x"), ("cd sub; ../run.sh", "run.sh"),
+        ("pushd sub >/dev/null; ./x", "sub/x"), ("f() { sh run.sh; }; f", "run.sh"), ("trap 'sh run.sh' EXIT; sh -c :", "run.sh"),
+        ("sh -c 'sh -c \"sh run.sh\"'", "run.sh"), ("python3 -c 'exec(open(\"x.py\").read())'", "x.py"), ("cat <(sh run.sh)", "run.sh"),
+        ("sh $(echo run.sh)", "run.sh"), ("sh -- run.sh", "run.sh"), ("sh \"$(printf %s ru)n.sh\"", "run.sh"), ("sh link.sh", "run.sh"), ("sh links/run.sh", "run.sh"),
+        ("shopt -s expand_aliases; alias zz='sh run.sh'; sh -c :; zz", "run.sh"), ("GIT_SSH_COMMAND='sh run.sh' git ls-remote ssh://x/y", "run.sh"),
+        ("GIT_EXTERNAL_DIFF=./run.sh git diff --no-index p q", "run.sh"), ("git -c core.pager='sh run.sh' --paginate --version", "run.sh"),
+        ("mapfile -C 'sh run.sh' -c 1 a <p; sh -c :", "run.sh"), ("exec sh run.sh", "run.sh"), ("command sh run.sh", "run.sh"),
+        ("sh ~+/run.sh", "run.sh"), ("sh \"${PWD}\"/run.sh", "run.sh"), ("sh -- \"${x:-run.sh}\"", "run.sh"), ("sh ./sub/../run.sh", "run.sh"),
+    )
+    TEXT = {"x.mk": "all:\n\t@echo {} >>ran\n", "Makefile": "all:\n\t@echo {} >>$(CURDIR)/ran\n", "x.sed": "1e echo {} >>ran\n",
+            "x.awk": 'BEGIN {{ system("echo {} >>ran") }}\n', "x.py": "open('ran', 'a').write('{}')\n"}
+
+    def put(self, name, word):
+        path = self.work / name
+        new = path.with_name(path.name + ".new")  # renamed over: the number and the times are new, the name is not
+        new.write_text(self.TEXT.get(path.name, "#!/bin/sh\necho {} >>ran\n").format(word))
+        new.chmod(0o755)
+        new.rename(path)
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "sub").mkdir()
+        (self.work / "links").symlink_to(".")
+        (self.work / "link.sh").symlink_to("run.sh")
+        (self.work / "p").write_text("sub\n")
+        (self.work / "q").write_text("q\n")
+        for name in {name for _, name in self.LINES}:
+            self.put(name, "good")
+
+    def lines(self, lines):
+        for line, name in lines:
+            with self.subTest(line):
+                first = self.ask("-c", line)
+                self.assertEqual(first["verdict"], "ask", first)
+                self.nacre("approve", first["approval"]["id"], code=0)
+                self.put(name, "bad")
+                result = self.ask("-c", line)
+                self.put(name, "good")
+                self.assertEqual((result["exit_code"], result["verdict"]), (126, "ask"), result)
+                self.assertNotEqual(result["approval"]["id"], first["approval"]["id"])
+                self.assertFalse((self.work / "ran").exists())
+                self.nacre("deny", result["approval"]["id"], code=0)
+
+    def test_what_was_named_is_not_what_it_was(self):
+        self.lines(self.LINES)
+
+    def test_what_was_not_changed_runs(self):
+        for line, name in self.LINES[:40:7]:
+            with self.subTest(line):
+                ident = self.ask_id("-c", line)
+                self.nacre("approve", ident, code=0)
+                self.assertEqual(self.ask("-c", line)["approval"]["id"], ident)
+                self.assertIn("good", (self.work / "ran").read_text())
+                (self.work / "ran").unlink()
+
+    def test_what_appears_behind_the_yes(self):
+        """The file, or the directory, was not there when it was approved."""
+        shutil.rmtree(self.work / "sub")
+        for line, name in (("PATH=sub:$PATH run2 || true", "sub/run2"), ("make -s || true", "GNUmakefile"), ("sh z*.sh; sh -c :", "z.sh"),
+                           ("cd sub; ./x; sh -c :", "sub/x"), ("sh late.sh || true", "late.sh"), ("PATH=.:$PATH tool || true", "tool")):
+            with self.subTest(line):
+                ident = self.ask_id("-c", line)
+                self.nacre("approve", ident, code=0)
+                (self.work / name).parent.mkdir(exist_ok=True)
+                (self.work / name).write_text("all:\n\t@echo bad >>ran\n" if "make" in name else "#!/bin/sh\necho bad >>ran\n")
+                (self.work / name).chmod(0o755)
+                self.assertNotEqual(self.ask_id("-c", line), ident)
+                self.assertFalse((self.work / "ran").exists())
+
+    def test_who_waits_is_refused_by_the_keeper(self):
+        for line, name, words in (("PATH=sub:$PATH run2", "sub/run2", "sub/run2' is not what it was"),
+                                  ("a=ru; sh ${a}n.sh", "run.sh", "a file of the workspace is not what it was"),
+                                  ("make -sfx.mk", "x.mk", "x.mk' is not what it was")):
+            popen, ident = self.waiting("-c", line)
+            self.put(name, "bad")
+            self.nacre("approve", ident, code=0)
+            result = self.result(popen)
+            self.assertEqual((result["exit_code"], result["verdict"]), (126, "deny"), result)
+            self.assertIn(words, result["reason"])
+            self.assertFalse((self.work / "ran").exists())
+
+    def test_the_person_sees_what_decides(self):
+        for line, names, words in (("PATH=sub:$PATH run2", "known", "sub/run2"), ("make -sfx.mk", "known", "x.mk"),
+                                   ("git -c alias.x='!sh run.sh' x", "known", "run.sh"), ("sh r*.sh", "workspace", "any file of the workspace")):
+            ident = self.ask_id("-c", line)
+            shown = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)
+            self.assertEqual(shown["names"], names, line)
+            self.assertIn(words, self.nacre("approvals", ident, code=0).stdout)
+            if names == "known":
+                self.assertIn(str(self.work / words), shown["files"])
+
+    def test_too_many_to_bind_are_said_to_be_unknown(self):
+        for directory in range(9):
+            (self.work / f"d{directory}").mkdir()
+            for i in range(1000):
+                (self.work / f"d{directory}" / str(i)).touch()
+        ident = self.ask_id("--session", "s", "-c", "a=ru; sh ${a}n.sh")
+        shown = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)
+        self.assertEqual((shown["names"], shown["answers"]), ("unknown", ["deny", "once"]))
+        self.assertIn("files that cannot be named: a yes covers whatever they hold", self.nacre("approvals", ident, code=0).stdout)
+        # What the line names itself counts all the same.
+        ident = self.ask_id("-c", "a=x; sh run.sh $a")
+        self.nacre("approve", ident, code=0)
+        self.put("run.sh", "bad")
+        self.assertNotEqual(self.ask_id("-c", "a=x; sh run.sh $a"), ident)
+
+    def test_a_variable_of_the_request_that_names_a_file(self):
+        for entry in ("GIT_SSH_COMMAND=sh run.sh", f"EDITOR={self.work}/run.sh", "PAGER='./run.sh'"):
+            ident = self.ask_id("--env", entry, "-c", "sh -c :")
+            self.nacre("approve", ident, code=0)
+            self.put("run.sh", "bad")
+            self.assertNotEqual(self.ask_id("--env", entry, "-c", "sh -c :"), ident, entry)
+            self.put("run.sh", "good")
 
 
 class Times(ApprovalTest):

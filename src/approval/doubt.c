@@ -1,0 +1,138 @@
+#include "approval/gather.h"
+
+#include <string.h>
+#include "policy/policy.h"
+#include "policy/runners.h"
+#include "shell/ast.h"
+
+static bool is_changing(const struct shell_fact_command *c)
+{
+	return c->word_count &&
+	       (c->open || gather_is_word(&c->words[0], "cd") ||
+	        gather_is_word(&c->words[0], "pushd") || !*gather_text_of(&c->words[0]));
+}
+
+/* Of all commands, or of those that may change the directory. */
+bool gather_is_known(const struct shell_facts *facts, bool bases)
+{
+	bool known = facts->status != SHELL_FACTS_OPAQUE;
+
+	for (size_t i = 0; i < facts->command_count && known; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+
+		for (size_t k = 0; k < c->word_count && (!bases || is_changing(c)); k++)
+			known &= c->words[k].kind == SHELL_VALUE_KNOWN;
+		for (size_t k = 0; k < c->redirect_count && !bases; k++)
+			known &= c->redirects[k].target.kind == SHELL_VALUE_KNOWN;
+	}
+	return known;
+}
+
+bool gather_runs(const struct gathering *g, size_t command)
+{
+	const struct shell_fact_command *c = &g->subject->facts->commands[command];
+	const char *resolved = g->subject->answer->commands[command].resolved;
+
+	if (!c->word_count)
+		return false;
+	if (c->words[0].kind != SHELL_VALUE_KNOWN ||
+	    policy_runs_anything(gather_text_of(&c->words[0])) || policy_words_run(c))
+		return true;
+	for (size_t i = 0; i < c->does_count; i++)
+		if (strcmp(c->does[i].effect, "exec") == 0)
+			return true;
+	/* A program of the workspace is one that an agent has made. */
+	return strchr(c->words[0].text.bytes, '/') || (resolved && policy_runs_anything(resolved));
+}
+
+bool gather_sets_path(const struct shell_facts *facts)
+{
+	for (size_t i = 0; i < facts->variable_count; i++)
+		if (strcmp(facts->variables[i].bytes, "PATH") == 0)
+			return true;
+	for (size_t i = 0; i < facts->command_count; i++)
+		for (size_t k = 0; k < facts->commands[i].word_count; k++)
+			if (strncmp(facts->commands[i].words[k].text.bytes, "PATH=", 5) == 0)
+				return true;
+	return false;
+}
+
+/* Made of text, $PATH and $PWD alone. */
+static bool is_plain_path(const struct shell_part *parts)
+{
+	for (const struct shell_part *p = parts; p; p = p->next) {
+		if (p->kind == SHELL_PART_DOUBLE && is_plain_path(p->parts))
+			continue;
+		if (p->kind == SHELL_PART_LITERAL || p->kind == SHELL_PART_TILDE)
+			continue;
+		if (p->kind != SHELL_PART_PARAM || p->param->op != SHELL_PARAM_PLAIN ||
+		    p->param->indirect || p->param->subscript != SHELL_SUBSCRIPT_NONE ||
+		    (strcmp(p->param->name.bytes, "PATH") != 0 &&
+		     strcmp(p->param->name.bytes, "PWD") != 0))
+			return false;
+	}
+	return true;
+}
+
+static bool is_plain_word(const struct shell_fact_word *w)
+{
+	return w->kind == SHELL_VALUE_KNOWN || (w->node && is_plain_path(w->node->parts));
+}
+
+/* Whether every directory of a PATH that the line sets stands in the line. */
+static bool knows_path(const struct shell_facts *facts)
+{
+	size_t said = 0;
+
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+
+		for (size_t k = 0; k < c->assign_count; k++)
+			if (strcmp(c->assigns[k].name.bytes, "PATH") == 0) {
+				said++;
+				if (!is_plain_word(&c->assigns[k].value))
+					return false;
+			}
+		for (size_t k = 0; k < c->word_count; k++)
+			if (strncmp(c->words[k].text.bytes, "PATH=", 5) == 0) {
+				said++;
+				if (!is_plain_word(&c->words[k]))
+					return false;
+			}
+	}
+	return said > 0;
+}
+
+/* An effect that makes the facts opaque although it names the file. */
+static bool is_named(const char *effect)
+{
+	return strncmp(effect, "script:", 7) == 0 || strncmp(effect, "source:", 7) == 0;
+}
+
+bool gather_is_in_doubt(const struct gathering *g)
+{
+	const struct shell_facts *facts = g->subject->facts;
+	bool unknown = false, unnamed = false;
+
+	if (g->full || (gather_sets_path(facts) && !knows_path(facts)))
+		return true;
+	for (size_t i = 0; i < facts->effect_count; i++) {
+		unnamed |= facts->effects[i].opaque && !is_named(facts->effects[i].text);
+		if (facts->effects[i].opaque && strstr(facts->effects[i].text, "dynamic"))
+			return true;
+	}
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+		bool open = false;
+
+		for (size_t k = 0; k < c->word_count; k++)
+			open |= c->words[k].kind != SHELL_VALUE_KNOWN;
+		for (size_t k = 0; k < c->redirect_count; k++)
+			open |= !c->redirects[k].heredoc && c->redirects[k].op[0] == '<' &&
+			        c->redirects[k].target.kind != SHELL_VALUE_KNOWN;
+		if (open && gather_runs(g, i))
+			return true;
+		unknown |= open;
+	}
+	return unknown && unnamed;
+}
