@@ -56,6 +56,8 @@ struct compiled_rule {
 	bool bomb; /* its literal is a function that starts itself: all such are meant */
 };
 
+struct usage_command;
+
 struct name_entry {
 	const char *name;
 	uint32_t rule;
@@ -115,6 +117,9 @@ struct word_role {
 	uint8_t role;
 	bool sure;        /* OPTION: it is known whether it takes a value */
 	bool maybe_value; /* OPERAND: it follows an option that is not known */
+	bool text;        /* VALUE, OPERAND: it surely names no file */
+	bool loose;       /* OPTION: its value may begin at any later byte, too */
+	uint32_t glued;   /* OPTION: where a value begins that may name a file; 0: none */
 };
 
 struct subject { /* one simple command */
@@ -123,7 +128,10 @@ struct subject { /* one simple command */
 	const char *word; /* the first word */
 	bool runs;        /* it starts what its name says: no function, no bare assignment */
 	struct policy_file file;
-	struct word_role *roles; /* NULL: not looked at yet */
+	struct word_role *roles;                       /* NULL: not looked at yet */
+	const struct usage_command *usage, *sub_usage; /* as long as there are roles; NULL: none */
+	size_t sub_at;                                 /* the first operand; 0: none */
+	bool pattern_given; /* an option has given the pattern, or there is none */
 };
 
 struct value { /* that the line gives to a variable */
@@ -203,9 +211,6 @@ const struct word_role *subject_roles(struct look *l, struct subject *s);
 enum match operand_option(struct look *l, struct subject *s, const char *spec);
 enum match operand_options_only(struct look *l, struct subject *s, const struct policy_rule *rule);
 enum match operand_args_match(struct look *l, struct subject *s, const char *const *args);
-bool operand_first_is_code(const char *name);
-/* The value that an option word holds behind its = or letter; empty: none. */
-bool operand_glued_value(const struct shell_fact_word *w, struct shell_text *ret);
 
 /* file.c */
 const struct policy_file *subject_file(struct look *l, struct subject *s);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "shell/knowledge.h"
+#include "shell/usage.h"
 #include "shell/wrappers.h"
 
 enum takes { TAKES_UNKNOWN, TAKES_NOTHING, TAKES_GLUED, TAKES_VALUE };
@@ -21,174 +22,161 @@ static enum takes takes_of(enum shell_option_value v)
 	return v == SHELL_OPTION_OPTIONAL ? TAKES_GLUED : TAKES_NOTHING;
 }
 
-/* Options that the tables do not list because they do no harm, and whose value is no path. */
-struct plain_option {
-	const char *command, *option;
-	uint8_t takes;
+/* What the tables say about an option of N bytes ("-x", "--long") that stands at AT. */
+struct told {
+	enum takes takes;
+	bool path;    /* the value may name a file */
+	bool pattern; /* it gives the pattern */
 };
 
-static const struct plain_option plain_options[] = {
-	{"grep", "-e", TAKES_VALUE},
-	{"grep", "--regexp", TAKES_VALUE},
-	{"grep", "-m", TAKES_VALUE},
-	{"grep", "-A", TAKES_VALUE},
-	{"grep", "-B", TAKES_VALUE},
-	{"grep", "-C", TAKES_VALUE},
-	{"egrep", "-e", TAKES_VALUE},
-	{"fgrep", "-e", TAKES_VALUE},
-	{"rg", "-e", TAKES_VALUE},
-	{"rg", "--regexp", TAKES_VALUE},
-	{"rg", "-g", TAKES_VALUE},
-	{"rg", "-t", TAKES_VALUE},
-	{"rg", "-A", TAKES_VALUE},
-	{"rg", "-B", TAKES_VALUE},
-	{"rg", "-C", TAKES_VALUE},
-	{"sed", "-e", TAKES_VALUE},
-	{"sed", "--expression", TAKES_VALUE},
-	{"awk", "-F", TAKES_VALUE},
-	{"awk", "-v", TAKES_VALUE},
-	{"head", "-n", TAKES_VALUE},
-	{"head", "-c", TAKES_VALUE},
-	{"tail", "-n", TAKES_VALUE},
-	{"tail", "-c", TAKES_VALUE},
-	{"cut", "-d", TAKES_VALUE},
-	{"cut", "-f", TAKES_VALUE},
-	{"cut", "-c", TAKES_VALUE},
-	{"cut", "-b", TAKES_VALUE},
-	{"sort", "-k", TAKES_VALUE},
-	{"sort", "-t", TAKES_VALUE},
-	{"sort", "-S", TAKES_VALUE},
-	{"find", "-name", TAKES_VALUE},
-	{"find", "-iname", TAKES_VALUE},
-	{"find", "-path", TAKES_VALUE},
-	{"find", "-ipath", TAKES_VALUE},
-	{"find", "-regex", TAKES_VALUE},
-	{"find", "-iregex", TAKES_VALUE},
-	{"find", "-type", TAKES_VALUE},
-	{"find", "-maxdepth", TAKES_VALUE},
-	{"find", "-mindepth", TAKES_VALUE},
-	{"find", "-size", TAKES_VALUE},
-	{"find", "-mtime", TAKES_VALUE},
-	{"find", "-wholename", TAKES_VALUE},
-	{"find", "-lname", TAKES_VALUE},
-	{"find", "-perm", TAKES_VALUE},
-	{"find", "-printf", TAKES_VALUE},
-	{"git", "-C", TAKES_VALUE},
-	{"git", "-m", TAKES_VALUE},
-	{"git", "-n", TAKES_VALUE},
-	{"git", "--git-dir", TAKES_VALUE},
-	{"git", "--work-tree", TAKES_VALUE},
-	{"git", "--no-pager", TAKES_NOTHING},
-	{"git", "--bare", TAKES_NOTHING},
-	{"rm", "-r", TAKES_NOTHING},
-	{"rm", "-f", TAKES_NOTHING},
-	{"rm", "-v", TAKES_NOTHING},
-	{"rm", "-i", TAKES_NOTHING},
-	{"rm", "-d", TAKES_NOTHING},
-	{"cp", "-r", TAKES_NOTHING},
-	{"cp", "-a", TAKES_NOTHING},
-	{"cp", "-v", TAKES_NOTHING},
-	{"cp", "-f", TAKES_NOTHING},
-	{"cp", "-p", TAKES_NOTHING},
-	{"mv", "-f", TAKES_NOTHING},
-	{"mv", "-v", TAKES_NOTHING},
-	{"mv", "-n", TAKES_NOTHING},
-	{"ls", "-l", TAKES_NOTHING},
-	{"ls", "-a", TAKES_NOTHING},
-	{"npm", "--prefix", TAKES_VALUE},
-	{"split", "-l", TAKES_VALUE},
-	{"split", "-b", TAKES_VALUE},
-	{"split", "-n", TAKES_VALUE},
-	{"split", "-a", TAKES_VALUE},
-	{"split", "-C", TAKES_VALUE},
-	{"make", "-C", TAKES_VALUE},
-	{"make", "-f", TAKES_VALUE},
-	{"go", "-C", TAKES_VALUE},
-	{"cargo", "--manifest-path", TAKES_VALUE},
-};
-
-/* One table's word on an option of N bytes ("-x", "--long"). */
-static enum takes table_takes(const char *command, const char *option, size_t n)
+/* Options behind a sub-command are those of the sub-command. */
+static const struct usage_command *usage_at(const struct subject *s, size_t at)
 {
-	const struct knowledge_command *k = knowledge_find(command);
-	const struct shell_wrapper *w;
-	enum takes best = TAKES_UNKNOWN;
+	if (!s->usage || !s->usage->subs || !s->sub_at || at < s->sub_at)
+		return s->usage;
+	return s->sub_usage;
+}
 
-	for (size_t i = 0; i < array_size(plain_options); i++)
-		if (plain_options[i].command[0] == command[0] &&
-		    strcmp(plain_options[i].command, command) == 0 &&
-		    strlen(plain_options[i].option) == n &&
-		    memcmp(plain_options[i].option, option, n) == 0)
-			return (enum takes)plain_options[i].takes;
+static struct told tables_tell(const struct subject *s, size_t at, const char *option, size_t n)
+{
+	const struct usage_option *u = usage_option_find(usage_at(s, at), option, n);
+	const struct knowledge_command *k = knowledge_find(s->name);
+	const struct shell_wrapper *w;
+	/* An option that the row does not list may give the pattern, too. */
+	struct told t = {.path = true, .pattern = true};
+
+	if (u)
+		return (struct told){takes_of((enum shell_option_value)u->value), u->path,
+		                     u->pattern};
 	for (size_t i = 0; k && i < k->count; i++) {
 		for (size_t j = 0; j < k->rows[i].count; j++) {
 			const struct knowledge_item *item = &k->rows[i].items[j];
 
 			if (item->kind == KNOWLEDGE_OPTION && strlen(item->name) == n &&
 			    memcmp(item->name, option, n) == 0 &&
-			    takes_of((enum shell_option_value)item->value) > best)
-				best = takes_of((enum shell_option_value)item->value);
+			    takes_of((enum shell_option_value)item->value) > t.takes)
+				t.takes = takes_of((enum shell_option_value)item->value);
 		}
 	}
-	if (best != TAKES_UNKNOWN)
-		return best;
-	w = shell_wrapper_find(command);
+	if (t.takes != TAKES_UNKNOWN)
+		return t;
+	w = shell_wrapper_find(s->name);
 	for (size_t i = 0; w && i < w->grammar.count; i++)
 		if (strlen(w->grammar.options[i].name) == n &&
 		    memcmp(w->grammar.options[i].name, option, n) == 0)
-			return takes_of((enum shell_option_value)w->grammar.options[i].value);
-	return TAKES_UNKNOWN;
+			t.takes = takes_of((enum shell_option_value)w->grammar.options[i].value);
+	return t;
 }
 
-static bool has_single_dash(const char *command)
+static bool has_single_dash(const struct subject *s)
 {
-	static const char *const names[] = {"find", "java",    "openssl", "go",
-	                                    "gcc",  "convert", NULL};
-	const struct knowledge_command *k = knowledge_find(command);
+	static const char *const names[] = {"java", "openssl", "gcc", "convert", NULL};
+	const struct knowledge_command *k = knowledge_find(s->name);
 
-	return (k && k->single_dash) || word_in_list(names, command);
+	return (s->usage && s->usage->single_dash) || (k && k->single_dash) ||
+	       word_in_list(names, s->name);
 }
 
-/* An option word that is known: whether it takes the word behind it. */
-static enum takes word_takes(const char *command, struct shell_text t)
+/* A long option may be cut short: what could give the pattern does. */
+static bool may_give_pattern(const struct usage_command *u, const char *name, size_t n)
 {
+	for (size_t i = 0; u && n > 2 && i < u->count; i++)
+		if (u->options[i].pattern && strncmp(u->options[i].name, name, n) == 0)
+			return true;
+	return false;
+}
+
+/* --long, --long=VALUE, -long where there are no clusters. Names that are cut short are not known:
+ * their values are judged. */
+static struct told read_long(struct subject *s, size_t at)
+{
+	struct shell_text t = s->command->words[at].text;
 	const char *equals = memchr(t.bytes, '=', t.len);
-	enum takes takes = TAKES_NOTHING;
+	size_t n = equals ? (size_t)(equals - t.bytes) : t.len;
+	struct told told = tables_tell(s, at, t.bytes, n);
 
-	if (t.bytes[1] == '-') {
-		if (equals)
-			return TAKES_GLUED;
-		return table_takes(command, t.bytes, t.len);
-	}
-	if (has_single_dash(command)) {
-		takes = table_takes(command, t.bytes, t.len);
-		if (takes != TAKES_UNKNOWN || t.len > 2)
-			return takes;
-	}
+	s->pattern_given |= told.pattern || may_give_pattern(usage_at(s, at), t.bytes, n);
+	if (!equals)
+		return told;
+	if (told.path)
+		s->roles[at].glued = (uint32_t)(n + 1);
+	told.takes = TAKES_GLUED;
+	return told;
+}
+
+/* -abc, -nVALUE. Behind a letter that is not known a value may begin anywhere. */
+static struct told read_cluster(struct subject *s, size_t at)
+{
+	struct shell_text t = s->command->words[at].text;
+	struct word_role *r = &s->roles[at];
+	struct told all = {.takes = TAKES_NOTHING, .path = true};
+
 	for (size_t i = 1; i < t.len; i++) {
 		char one[2] = {'-', t.bytes[i]};
-		enum takes x = table_takes(command, one, 2);
+		struct told x = tables_tell(s, at, one, 2);
 
-		if (x == TAKES_VALUE)
-			return i + 1 < t.len ? TAKES_GLUED : TAKES_VALUE;
-		if (x == TAKES_GLUED)
-			return TAKES_GLUED;
-		if (x == TAKES_UNKNOWN)
-			takes = TAKES_UNKNOWN;
+		s->pattern_given |= x.pattern;
+		if (x.takes == TAKES_UNKNOWN) {
+			all.takes = TAKES_UNKNOWN;
+			if (!r->loose)
+				r->glued = (uint32_t)(i + 1);
+			r->loose = true;
+		}
+		if (x.takes != TAKES_VALUE && x.takes != TAKES_GLUED)
+			continue;
+		all.path = x.path || r->loose;
+		if (x.takes == TAKES_VALUE && i + 1 == t.len) {
+			all.takes = TAKES_VALUE;
+			return all;
+		}
+		if (all.path && !r->loose)
+			r->glued = (uint32_t)(i + 1);
+		all.takes = TAKES_GLUED;
+		return all;
 	}
-	return takes;
+	return all;
 }
 
-static void read_known(const struct subject *s, size_t *at, bool *ended, bool *after_unknown)
+static struct told read_option(struct subject *s, size_t at)
+{
+	struct shell_text t = s->command->words[at].text;
+	struct told told;
+
+	if (t.bytes[1] == '-')
+		return read_long(s, at);
+	if (has_single_dash(s)) {
+		told = read_long(s, at);
+		if (told.takes != TAKES_UNKNOWN)
+			return told;
+		if (t.len > 2) { /* -oFILE */
+			s->roles[at].glued = 2;
+			s->roles[at].loose = true;
+			return told;
+		}
+	}
+	return read_cluster(s, at);
+}
+
+static void note_operand(struct subject *s, size_t at)
+{
+	if (s->sub_at)
+		return;
+	s->sub_at = at;
+	if (s->usage && s->usage->subs && s->command->words[at].kind == SHELL_VALUE_KNOWN)
+		s->sub_usage = usage_find(s->usage->name, s->command->words[at].text.bytes);
+}
+
+static void read_known(struct subject *s, size_t *at, bool *ended, bool *after_unknown)
 {
 	const struct shell_fact_word *w = &s->command->words[*at];
 	struct word_role *r = &s->roles[*at];
-	enum takes takes;
+	struct told told;
 
 	if (*ended || w->text.len < 2 || w->text.bytes[0] != '-') {
 		r->role = ROLE_OPERAND;
 		r->maybe_value = *after_unknown && !*ended;
 		*after_unknown = false;
+		note_operand(s, *at);
 		return;
 	}
 	*after_unknown = false;
@@ -198,12 +186,33 @@ static void read_known(const struct subject *s, size_t *at, bool *ended, bool *a
 		return;
 	}
 	r->role = ROLE_OPTION;
-	takes = word_takes(s->name, w->text);
-	r->sure = takes != TAKES_UNKNOWN;
-	if (takes == TAKES_VALUE && *at + 1 < s->command->word_count)
-		s->roles[++*at].role = ROLE_VALUE;
-	else
-		*after_unknown = takes == TAKES_UNKNOWN;
+	told = read_option(s, *at);
+	r->sure = told.takes != TAKES_UNKNOWN;
+	if (told.takes == TAKES_VALUE && *at + 1 < s->command->word_count) {
+		++*at;
+		s->roles[*at].role = ROLE_VALUE;
+		s->roles[*at].text = !told.path;
+	} else {
+		*after_unknown = told.takes == TAKES_UNKNOWN;
+	}
+}
+
+/* The first operand is the pattern, unless it may be the value of an option. */
+static void note_pattern(struct subject *s)
+{
+	const struct usage_command *u = s->sub_usage ? s->sub_usage : s->usage;
+	size_t from = s->sub_usage ? s->sub_at + 1 : 1;
+
+	if (!u || !u->pattern || s->pattern_given)
+		return;
+	for (size_t i = from; i < s->command->word_count; i++) {
+		if (s->roles[i].role == ROLE_OPEN)
+			return;
+		if (s->roles[i].role != ROLE_OPERAND)
+			continue;
+		s->roles[i].text = !s->roles[i].maybe_value;
+		return;
+	}
 }
 
 const struct word_role *subject_roles(struct look *l, struct subject *s)
@@ -216,6 +225,7 @@ const struct word_role *subject_roles(struct look *l, struct subject *s)
 	s->roles = look_alloc(l, (c->word_count + 1) * sizeof(*s->roles));
 	if (!s->roles)
 		return NULL;
+	s->usage = usage_find(s->name, NULL);
 	for (size_t i = 1; i < c->word_count; i++) {
 		const struct shell_fact_word *w = &c->words[i];
 		bool dash = w->text.len ? w->text.bytes[0] == '-' : w->kind != SHELL_VALUE_GLOB;
@@ -231,7 +241,9 @@ const struct word_role *subject_roles(struct look *l, struct subject *s)
 			s->roles[i].role = ROLE_OPERAND;
 		s->roles[i].maybe_value = after_unknown && !ended;
 		after_unknown = false;
+		note_operand(s, i);
 	}
+	note_pattern(s);
 	return s->roles;
 }
 
@@ -271,8 +283,9 @@ static enum match long_is(struct shell_text t, const struct option_spec *o)
 }
 
 /* A letter in a cluster: sure as long as all letters before it are known to take no value. */
-static enum match letter_is(const char *command, struct shell_text t, char letter)
+static enum match letter_is(const struct subject *s, size_t at, char letter)
 {
+	struct shell_text t = s->command->words[at].text;
 	enum match m = MATCH_YES;
 
 	for (size_t i = 1; i < t.len; i++) {
@@ -281,7 +294,7 @@ static enum match letter_is(const char *command, struct shell_text t, char lette
 
 		if (t.bytes[i] == letter)
 			return m;
-		x = table_takes(command, one, 2);
+		x = tables_tell(s, at, one, 2).takes;
 		if (x == TAKES_VALUE || x == TAKES_GLUED)
 			return MATCH_NO;
 		if (x == TAKES_UNKNOWN)
@@ -290,19 +303,18 @@ static enum match letter_is(const char *command, struct shell_text t, char lette
 	return MATCH_NO;
 }
 
-static enum match option_is(const struct subject *s, const struct shell_fact_word *w,
-                            const struct option_spec *o)
+static enum match option_is(const struct subject *s, size_t at, const struct option_spec *o)
 {
-	struct shell_text t = w->text;
+	struct shell_text t = s->command->words[at].text;
 
 	if (t.len < 2)
 		return MATCH_NO;
 	if (t.bytes[1] == '-')
 		return o->n > 2 && o->name[1] == '-' ? long_is(t, o) : MATCH_NO;
 	if (o->n == 2 && o->name[1] != '-') {
-		if (has_single_dash(s->name) && t.len > 2)
+		if (has_single_dash(s) && t.len > 2)
 			return t.bytes[1] == o->name[1] && t.bytes[2] == '=' ? MATCH_YES : MATCH_NO;
-		return letter_is(s->name, t, o->name[1]);
+		return letter_is(s, at, o->name[1]);
 	}
 	/* -exec; go's -x=y */
 	if (o->name[1] != '-' && t.len >= o->n && memcmp(t.bytes, o->name, o->n) == 0 &&
@@ -311,7 +323,7 @@ static enum match option_is(const struct subject *s, const struct shell_fact_wor
 	return MATCH_NO;
 }
 
-bool operand_glued_value(const struct shell_fact_word *w, struct shell_text *ret)
+static bool glued_value(const struct shell_fact_word *w, struct shell_text *ret)
 {
 	const char *equals = memchr(w->text.bytes, '=', w->text.len);
 	size_t from = equals ? (size_t)(equals + 1 - w->text.bytes) : 2;
@@ -335,7 +347,7 @@ static enum match value_fits(struct look *l, const struct subject *s, size_t at,
 	glob = look_string(l, o->value, o->value_n);
 	if (!glob)
 		return MATCH_MAYBE;
-	if (operand_glued_value(&c->words[at], &value)) {
+	if (glued_value(&c->words[at], &value)) {
 		if (c->words[at].kind != SHELL_VALUE_KNOWN)
 			return MATCH_MAYBE;
 		return glob_matches(glob, value.bytes, true) ? MATCH_YES : MATCH_NO;
@@ -353,15 +365,13 @@ static enum match one_present(struct look *l, struct subject *s, const struct op
 	enum match best = MATCH_NO;
 
 	for (size_t i = 1; i < c->word_count && best != MATCH_YES; i++) {
-		const struct shell_fact_word *w = &c->words[i];
-
 		if (s->roles[i].role == ROLE_OPEN) {
 			best = match_most(best, MATCH_MAYBE);
 			continue;
 		}
 		if (s->roles[i].role != ROLE_OPTION)
 			continue;
-		best = match_most(best, match_least(option_is(s, w, o), value_fits(l, s, i, o)));
+		best = match_most(best, match_least(option_is(s, i, o), value_fits(l, s, i, o)));
 	}
 	return best;
 }
@@ -388,7 +398,7 @@ static enum match word_only(const struct subject *s, const struct shell_fact_wor
                             const char *const *only)
 {
 	struct shell_text t = w->text;
-	bool cluster = t.bytes[1] != '-' && !has_single_dash(s->name);
+	bool cluster = t.bytes[1] != '-' && !has_single_dash(s);
 
 	for (const char *const *o = only; *o; o++) {
 		struct option_spec spec = read_spec(*o, strlen(*o));
@@ -475,12 +485,4 @@ enum match operand_args_match(struct look *l, struct subject *s, const char *con
 		}
 	}
 	return *args ? MATCH_NO : m;
-}
-
-bool operand_first_is_code(const char *name)
-{
-	static const char *const names[] = {"grep", "egrep", "fgrep", "rg",   "ag",   "ack", "sed",
-	                                    "awk",  "gawk",  "mawk",  "nawk", "gsed", "jq",  NULL};
-
-	return word_in_list(names, name);
 }

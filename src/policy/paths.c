@@ -108,12 +108,27 @@ bool path_is_inside(struct look *l, const char *path)
 
 /* Operands of one command */
 
+#define START_MAX 32 /* where the value of an option could begin in its word */
+
 struct walk {
 	struct look *l;
 	const char **ret_operand;
 	bool relative;
+	bool removes;      /* the words are removed: then the workspace itself is not inside */
 	enum match inside; /* all of them so far */
 };
+
+static bool is_workspace(struct look *l, const char *path)
+{
+	int dir = path[0] == '/' ? AT_FDCWD : l->q->workspace_fd;
+	const char *cwd = l->q->cwd ? l->q->cwd : ".", *top = paths_workspace(l), *real;
+	char *at = path[0] == '/' ? look_string(l, path, strlen(path))
+	                          : arena_printf(l->arena, "%s/%s", cwd, path);
+	scoped(fd_closep) int fd = at ? open_path(dir, at, 0) : -ENOMEM;
+
+	real = fd >= 0 ? real_path(l, fd) : NULL;
+	return real && top && strcmp(real, top) == 0;
+}
 
 static void judge(struct walk *w, const struct shell_fact_word *word, const char *text)
 {
@@ -126,7 +141,8 @@ static void judge(struct walk *w, const struct shell_fact_word *word, const char
 		return;
 	}
 	in = !(w->relative && text[0] == '/') &&
-	     !(text[0] == '~' && word->kind != SHELL_VALUE_KNOWN) && path_is_inside(w->l, text);
+	     !(text[0] == '~' && word->kind != SHELL_VALUE_KNOWN) && path_is_inside(w->l, text) &&
+	     !(w->removes && is_workspace(w->l, text));
 	if (in && w->l->moves && text[0] != '/') {
 		w->inside = match_least(w->inside, MATCH_MAYBE);
 	} else if (!in) {
@@ -135,12 +151,33 @@ static void judge(struct walk *w, const struct shell_fact_word *word, const char
 	}
 }
 
+/* A word that may be a path, or hold one: if=FILE, @FILE, name=@FILE, file:///FILE. */
+static void judge_text(struct walk *w, const struct shell_fact_word *word, const char *text)
+{
+	const char *equals = strchr(text, '='), *url = strstr(text, "://");
+
+	if (!*text)
+		return;
+	if (strncmp(text, "file:", 5) == 0) {
+		text += 5 + (strncmp(text + 5, "//", 2) == 0 ? 2 : 0);
+		equals = url = NULL;
+	}
+	judge(w, word, text);
+	if (equals && (!url || equals < url) && equals[1]) {
+		text = equals + 1;
+		if (w->inside)
+			judge(w, word, text);
+	}
+	if (text[0] == '@' && text[1] && w->inside)
+		judge(w, word, text + 1);
+}
+
 static void judge_word(struct walk *w, const struct shell_fact_word *word)
 {
 	struct candidates c;
 
 	if (word->kind == SHELL_VALUE_KNOWN) {
-		judge(w, word, word->text.bytes);
+		judge_text(w, word, word->text.bytes);
 		return;
 	}
 	word_candidates(w->l, word, &c);
@@ -157,7 +194,7 @@ static void judge_word(struct walk *w, const struct shell_fact_word *word)
 				judge(w, word, fixed);
 			w->inside = match_least(w->inside, MATCH_LIKELY);
 		} else {
-			judge(w, word, c.text[i]);
+			judge_text(w, word, c.text[i]);
 		}
 	}
 	if (!c.all && w->inside)
@@ -165,45 +202,45 @@ static void judge_word(struct walk *w, const struct shell_fact_word *word)
 }
 
 /* What an option could name: --file=../x, -I/usr, -t... */
-static void judge_option(struct walk *w, const struct shell_fact_word *word)
+static void judge_option(struct walk *w, const struct shell_fact_word *word,
+                         const struct word_role *r)
 {
-	struct shell_text value;
+	const char *text = word->text.bytes;
+	size_t n = word->text.len;
 
-	if (!operand_glued_value(word, &value))
-		return;
 	if (word->kind != SHELL_VALUE_KNOWN) {
-		w->inside = match_least(w->inside, MATCH_MAYBE);
+		if (n > 2)
+			w->inside = match_least(w->inside, MATCH_MAYBE);
 		return;
 	}
-	if (!memchr(value.bytes, '/', value.len) && !strstr(value.bytes, ".."))
+	if (!r->glued)
 		return;
-	/* In a cluster the value may begin at any letter. */
-	if (word->text.bytes[1] != '-' && !memchr(word->text.bytes, '=', word->text.len)) {
-		const char *slash = strchr(value.bytes, '/'), *up = strstr(value.bytes, "..");
-
-		judge(w, word, up && (!slash || up < slash) ? up : slash);
-	} else {
-		judge(w, word, value.bytes);
+	if (!r->loose) {
+		judge_text(w, word, text + r->glued);
+		return;
+	}
+	for (size_t i = r->glued; i < n && w->inside; i++) {
+		if (i >= r->glued + START_MAX) {
+			judge(w, word, NULL);
+			return;
+		}
+		judge_text(w, word, text + i);
 	}
 }
 
-/* The value of an option that names no file. */
-static bool is_no_path(const struct subject *s, size_t at)
+/* Programs that take away what they name; mv leaves its last word in place. */
+static bool removes_word(const struct subject *s, size_t at)
 {
-	static const char *const options[] = {
-		"-e",     "--regexp", "--expression", "-name",      "-iname",   "-path",
-		"-ipath", "-regex",   "-iregex",      "-wholename", "-lname",   "-F",
-		"-d",     "-t",       "-k",           "-m",         "--format", NULL};
-	const char *before = s->command->words[at - 1].text.bytes;
+	static const char *const names[] = {"rm", "rmdir", "unlink", "shred", NULL};
 
-	return word_in_list(options, before) &&
-	       !(strcmp(before, "-t") == 0 && strcmp(s->name, "sort") != 0) &&
-	       !(strcmp(before, "-d") == 0 && strcmp(s->name, "cut") != 0);
-}
-
-static bool has_code_option(struct look *l, struct subject *s)
-{
-	return operand_option(l, s, "-e|-f|--regexp|--file|--expression|--files") >= MATCH_LIKELY;
+	if (word_in_list(names, s->name))
+		return true;
+	if (strcmp(s->name, "mv") != 0)
+		return false;
+	for (size_t i = at + 1; i < s->command->word_count; i++)
+		if (s->roles[i].role == ROLE_OPERAND || s->roles[i].role == ROLE_OPEN)
+			return true;
+	return false;
 }
 
 enum match paths_match(struct look *l, struct subject *s, enum policy_paths paths,
@@ -215,28 +252,19 @@ enum match paths_match(struct look *l, struct subject *s, enum policy_paths path
 	                 .ret_operand = ret_operand,
 	                 .relative = paths == POLICY_PATHS_RELATIVE_INSIDE,
 	                 .inside = MATCH_YES};
-	bool code = operand_first_is_code(s->name);
 
 	if (!roles)
 		return MATCH_MAYBE;
 	look_words_read(l);
-	if (code && has_code_option(l, s))
-		code = false;
 	/* The program itself is a path, if it is written as one. */
 	if (strchr(s->word, '/') && s->word[0] != '/' && paths == POLICY_PATHS_OUTSIDE)
 		judge(&w, &c->words[0], s->word);
 	for (size_t i = 1; i < c->word_count && w.inside; i++) {
+		w.removes = paths != POLICY_PATHS_OUTSIDE && removes_word(s, i);
 		if (roles[i].role == ROLE_OPTION)
-			judge_option(&w, &c->words[i]);
-		if (roles[i].role == ROLE_OPTION || roles[i].role == ROLE_END)
-			continue;
-		if (is_no_path(s, i) && (roles[i].role == ROLE_VALUE || roles[i].maybe_value))
-			continue;
-		if (roles[i].role == ROLE_OPERAND && code) {
-			code = false;
-			continue;
-		}
-		judge_word(&w, &c->words[i]);
+			judge_option(&w, &c->words[i], &roles[i]);
+		else if (roles[i].role != ROLE_END && !roles[i].text)
+			judge_word(&w, &c->words[i]);
 	}
 	if (paths != POLICY_PATHS_OUTSIDE)
 		return w.inside;
@@ -315,18 +343,15 @@ bool paths_words_leave(struct look *l, struct subject *s)
 {
 	const struct shell_fact_command *c = s->command;
 	const struct word_role *roles = subject_roles(l, s);
-	bool code = operand_first_is_code(s->name);
 
 	for (size_t i = 0; i < c->does_count; i++)
 		if (strcmp(c->does[i].effect, "read-outside") == 0 &&
 		    strcmp(c->does[i].by, "operand") != 0)
 			return true;
 	for (size_t i = 1; roles && i < c->word_count; i++) {
-		if (code && roles[i].role == ROLE_OPERAND) {
-			code = false;
-			continue;
-		}
-		if (is_open_already(&c->words[i]))
+		if (roles[i].text || is_open_already(&c->words[i]) ||
+		    (roles[i].role == ROLE_OPTION && roles[i].sure && !roles[i].glued &&
+		     c->words[i].kind == SHELL_VALUE_KNOWN))
 			continue;
 		if (looks_outside(&c->words[i]) || leads_out(l, &c->words[i]))
 			return true;

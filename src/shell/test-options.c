@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "shell/options.h"
+#include "shell/usage.h"
 #include "shell/wrappers.h"
 
 static const struct shell_option options[] = {
@@ -174,9 +175,35 @@ static void each_option_of_each_wrapper_is_found_by_its_own_name(void **state)
 	}
 }
 
+static void knows_which_values_are_no_paths(void **state)
+{
+	const struct usage_command *grep = usage_find("grep", NULL);
+	const struct usage_option *o;
+
+	assert_non_null(grep);
+	assert_true(grep->pattern);
+	o = usage_option_find(grep, "-e", 2);
+	assert_non_null(o);
+	assert_true(o->value == SHELL_OPTION_VALUE && !o->path && o->pattern);
+	o = usage_option_find(grep, "--file=x", 6);
+	assert_non_null(o);
+	assert_true(o->path && o->pattern);
+	assert_int_equal(usage_option_find(grep, "-F", 2)->value, SHELL_OPTION_FLAG);
+	/* Names that are cut short are not known, and neither is another program's option. */
+	assert_null(usage_option_find(grep, "--fil", 5));
+	assert_null(usage_option_find(grep, "-k", 2));
+	assert_null(usage_option_find(NULL, "-k", 2));
+	assert_null(usage_find("no-such-command", NULL));
+	assert_non_null(usage_find("git", "commit"));
+	assert_null(usage_find("git", "no-such-sub"));
+	assert_null(usage_find("git",
+	                       "a-sub-command-whose-name-is-longer-than-any-that-there-is-at-all"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_which_values_are_no_paths),
 		cmocka_unit_test(clusters_are_taken_apart),
 		cmocka_unit_test(an_optional_value_is_never_the_next_word),
 		cmocka_unit_test(long_options_may_be_shortened_while_unique),

@@ -252,7 +252,8 @@ class Tables(unittest.TestCase):
     def generate(self, name, text):
         with tempfile.TemporaryDirectory() as directory:
             paths = [ROOT / "data" / file for file in
-                     ("wrappers.tsv", "command-knowledge.tsv", "command-safe-options.tsv")]
+                     ("wrappers.tsv", "command-knowledge.tsv", "command-safe-options.tsv",
+                      "options.tsv")]
             if name:
                 changed = pathlib.Path(directory) / name
                 changed.write_text(text)
@@ -272,7 +273,10 @@ class Tables(unittest.TestCase):
                            ("wrappers.tsv", "# head\nenv\t-i\t\t\t0\tmagic\t-\t\n"),
                            ("command-knowledge.tsv", "# head\nls\t-x\teats\tnote\n"),
                            ("command-knowledge.tsv", "# head\nls\t%%\twrite\tnote\n"),
-                           ("command-safe-options.tsv", "# head\nls\t-x\n")):
+                           ("command-safe-options.tsv", "# head\nls\t-x\n"),
+                           ("options.tsv", "# head\nls\t-l\t-IX\t\t\n"),
+                           ("options.tsv", "# head\nls\t-l\t-l\t\t\n"),
+                           ("options.tsv", "# head\nls\t-l\t\t\tmagic\n")):
             with self.subTest(name=name, text=text):
                 done, written = self.generate(name, text)
                 self.assertNotEqual(done.returncode, 0)
