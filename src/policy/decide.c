@@ -3,7 +3,8 @@
  *
  * Each command of the line gets a finding of its own (command.c), and so does the line (line.c).
  * The most severe of all is the answer; of equals, the one whose reason says most. Then the line is
- * decided again with words in place that it says itself (guess.c), which can only make it worse.
+ * decided again with words in place that it says itself (guess.c), and so is what its words would
+ * run (code.c); both can only make it worse.
  */
 #include "policy/inside.h"
 
@@ -206,13 +207,20 @@ static int prepare(struct look *l)
 	return 0;
 }
 
+#define CODE_DEPTH_MAX 3 /* npx concurrently 'CMD' */
+
 static int decide(struct look *l, struct ranked *ret_line, struct policy_answer *ret_answer);
 
 static void try_guess(struct look *l, const char *line, size_t n, void *data)
 {
 	struct policy_question q = *l->q;
-	struct look inner = {
-		.policy = l->policy, .q = &q, .arena = l->arena, .files = l->files, .guess = true};
+	struct look inner = {.policy = l->policy,
+	                     .q = &q,
+	                     .arena = l->arena,
+	                     .files = l->files,
+	                     .code_count = l->code_count,
+	                     .depth = l->depth + 1,
+	                     .guess = true};
 	struct ranked *best = data, found;
 	struct policy_answer ignored;
 	struct shell_facts *facts;
@@ -251,6 +259,13 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 	}
 	if (!l->guess && !l->failed)
 		guess_all(l, try_guess, &line);
+	if (l->depth < CODE_DEPTH_MAX && !l->failed && !code_all(l, try_guess, &line)) {
+		struct ranked many = finding_by_unknown(
+			l, "The line holds too many command lines in its words. Write them in "
+			   "several calls.");
+
+		finding_worsen(&line, &many);
+	}
 	*ret_line = line;
 	*ret_answer = answer;
 	return l->failed ? -ENOMEM : 0;
@@ -259,7 +274,9 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
                   struct policy_answer *ret_answer, struct error *err)
 {
-	struct look l = {.policy = p, .q = q, .facts = q->facts, .arena = arena};
+	size_t code_count = 0;
+	struct look l = {
+		.policy = p, .q = q, .facts = q->facts, .arena = arena, .code_count = &code_count};
 	struct policy_answer answer = {0};
 	struct ranked line;
 	int r = decide(&l, &line, &answer);

@@ -7,6 +7,7 @@
  *	variables.c what the line gives to variables, where it changes the directory
  *	words.c     what an unknown word could be
  *	guess.c     the line with such words in place
+ *	code.c      commands in the words of other commands
  *	operands.c  the words of a command as options, values and operands
  *	file.c      the file behind a name, and who could change it
  *	paths.c     whether an operand stays in the workspace
@@ -172,8 +173,10 @@ struct look {
 	bool values_read;
 	struct shell_text *texts; /* what rules about texts look at; NULL: not made yet */
 	size_t text_count;
-	bool guess;  /* this is a guess already */
-	bool failed; /* no memory */
+	size_t *code_count; /* of command lines in words, of the line and of all guesses */
+	unsigned depth;     /* of guesses in guesses */
+	bool guess;         /* this is a guess already */
+	bool failed;        /* no memory */
 };
 
 /* Memory of the decision; NULL sets look->failed. */
@@ -290,6 +293,11 @@ bool variable_changes_runs(const char *name); /* of a variable */
 #define GUESS_MAX 32
 void guess_all(struct look *l, void (*try)(struct look *l, const char *line, size_t n, void *data),
                void *data);
+
+/* code.c */
+/* The same for the command lines in words of its commands; false: there are too many of them. */
+bool code_all(struct look *l, void (*try)(struct look *l, const char *line, size_t n, void *data),
+              void *data);
 
 /* advice.c */
 const char *advice_quote(struct look *l, const char *text); /* harmless for a terminal, and short */

@@ -227,6 +227,55 @@ static void what_could_match_goes_the_way_of_unknown(void **state)
 	bench_done(&b);
 }
 
+static void commands_in_words_of_others_are_seen(void **state)
+{
+	static const struct row rows[] = {
+		{"git -c alias.x='!sudo ls' x", DENY, "never:sudo"},
+		{"git -calias.x='!sudo ls' x", DENY, "never:sudo"},
+		{"git config alias.x '!sudo ls'", DENY, "never:sudo"},
+		{"git -c alias.x='log --grep sudo' x", ALLOW, NULL},
+		{"git -c user.name=sudo log", ALLOW, NULL},
+		{"GIT_PAGER='env sudo ls' git log", DENY, "never:sudo"},
+		{"export PAGER='sudo ls'; git log", DENY, "never:sudo"},
+		{"make --eval='$(shell sudo ls)'", DENY, "never:sudo"},
+		{"sed '1e sudo ls' x", DENY, "never:sudo"},
+		{"sed s/sudo/su/ x", ALLOW, NULL},
+		{"python3 -c 'os.system(\"cd x; sudo ls\")'", DENY, "never:sudo"},
+		{"python3 -c 'print(\"sudo ls\")'", ALLOW, NULL},
+		{"python3 <<< 'os.system(\"sudo ls\")'", DENY, "never:sudo"},
+		{"python3 <<E\nrun(['sudo', 'ls'])\nE\n", DENY, "never:sudo"},
+		{"perl -e 'system \"rm -rf x\"'", ALLOW, NULL},
+		{"perl -e 'system \"rm -rf /\"'", DENY, "danger:rm"},
+		{"npm exec -- rm -rf /", DENY, "danger:rm"},
+		{"npm exec -- prettier sudo", ALLOW, NULL},
+		{"npx concurrently 'rm -rf /'", DENY, "danger:rm"},
+		{"cmake -E env A=b rm -rf /", DENY, "danger:rm"},
+		{"tmux new-session -s sudo -d 'rm -rf /'", DENY, "danger:rm"},
+		{"tmux new-session -s sudo -d make", ALLOW, NULL},
+		{"ssh -p 22 host 'rm -rf /'", DENY, "danger:rm"},
+		{"fd -x rm -rf /", DENY, "danger:rm"},
+	};
+
+	expect_rows(&open_profile, rows, array_size(rows));
+}
+
+/* Each of them is decided by itself, so their number is bounded; past that nothing is known. */
+static void too_many_commands_in_words_are_unknown(void **state)
+{
+	scoped(buffer_donep) struct buffer line = {0};
+	struct policy_rules rules = open_profile;
+	struct bench b;
+
+	rules.unknown = POLICY_UNKNOWN_ASK;
+	bench_init(&b, &rules);
+	for (int i = 0; i < 32; i++)
+		buffer_puts(&line, "git -c alias.x='!rm a' x; ");
+	bench_expect(&b, buffer_str(&line), ALLOW, NULL);
+	buffer_puts(&line, "git -c alias.x='!rm a' x; ");
+	bench_expect(&b, buffer_str(&line), ASK, "unknown");
+	bench_done(&b);
+}
+
 static void functions_that_start_themselves_are_bombs(void **state)
 {
 	static const struct row rows[] = {
@@ -584,6 +633,8 @@ int main(void)
 		cmocka_unit_test(values_of_the_line_are_put_in_place),
 		cmocka_unit_test(many_rules_of_one_name_do_not_allow_another),
 		cmocka_unit_test(what_could_match_goes_the_way_of_unknown),
+		cmocka_unit_test(commands_in_words_of_others_are_seen),
+		cmocka_unit_test(too_many_commands_in_words_are_unknown),
 		cmocka_unit_test(functions_that_start_themselves_are_bombs),
 		cmocka_unit_test(a_download_that_is_run_is_seen),
 		cmocka_unit_test(writes_are_redirections_and_written_operands),

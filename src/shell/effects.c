@@ -218,6 +218,8 @@ static enum match item_matches(const struct reading *r, const struct knowledge_i
 		return config_matches(r, item->name);
 	case KNOWLEDGE_TERMINAL:
 		return MATCH_NO; /* there is none unless a request asks for it */
+	case KNOWLEDGE_TAIL:
+		return MATCH_NO; /* another row says what it does */
 	}
 	return MATCH_NO;
 }
@@ -247,6 +249,7 @@ static const char *describe(const struct knowledge_item *item)
 	case KNOWLEDGE_ENV:
 	case KNOWLEDGE_CONFIG:
 	case KNOWLEDGE_TERMINAL:
+	case KNOWLEDGE_TAIL:
 		break;
 	}
 	return item->name;
@@ -332,8 +335,7 @@ static int apply(struct arena *arena, struct shell_fact_command *command,
 	return 0;
 }
 
-/* Programs that are others by another name. */
-static const char *other_name(const char *name)
+const char *knowledge_other_name(const char *name)
 {
 	static const char *const names[][2] = {
 		{"gawk", "awk"},   {"mawk", "awk"},    {"nawk", "awk"},      {"egrep", "grep"},
@@ -359,7 +361,7 @@ int knowledge_apply(struct arena *arena, struct shell_fact_command *command)
 	name = command->words[0].text.bytes;
 	slash = strrchr(name, '/');
 	rows = knowledge_find(name);
-	other = other_name(slash ? slash + 1 : name);
+	other = knowledge_other_name(slash ? slash + 1 : name);
 	if (other)
 		more = knowledge_find(other);
 	if (rows && apply(arena, command, rows) < 0)

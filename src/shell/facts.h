@@ -48,6 +48,7 @@ struct shell_fact_redirect {
 	bool heredoc;
 	bool expand;
 	struct shell_text delimiter;
+	const struct shell_word *body; /* of a here-document; NULL: empty */
 };
 
 struct shell_fact_assign {

@@ -37,11 +37,21 @@ enum knowledge_kind {
 	KNOWLEDGE_ENV,
 	KNOWLEDGE_CONFIG,
 	KNOWLEDGE_TERMINAL,
+	/* The words behind the sub-command or option name are a command, which stands behind as
+	 * many more operands as filter says; "*": behind the name of the command. */
+	KNOWLEDGE_TAIL,
+};
+
+enum knowledge_code {
+	KNOWLEDGE_CODE_NONE,
+	KNOWLEDGE_CODE_SHELL, /* the value is a command line */
+	KNOWLEDGE_CODE_OWN,   /* it is code of the program itself, which may start others */
 };
 
 struct knowledge_item {
 	uint8_t kind;
 	uint8_t value; /* enum shell_option_value */
+	uint8_t code;  /* enum knowledge_code */
 	const char *sub;
 	const char *name;
 	const char *filter; /* how the value must begin; NULL: any */
@@ -105,6 +115,8 @@ bool knowledge_is_variable(const char *pattern, const char *name);
 
 /* By command name or path; NULL: nothing is known about it. */
 const struct knowledge_command *knowledge_find(const char *name);
+/* The name that the table has of a program with several; NULL: there is no other. */
+const char *knowledge_other_name(const char *name);
 const char *knowledge_class_name(enum knowledge_class effect);
 
 /* Fills does of the command from its words and assignments. Returns 0 or -ENOMEM. */

@@ -62,6 +62,7 @@ static void fill_redirect(struct shell_pass *p, const struct shell_redirect *r,
 		f->heredoc = true;
 		f->expand = r->expand;
 		f->delimiter = r->delimiter;
+		f->body = r->body;
 	} else {
 		pass_word_read(p, r->target, &f->target);
 		check_dup(p, r, &f->target);

@@ -84,6 +84,7 @@ static bool build(struct line *l, struct arena *arena, const struct knowledge_it
 		return true;
 	case KNOWLEDGE_SCRIPT:
 	case KNOWLEDGE_TERMINAL:
+	case KNOWLEDGE_TAIL:
 		return false;
 	}
 	return false;

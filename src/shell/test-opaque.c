@@ -285,6 +285,15 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("gdb -batch -ex bt -ex 'call system(1)' b", "wrapper-code");
 	expect_opaque("su -s ./x -c a", "wrapper-code");
 	expect_known("su -s /bin/bash -c a");
+	expect_opaque("su -s /bin/zsh -c a", "wrapper-code");
+	expect_opaque("sudo -s a", "wrapper-shell:sudo");
+	expect_opaque("sudo -Hi a", "wrapper-shell:sudo");
+	expect_opaque("sudo --shell -- a", "wrapper-shell:sudo");
+	expect_opaque("doas -s a", "wrapper-shell:doas");
+	expect_opaque("a | at now", "stdin-script:at");
+	expect_opaque("at -f x now", "wrapper-option:at");
+	expect_opaque("at now + 1 hour", "wrapper-dynamic");
+	expect_known("at -l");
 	expect_opaque("SHELL=./x flock f -c a", "shell-variable");
 	expect_opaque("export SHELL=./x; script -c a f", "shell-variable");
 	expect_opaque("dbus-run-session --dbus-daemon=a b", "wrapper-option:dbus-run-session");

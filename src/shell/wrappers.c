@@ -124,6 +124,15 @@ static bool is_command_log(const struct shell_fact_word *value)
 	                       : !pass_word_known(value);
 }
 
+/* Others read the code in another way, or start-up files first. */
+static bool is_plain_shell(const struct shell_fact_word *w)
+{
+	struct shell_text base = pass_basename(w->text);
+
+	return pass_word_known(w) && (pass_text_is(base, "sh") || pass_text_is(base, "bash") ||
+	                              pass_text_is(base, "dash") || pass_text_is(base, "ash"));
+}
+
 static void note_option(struct shell_pass *p, const struct pass_call *call, struct reading *r,
                         const struct shell_option_scan *s)
 {
@@ -133,7 +142,7 @@ static void note_option(struct shell_pass *p, const struct pass_call *call, stru
 	r->user |= strcmp(s->option->name, "-u") == 0 || strcmp(s->option->name, "--user") == 0;
 	if (r->wrapper->form == SHELL_FORM_CODE && r->wrapper->before == SHELL_WRAPPER_USER &&
 	    (strcmp(s->option->name, "-s") == 0 || strcmp(s->option->name, "--shell") == 0) &&
-	    !(pass_word_known(&s->value) && pass_is_shell(pass_basename(s->value.text))))
+	    !is_plain_shell(&s->value))
 		pass_opaque(p, call->range, "another program reads the code", "wrapper-code");
 	if (s->option->mark == SHELL_OPTION_MARK_CODE) {
 		r->has_code = true;
@@ -442,6 +451,10 @@ static void run_operands(struct shell_pass *p, struct pass_call *call, struct re
 	case SHELL_FORM_GDB:
 	case SHELL_FORM_SG:
 	case SHELL_FORM_JOBS:
+		/* sudo -s, -i: the user's shell, which may be any, reads the words once more. */
+		if (r->form)
+			pass_opaque(p, call->range, "a shell reads the words once more",
+			            "wrapper-shell:%s", r->name);
 		pass_inner(p, call, r->name, r->operand, lookup_of(call, r->name));
 		break;
 	}
