@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "engine/result.h"
 #include "output/clean.h"
@@ -39,9 +40,24 @@ static const struct command {
 void cli_put_clean(const char *text, struct buffer *into)
 {
 	struct clean_options options = {.show_controls = true};
+	scoped(buffer_donep) struct buffer shown = {.max = into->max};
+	size_t length = strlen(text);
 	struct clean_facts facts;
 
-	(void)clean_text(text, strlen(text), &options, into, &facts);
+	/* First what is longer than a byte: the cleaner would drop some of it without a trace. */
+	for (size_t i = 0, n; i < length; i += n) {
+		uint32_t code = 0;
+
+		n = utf8_char(text + i, length - i, &code);
+		if (code >= 0x80 && utf8_is_hidden(code))
+			buffer_printf(&shown, "<U+%04X>", (unsigned)code);
+		else
+			buffer_append(&shown, text + i, n ? n : 1);
+		n = n ? n : 1;
+	}
+	(void)clean_text(buffer_str(&shown), shown.len, &options, into, &facts);
+	if (buffer_error(&shown) && !into->failed)
+		into->failed = buffer_error(&shown);
 }
 
 void cli_complain(const char *format, ...)

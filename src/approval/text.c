@@ -11,27 +11,6 @@
 #define LONG_BYTES  1000
 #define FILES_BYTES 200 /* about: of the names that stand in one line */
 
-/* What is invisible, moves other text about, or looks like a blank and is none. */
-static bool is_hidden(uint32_t c)
-{
-	static const struct {
-		uint32_t first, last;
-	} hidden[] = {
-		{0x0000, 0x001f},   {0x007f, 0x00a0},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
-		{0x0600, 0x0605},   {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},
-		{0x115f, 0x1160},   {0x1680, 0x1680},   {0x17b4, 0x17b5},   {0x180b, 0x180f},
-		{0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},   {0x2800, 0x2800},
-		{0x3000, 0x3000},   {0x3164, 0x3164},   {0xe000, 0xf8ff},   {0xfe00, 0xfe0f},
-		{0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},
-		{0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
-	};
-
-	for (size_t i = 0; i < array_size(hidden); i++)
-		if (c >= hidden[i].first && c <= hidden[i].last)
-			return true;
-	return false;
-}
-
 void approval_escape(const char *bytes, size_t n, bool lines, struct buffer *out)
 {
 	for (size_t i = 0, len; i < n; i += len) {
@@ -41,7 +20,7 @@ void approval_escape(const char *bytes, size_t n, bool lines, struct buffer *out
 		if (!len) {
 			buffer_printf(out, "<0x%02X>", (unsigned char)bytes[i]);
 			len = 1;
-		} else if (is_hidden(code) && !(lines && code == '\n')) {
+		} else if (utf8_is_hidden(code) && !(lines && code == '\n')) {
 			buffer_printf(out, "<U+%04X>", (unsigned)code);
 		} else {
 			buffer_append(out, bytes + i, len);

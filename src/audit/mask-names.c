@@ -97,3 +97,88 @@ bool mask_is_header_name(const char *lower)
 			return true;
 	return false;
 }
+
+/* Short options whose value is a secret, of programs that call it so. */
+static const struct {
+	const char *program;
+	const char *next;  /* letters: the value is the next word */
+	const char *glued; /* letters: the value follows at once */
+} shorts[] = {
+	{"redis-cli", "a", "a"},
+	{"zip", "P", "P"},
+	{"unzip", "P", "P"},
+	{"7z", "", "p"},
+	{"7za", "", "p"},
+	{"7zr", "", "p"},
+	{"7zz", "", "p"},
+	{"rar", "", "p"},
+	{"unrar", "", "p"},
+	{"ldapsearch", "w", "w"},
+	{"ldapadd", "w", "w"},
+	{"ldapmodify", "w", "w"},
+	{"ldapdelete", "w", "w"},
+	{"ldapwhoami", "w", "w"},
+	{"ldappasswd", "asw", "asw"},
+	{"mongo", "p", "p"},
+	{"mongosh", "p", "p"},
+	{"mongodump", "p", "p"},
+	{"mongorestore", "p", "p"},
+	{"mongoexport", "p", "p"},
+	{"mongoimport", "p", "p"},
+	{"cqlsh", "p", "p"},
+	{"rabbitmqadmin", "p", "p"},
+	{"rdesktop", "p", "p"},
+	{"sqlcmd", "P", "P"},
+	{"bcp", "P", "P"},
+	{"ipmitool", "P", "P"},
+	{"mosquitto_pub", "P", "P"},
+	{"mosquitto_sub", "P", "P"},
+	{"snmpget", "AXc", "AXc"},
+	{"snmpwalk", "AXc", "AXc"},
+	{"openssl", "kK", ""},
+	{"http", "a", "a"},
+	{"https", "a", "a"},
+	{"lftp", "u", "u"},
+	{"smbclient", "U", "U"},
+};
+
+static void add_letters(struct mask_shorts *s, size_t i)
+{
+	for (const char *c = shorts[i].next; *c; c++)
+		s->next[(unsigned char)*c & 0x7f] = true;
+	for (const char *c = shorts[i].glued; *c; c++)
+		s->glued[(unsigned char)*c & 0x7f] = true;
+	s->any = true;
+}
+
+static bool is_program_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+void mask_shorts_of_text(const char *text, size_t n, struct mask_shorts *ret)
+{
+	*ret = (struct mask_shorts){0};
+	for (size_t i = 0; i < array_size(shorts); i++) {
+		size_t len = strlen(shorts[i].program);
+		const char *end = text + n;
+
+		for (const char *at = text;
+		     (at = memmem(at, (size_t)(end - at), shorts[i].program, len)); at += len) {
+			if ((at > text && (is_program_byte(at[-1]) || at[-1] == ':')) ||
+			    (at + len < end && !strchr(" \t'\"", at[len])))
+				continue;
+			add_letters(ret, i);
+			break;
+		}
+	}
+}
+
+void mask_shorts_of_word(const char *word, struct mask_shorts *into)
+{
+	const char *slash = strrchr(word, '/');
+
+	for (size_t i = 0; i < array_size(shorts); i++)
+		if (strcmp(slash ? slash + 1 : word, shorts[i].program) == 0)
+			add_letters(into, i);
+}

@@ -30,9 +30,12 @@ struct pass {
 	/* What was found last is not looked for again from every place in front of it. */
 	const char *word_end[3], *colon; /* of a word outside of quotes, in '...', in "..." */
 	/* -p and -u mean something else to everybody else. */
-	bool mysql; /* -pSECRET */
-	bool login; /* -p SECRET: sshpass, docker login */
-	bool curl;  /* -uNAME:SECRET, -U NAME:SECRET */
+	bool mysql;                /* -pSECRET */
+	bool login;                /* -p SECRET: sshpass, docker login */
+	bool curl;                 /* -uNAME:SECRET, -U NAME:SECRET */
+	bool sets;                 /* config set NAME SECRET */
+	bool htpasswd;             /* -b FILE NAME SECRET, -nb NAME SECRET */
+	struct mask_shorts shorts; /* of other programs */
 };
 
 static bool is_name_char(char c)
@@ -163,6 +166,65 @@ static bool pass_user(struct pass *p, const char *value)
 	return true;
 }
 
+/* Where the word behind the one that ends here begins, without its quote; NULL: there is none. */
+static const char *next_word(const struct pass *p, const char *end)
+{
+	const char *at = end + (end < p->end && (*end == '"' || *end == '\''));
+	const char *word = at + strspn(at, " \t");
+
+	return word > at && word < p->end && !strchr(";&|<>()", *word) ? word : NULL;
+}
+
+/* Behind the word that begins at AT, in whatever quotes we are. */
+static const char *any_word_end(const struct pass *p, const char *at)
+{
+	while (at < p->end && !isspace((unsigned char)*at) && !strchr(";&|<>()", *at))
+		at = *at == '"' || *at == '\'' ? quoted_end(p, at) : at + 1;
+	return at;
+}
+
+/* htpasswd -b FILE NAME SECRET, -nb NAME SECRET */
+static bool pass_htpasswd(struct pass *p, const char *end)
+{
+	size_t left = memchr(p->at, 'n', (size_t)(end - p->at)) ? 1 : 2;
+	const char *word = next_word(p, end);
+
+	if (p->at[1] == '-' || !memchr(p->at, 'b', (size_t)(end - p->at)))
+		return false;
+	while (word && (left || *word == '-' || word[1] == '-')) {
+		left -= left && *word != '-' && word[1] != '-';
+		end = any_word_end(p, word);
+		word = end < p->end && isspace((unsigned char)*end) ? end + strspn(end, " \t")
+		                                                    : NULL;
+	}
+	if (!word || word >= p->end)
+		return false;
+	keep(p, word);
+	hide(p, any_word_end(p, p->at));
+	return true;
+}
+
+/* redis-cli -a SECRET, zip -rP SECRET, 7z -pSECRET */
+static bool pass_letter(struct pass *p, const char *end)
+{
+	unsigned char first = (unsigned char)p->at[1] & 0x7f, last = (unsigned char)end[-1] & 0x7f;
+	const char *word = next_word(p, end);
+
+	if (p->at[1] == '-' || end - p->at < 2)
+		return false;
+	if (p->shorts.next[last] && word && (end - p->at == 2 || !p->shorts.glued[first])) {
+		keep(p, word);
+		hide(p, value_end(p, p->at));
+		return true;
+	}
+	if (!p->shorts.glued[first] ||
+	    (end - p->at == 2 && (!*end || isspace((unsigned char)*end) || *end == p->quote)))
+		return false;
+	keep(p, p->at + 2);
+	hide(p, value_end(p, p->at));
+	return true;
+}
+
 /* -pSECRET of mysql, -p SECRET of sshpass, -u NAME:SECRET; the option may stand in quotes, as every
  * word of a canonical line does. */
 static bool pass_short_option(struct pass *p, const char *end)
@@ -171,6 +233,8 @@ static bool pass_short_option(struct pass *p, const char *end)
 	bool user = strncmp(p->at, "-u", 2) == 0 || starts(p, p->at, "--user") ||
 	            starts(p, p->at, "--proxy-user") || (p->curl && strncmp(p->at, "-U", 2) == 0);
 
+	if ((p->shorts.any && pass_letter(p, end)) || (p->htpasswd && pass_htpasswd(p, end)))
+		return true;
 	while (value < p->end && (*value == ' ' || *value == '\t' || *value == '='))
 		value++;
 	if (user && value > after && value < p->end) {
@@ -254,6 +318,27 @@ static const char *word_end(const struct pass *p, const char *at)
 	return at;
 }
 
+/* Whether the name here is that of a setting: config set NAME VALUE, config --global NAME VALUE. */
+static bool is_setting(const struct pass *p)
+{
+	static const char *const before[] = {"set",    "config", "--global", "--local",
+	                                     "--user", "--add",  "--system", "--replace-all"};
+	const char *at = p->at, *end;
+
+	while (at > p->begin && p->at - at < NAME_MAX_LEN && !strchr(" \t'\"", at[-1]))
+		at--;
+	while (at > p->begin && strchr(" \t'\"", at[-1]))
+		at--;
+	end = at;
+	while (at > p->begin && end - at <= TAKER_MAX + 8 && !strchr(" \t'\"", at[-1]))
+		at--;
+	for (size_t i = 0; i < array_size(before); i++)
+		if ((size_t)(end - at) == strlen(before[i]) &&
+		    memcmp(at, before[i], (size_t)(end - at)) == 0)
+			return true;
+	return false;
+}
+
 /* NAME=VALUE, "name": "value", Name: value, --name VALUE. */
 static void pass_name(struct pass *p)
 {
@@ -267,6 +352,8 @@ static void pass_name(struct pass *p)
 	if (option && pass_short_option(p, end))
 		return;
 	value = value_of(p, end, option); /* first: most words have none */
+	if (!value && !option && p->sets && is_setting(p))
+		value = next_word(p, end);
 	for (const char *c = p->at; value && c < end && n < NAME_MAX_LEN; c++)
 		if (n > 0 || *c != '-')
 			lower[n++] = (char)tolower((unsigned char)*c);
@@ -387,6 +474,9 @@ void mask_pass_text(const char *text, size_t n, struct buffer *out)
 	p.login = memmem(text, n, "sshpass", 7) || memmem(text, n, " login ", 7) ||
 	          memmem(text, n, " 'login' ", 9);
 	p.curl = memmem(text, n, "curl", 4) != NULL;
+	p.sets = memmem(text, n, "config", 6) != NULL;
+	p.htpasswd = memmem(text, n, "htpasswd", 8) != NULL;
+	mask_shorts_of_text(text, n, &p.shorts);
 	pass_all(&p);
 }
 
@@ -441,8 +531,70 @@ static bool names(const char *const *words, size_t count, const char *part, bool
 	return false;
 }
 
+/* Whether the word is the value of a short option of a program in front of it; FROM: where in it.
+ */
+static bool is_short_value(const char *const *words, size_t i, size_t *ret_from)
+{
+	const char *word = words[i], *before = i > 0 ? words[i - 1] : "";
+	size_t n = strlen(before);
+	struct mask_shorts s = {0};
+
+	if (!i || (before[0] != '-' && word[0] != '-'))
+		return false;
+	for (size_t k = 0; k < i && k < NAMED_WITHIN; k++)
+		mask_shorts_of_word(words[k], &s);
+	if (n > 1 && before[0] == '-' && before[1] != '-' && n <= 5 &&
+	    s.next[(unsigned char)before[n - 1] & 0x7f] &&
+	    (n == 2 || !s.glued[(unsigned char)before[1] & 0x7f])) {
+		*ret_from = 0;
+		return true;
+	}
+	*ret_from = 2;
+	return word[0] == '-' && word[1] && word[1] != '-' && word[2] &&
+	       s.glued[(unsigned char)word[1] & 0x7f];
+}
+
+/* config set NAME VALUE */
+static bool is_set_value(const char *const *words, size_t i)
+{
+	char lower[NAME_MAX_LEN + 1];
+	const char *name;
+	size_t n = 0;
+
+	if (i < 2 || (strcmp(words[i - 2], "set") != 0 && strcmp(words[i - 2], "config") != 0 &&
+	              strncmp(words[i - 2], "--", 2) != 0))
+		return false;
+	if (!names(words, i, "config", false))
+		return false;
+	name = strrchr(words[i - 1], ':');
+	for (name = name ? name + 1 : words[i - 1]; *name && n < NAME_MAX_LEN; name++)
+		lower[n++] = (char)tolower((unsigned char)*name);
+	lower[n] = '\0';
+	return lower[0] != '-' && mask_is_secret_name(lower);
+}
+
+/* htpasswd -b FILE NAME SECRET, -nb NAME SECRET */
+static bool is_htpasswd_value(const char *const *words, size_t i)
+{
+	size_t operands = 0;
+	bool given = false, prints = false;
+
+	if (i > NAMED_WITHIN || !names(words, i, "htpasswd", false))
+		return false;
+	for (size_t k = 1; k < i; k++) {
+		if (words[k][0] == '-') {
+			given |= strchr(words[k], 'b') != NULL;
+			prints |= strchr(words[k], 'n') != NULL;
+		} else {
+			operands++;
+		}
+	}
+	return given && operands == (prints ? 1 : 2) && words[i][0] != '-';
+}
+
 void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 {
+	size_t from = 0;
 	const char *word = words[i], *before = i > 0 ? words[i - 1] : "",
 		   *colon = strchr(word, ':');
 	struct pass p = {
@@ -463,6 +615,11 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out)
 		p.curl = names(words, i, "curl", false);
 	if (assigns_secret(word) || (wants_secret(before) && *word != '-')) {
 		keep(&p, assigns_secret(word) ? strchr(word, '=') + 1 : word);
+		hide(&p, p.end);
+	} else if (is_short_value(words, i, &from)) {
+		keep(&p, word + from);
+		hide(&p, p.end);
+	} else if (is_set_value(words, i) || is_htpasswd_value(words, i)) {
 		hide(&p, p.end);
 	} else if (p.login && strcmp(before, "-p") == 0) {
 		hide(&p, p.end);

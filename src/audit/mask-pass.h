@@ -14,3 +14,11 @@ void mask_pass_word(const char *const *words, size_t i, struct buffer *out);
  * header whose whole line is one. */
 bool mask_is_secret_name(const char *lower);
 bool mask_is_header_name(const char *lower);
+
+/* Letters of short options whose value is a secret, of the programs that a text names. */
+struct mask_shorts {
+	bool next[128], glued[128];
+	bool any;
+};
+void mask_shorts_of_text(const char *text, size_t n, struct mask_shorts *ret);
+void mask_shorts_of_word(const char *word, struct mask_shorts *into); /* adds to it */

@@ -77,6 +77,51 @@ static void canonical_lines_are_masked(void **state)
 	expect("'mkdir' '-p' 'a'", "'mkdir' '-p' 'a'");
 }
 
+/* What a letter means depends on the program. */
+static void short_options_of_other_programs_are_masked(void **state)
+{
+	expect("redis-cli -h h -a secret ping", "redis-cli -h h -a *** ping");
+	expect("'redis-cli' '-a' 'se cret' 'ping'", "'redis-cli' '-a' *** 'ping'");
+	expect("zip -P secret x.zip a", "zip -P *** x.zip a");
+	expect("zip -rP 'se cret' x.zip a", "zip -rP *** x.zip a");
+	expect("'zip' '-Psecret' 'x.zip'", "'zip' '-P***' 'x.zip'");
+	expect("/usr/bin/unzip -P secret x", "/usr/bin/unzip -P *** x");
+	expect("7z a -psecret x.7z f && mkdir -p d", "7z a -p*** x.7z f && mkdir -p d");
+	expect("7z a -p'se cret' x.7z f", "7z a -p*** x.7z f");
+	expect("ldapsearch -x -D cn=a -w secret -b dc=x", "ldapsearch -x -D cn=a -w *** -b dc=x");
+	expect("mongosh -u me -p secret h", "mongosh -u me -p *** h");
+	expect("http -a joe:secret GET h/x", "http -a *** GET h/x");
+	expect("curl http://h -a x", "curl http://h -a x");
+	expect("smbclient -U 'joe%secret' //h/x", "smbclient -U *** //h/x");
+	expect("gzip -P x; tar -p", "gzip -P x; tar -p");
+	expect("htpasswd -b file joe secret", "htpasswd -b file joe ***");
+	expect("htpasswd -nbB joe 'se cret'", "htpasswd -nbB joe ***");
+	expect("'htpasswd' '-b' 'file' 'joe' 'secret'", "'htpasswd' '-b' 'file' 'joe' ***");
+	expect("openssl enc -pass pass:secret -in f", "openssl enc -pass *** -in f");
+	expect("openssl rsa -passin pass:secret -in f", "openssl rsa -passin pass:*** -in f");
+	expect("openssl enc -aes-256-cbc -k secret -in f", "openssl enc -aes-256-cbc -k *** -in f");
+	expect("gpg --batch --passphrase secret -d f", "gpg --batch --passphrase *** -d f");
+	expect("wget --password=secret h", "wget --password=*** h");
+	expect("curl --proxy-user joe:secret h", "curl --proxy-user joe:*** h");
+	expect("pip install --index-url https://joe:pw@h/simple x",
+	       "pip install --index-url https://joe:***@h/simple x");
+}
+
+static void settings_are_masked(void **state)
+{
+	expect("npm config set //registry.npmjs.org/:_authToken secret",
+	       "npm config set //registry.npmjs.org/:_authToken ***");
+	expect("npm config set //h/:_authToken=secret", "npm config set //h/:_authToken=***");
+	expect("'npm' 'config' 'set' '//h/:_authToken' 'se cret'",
+	       "'npm' 'config' 'set' '//h/:_authToken' ***");
+	expect("aws configure set aws_secret_access_key secret; ls",
+	       "aws configure set aws_secret_access_key ***; ls");
+	expect("git config --global github.token secret", "git config --global github.token ***");
+	expect("git config user.name joe", "git config user.name joe");
+	expect("npm config get _authToken", "npm config get _authToken");
+	expect("cat config/secret file", "cat config/secret file");
+}
+
 static void headers_and_urls_are_masked(void **state)
 {
 	expect("curl -H 'Authorization: Bearer a.b c' u", "curl -H 'Authorization: ***' u");
@@ -138,6 +183,16 @@ static void words_know_the_one_in_front(void **state)
 	expect_word((const char *const[]){"docker", "login", "-p", "a", NULL}, 3, "***");
 	expect_word((const char *const[]){"curl", "-ujoe:x", NULL}, 1, "-ujoe:***");
 	expect_word((const char *const[]){"mkdir", "-p", "a", NULL}, 2, "a");
+	expect_word((const char *const[]){"redis-cli", "-a", "a b", NULL}, 2, "***");
+	expect_word((const char *const[]){"zip", "-rP", "a b", "x", NULL}, 2, "***");
+	expect_word((const char *const[]){"zip", "-Pa b", "x", NULL}, 1, "-P***");
+	expect_word((const char *const[]){"7z", "a", "-pa", "x", NULL}, 2, "-p***");
+	expect_word((const char *const[]){"gzip", "-P", "x", NULL}, 2, "x");
+	expect_word((const char *const[]){"npm", "config", "set", "//h/:_authToken", "a", NULL}, 4,
+	            "***");
+	expect_word((const char *const[]){"npm", "config", "set", "registry", "a", NULL}, 4, "a");
+	expect_word((const char *const[]){"htpasswd", "-b", "f", "joe", "a", NULL}, 4, "***");
+	expect_word((const char *const[]){"htpasswd", "-b", "f", "joe", "a", NULL}, 3, "joe");
 	expect_word((const char *const[]){"bash", "-c", "TOKEN=a x", NULL}, 2, "TOKEN=*** x");
 	expect_word((const char *const[]){"bash", "-c", "'mysql' '-pa' 'x'", NULL}, 2,
 	            "'mysql' '-p***' 'x'");
@@ -203,6 +258,8 @@ int main(void)
 		cmocka_unit_test(values_of_secret_names_are_masked),
 		cmocka_unit_test(values_of_secret_options_are_masked),
 		cmocka_unit_test(canonical_lines_are_masked),
+		cmocka_unit_test(short_options_of_other_programs_are_masked),
+		cmocka_unit_test(settings_are_masked),
 		cmocka_unit_test(headers_and_urls_are_masked),
 		cmocka_unit_test(tokens_are_known_by_their_shape),
 		cmocka_unit_test(nothing_but_the_value_is_masked),

@@ -181,6 +181,21 @@ static void the_valid_prefix_ends_at_the_first_bad_byte(void **state)
 	assert_int_equal(utf8_valid_prefix(UTF8_REPLACEMENT, 3), 3);
 }
 
+static void what_a_person_would_not_see_is_hidden(void **state)
+{
+	static const uint32_t hidden[] = {0x00,   0x1b,    0x7f,    0x9b,   0xa0,   0xad,
+	                                  0x61c,  0x200b,  0x200e,  0x2028, 0x202a, 0x202e,
+	                                  0x2066, 0x2069,  0x3164,  0xfe0f, 0xfeff, 0xe0041,
+	                                  0xfff9, 0x1d173, 0x10ffff};
+	static const uint32_t seen[] = {' ',    'a',    '~',    0xa1,   0xe9,
+	                                0x2010, 0x2030, 0x20ac, 0x3042, 0x1f600};
+
+	for (size_t i = 0; i < array_size(hidden); i++)
+		assert_true(utf8_is_hidden(hidden[i]));
+	for (size_t i = 0; i < array_size(seen); i++)
+		assert_false(utf8_is_hidden(seen[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_bad_part_is_as_long_as_it_could_have_begun),
 		cmocka_unit_test(nothing_is_neither_a_character_nor_cut),
 		cmocka_unit_test(the_valid_prefix_ends_at_the_first_bad_byte),
+		cmocka_unit_test(what_a_person_would_not_see_is_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 
-#include <stdbool.h>
+#include "base/cleanup.h"
 
 /* Bytes that the first byte asks for (0: cannot begin a character) and the range of the second. */
 static size_t wanted(unsigned char first, unsigned char *low, unsigned char *high)
@@ -90,4 +90,24 @@ size_t utf8_valid_prefix(const char *bytes, size_t n)
 		i += len;
 	}
 	return i;
+}
+
+bool utf8_is_hidden(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} hidden[] = {
+		{0x0000, 0x001f},   {0x007f, 0x00a0},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
+		{0x0600, 0x0605},   {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},
+		{0x115f, 0x1160},   {0x1680, 0x1680},   {0x17b4, 0x17b5},   {0x180b, 0x180f},
+		{0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},   {0x2800, 0x2800},
+		{0x3000, 0x3000},   {0x3164, 0x3164},   {0xe000, 0xf8ff},   {0xfe00, 0xfe0f},
+		{0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},
+		{0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
+	};
+
+	for (size_t i = 0; i < array_size(hidden) && c >= hidden[i].first; i++)
+		if (c <= hidden[i].last)
+			return true;
+	return false;
 }

@@ -2,6 +2,7 @@
 /*
  * UTF-8, strictly: no overlong forms, no surrogates, nothing above U+10FFFF.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,3 +21,7 @@ int utf8_is_cut(const char *bytes, size_t n);
 
 /* Length of the leading run of valid UTF-8; equal to N when all is valid. */
 size_t utf8_valid_prefix(const char *bytes, size_t n);
+
+/* Whether a person would not see the character as what it is: it is invisible, a control character,
+ * moves other text about, or looks like a blank and is none. */
+bool utf8_is_hidden(uint32_t code);

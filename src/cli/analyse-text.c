@@ -7,13 +7,6 @@
 #include "base/utf8.h"
 #include "shell/facts.h"
 
-static bool is_hidden(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad || code == 0x61c ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x206f) || code == 0x3000 || code == 0xfeff;
-}
-
 /* One character for a terminal: what is invisible or would move the cursor is shown by its number.
  * Returns the bytes taken; *ret_columns is how wide it is. */
 static size_t show_char(struct buffer *out, const char *bytes, size_t n, size_t *ret_columns)
@@ -22,7 +15,7 @@ static size_t show_char(struct buffer *out, const char *bytes, size_t n, size_t 
 	uint32_t code = 0;
 
 	len = utf8_char(bytes, n, &code);
-	if (len && !is_hidden(code)) {
+	if (len && !utf8_is_hidden(code)) {
 		buffer_append(out, bytes, len);
 		*ret_columns = 1;
 		return len;

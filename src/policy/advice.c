@@ -11,16 +11,6 @@
 
 #define NAME_BYTES_MAX 120
 
-static bool is_hidden(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x34f || c == 0x61c ||
-	       (c >= 0x115f && c <= 0x1160) || (c >= 0x180b && c <= 0x180e) ||
-	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0x3164 || (c >= 0xfe00 && c <= 0xfe0f) ||
-	       c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfffb) ||
-	       (c >= 0xe0000 && c <= 0xe0fff);
-}
-
 static void put_clean(struct buffer *out, const char *text)
 {
 	size_t n = strlen(text), from = out->len;
@@ -37,9 +27,9 @@ static void put_clean(struct buffer *out, const char *text)
 			buffer_puts(out, "\\n");
 		else if (text[i] == '\r')
 			buffer_puts(out, "\\r");
-		else if (!len || (code < 0x80 && is_hidden(code)))
+		else if (!len || (code < 0x80 && utf8_is_hidden(code)))
 			buffer_printf(out, "\\x%02x", (unsigned char)text[i]);
-		else if (is_hidden(code))
+		else if (utf8_is_hidden(code))
 			buffer_printf(out, "\\u%04x", code);
 		else
 			buffer_append(out, text + i, len);

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -91,6 +92,20 @@ class Records(Audit):
             self.assertNotIn(b"\x1b", file.read())
         self.assertTrue(self.verify()["good"])
 
+    def test_what_a_person_would_not_see_is_shown_by_its_number(self):
+        """A word that is written from right to left, or not at all, must not look like another."""
+        hidden = "a\u202egpj.exe b\u200bc d\u0085e f\U000e0041g"
+        self.run_nacre("--", "printf", hidden)
+        self.run_json("--background", "--description", hidden, "--", "true")
+        texts = [self.audit("show", "--all")]
+        for command in (["explain", "--", "printf", hidden], ["tasks", "--all"]):
+            texts.append(subprocess.run([NACRE, *command], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+                                        capture_output=True, timeout=DEADLINE, check=True).stdout.decode())
+        for text in texts:
+            for code in ("\u202e", "\u200b", "\u0085", "\U000e0041"):
+                self.assertNotIn(code, text)
+                self.assertIn("<U+%04X>" % ord(code), text)
+
     def test_a_long_command_keeps_its_beginning_and_its_end(self):
         line = json.dumps({"id": 1, "command": "true " + "x" * 200_000 + " the-end"})
         self.run_nacre("--batch", input=line.encode() + b"\n")
@@ -125,9 +140,13 @@ class Secrets(Audit):
     def test_they_are_masked_in_what_is_executed(self):
         """Where every word stands in quotes."""
         for line in ("curl -u joe:hunter2 h", "curl -ujoe:hunter2 h", "mysql -phunter2 db", "docker login -u me -p hunter2 h",
-                     "sshpass -phunter2 true", "x --token hunter2", "PGPASSWORD='hunter2 x' psql", "curl -H 'Cookie: hunter2' h"):
+                     "sshpass -phunter2 true", "x --token hunter2", "PGPASSWORD='hunter2 x' psql", "curl -H 'Cookie: hunter2' h",
+                     "redis-cli -a hunter2 ping", "zip -P hunter2 x.zip f", "npm config set //h/:_authToken hunter2",
+                     "7z a -phunter2 x f", "ldapsearch -w hunter2", "htpasswd -nb joe hunter2", "openssl enc -k hunter2",
+                     "aws configure set aws_secret_access_key hunter2"):
             self.run_nacre("--env", "PATH=/nowhere", "-c", line)
-        self.assertEqual(self.events().count("started"), 8)
+            self.run_nacre("--env", "PATH=/nowhere", "--", *shlex.split(line))
+        self.assertGreaterEqual(self.events().count("started"), 16)
         self.assertNotIn("hunter2", self.everything())
         self.assertIn("'curl' '-u' 'joe:***' 'h'", self.everything())
 
