@@ -168,8 +168,10 @@ static void name_file(struct result *r, const struct result_facts *f, int stream
 	char *name = r->output_files[stream];
 	size_t size = sizeof(r->output_files[stream]);
 
-	if (f->output_prefix)
-		snprintf(name, size, "%s%s", f->output_prefix, f->task->id);
+	if (f->output_prefix) /* of two streams the name without one is that of both */
+		snprintf(name, size, "%s%s%s%s", f->output_prefix, f->task->id,
+		         f->order->merged ? "" : "?stream=",
+		         f->order->merged ? "" : stream_files[stream]);
 	else
 		snprintf(name, size, "%s/%s/%s", f->store->path, f->task->id, stream_files[stream]);
 }

@@ -76,6 +76,8 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 	(void)sandbox_protect_check(plan, &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 	snprintf(k->report.replaced, sizeof(k->report.replaced), "%s", buffer_str(&replaced));
+	if (planted.len > 0) /* its directory stays, and is looked at: the output belongs there */
+		keeper_settle(k);
 }
 
 void keeper_judge_box(struct keeper *k)

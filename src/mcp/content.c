@@ -29,27 +29,39 @@ void content_refuse(struct content *c, const char *text)
 	buffer_puts(&c->text, text);
 }
 
+/* A name of something in the directory of this task that is read as a resource; behind it, or NULL:
+ * it is none. With two streams the address without one is that of both. */
+static const char *put_resource(struct buffer *into, const char *name, const struct result *r)
+{
+	bool err = strncmp(name, "/err", 4) == 0;
+
+	if (!err && strncmp(name, "/out", 4) != 0)
+		return NULL;
+	buffer_printf(into, "nacre://output/%s%s", r->task_id,
+	              r->output_mode == OUTPUT_MERGED ? ""
+	              : err                           ? "?stream=err"
+	                                              : "?stream=out");
+	return name + 4;
+}
+
 /* Appends TEXT with every name of a file of this task, and of the directory of the tasks,
  * replaced: where they lie is no business of the client. */
 static void put_scrubbed(struct buffer *into, const char *text, size_t n, const struct result *r,
                          const char *tasks)
 {
 	size_t known = strlen(tasks);
-	const char *end = text + n, *hit;
+	const char *end = text + n, *hit, *rest;
 
 	while (known > 0 && (hit = memmem(text, (size_t)(end - text), tasks, known))) {
 		buffer_append(into, text, (size_t)(hit - text));
 		text = hit + known;
 		if (r->task_id[0] && *text == '/' &&
 		    strncmp(text + 1, r->task_id, strlen(r->task_id)) == 0) {
-			buffer_printf(into, "nacre://output/%s", r->task_id);
 			text += 1 + strlen(r->task_id);
-			if (strncmp(text, "/out", 4) == 0)
-				text += 4;
-			else if (strncmp(text, "/err", 4) == 0) {
-				buffer_puts(into, "?stream=err");
-				text += 4;
-			}
+			rest = put_resource(into, text, r);
+			if (!rest)
+				buffer_printf(into, "the directory of task %s", r->task_id);
+			text = rest ? rest : text;
 		} else {
 			buffer_puts(into, "[nacre's state]");
 		}
@@ -200,7 +212,7 @@ void content_of_result(struct content *c, const struct result *r, const struct e
 		return;
 	}
 	c->is_error = r->timed_out && !r->background;
-	if (r->output_kept && !r->background) {
+	if (r->output_kept && !r->background && (r->output_files[0][0] || r->output_files[1][0])) {
 		memcpy(c->link, r->task_id, sizeof(c->link));
 		c->link_bytes = r->report.streams[0].bytes + r->report.streams[1].bytes;
 		c->link_binary = r->views[0].binary || r->views[1].binary;

@@ -170,19 +170,21 @@ static void search(struct reading *r)
 
 static void answer(struct reading *r)
 {
-	struct task_part part = {.stream = -1, .since = r->since, .max = r->max};
+	struct task_part part = {.stream = -1, .since = r->since, .entry = &r->entry};
 
 	vigil_stop(&r->vigil);
 	/* First how it stands, then the text: what is told to have ended is then there as a whole.
 	 */
 	find_look(r->dir_fd, r->id, &r->entry);
-	if (r->filter)
-		return search(r);
+	part.max = r->filter ? 0 : r->max; /* with one: only whether there is text at all */
 	if (task_text_read(r->dir_fd, &part, &r->content.text) < 0)
 		return fail(r, "the output cannot be read");
+	if (r->filter && part.binary == 0)
+		return search(r);
 	if (part.missing > 0)
 		buffer_printf(&r->content.text, "\n[%" PRIu64 " bytes are missing here]\n",
 		              part.missing);
+	task_text_say_binary(&part, r->id, &r->content.text);
 	finish(r, part.next);
 }
 

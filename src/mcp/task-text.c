@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "output/binary.h"
 #include "output/clean.h"
 #include "task/find.h"
 #include "task/follow.h"
@@ -34,17 +35,68 @@ static int put_piece(const struct task_part *part, const char *bytes, size_t n, 
 	return buffer_error(into);
 }
 
+/* As for output that is shown at once (output/view.h): its beginning tells. */
+static bool is_binary(int dir_fd, int stream, const char **ret_type)
+{
+	scoped(follow_freep) struct follow *follow = NULL;
+	struct follow_piece piece = {0};
+	char bytes[BINARY_SAMPLE];
+	size_t n = 0;
+
+	if (follow_new(dir_fd, (enum follow_stream)stream, 0, &follow, NULL) < 0)
+		return false;
+	while (n < sizeof(bytes) &&
+	       follow_next(follow, bytes + n, sizeof(bytes) - n, &piece) == FOLLOW_BYTES)
+		n += (size_t)piece.n;
+	return binary_detect(bytes, n, ret_type);
+}
+
+/* One of two streams may be text: each is looked at by itself. Where none is, there is nothing to
+ * be read, however long it is: true. */
+static bool find_binary(int dir_fd, struct task_part *part, bool ret_binary[2])
+{
+	uint64_t total = 0, binary = 0;
+
+	for (int i = FOLLOW_OUT; i <= FOLLOW_ERR; i++) {
+		bool wanted = !part->raw && (part->stream < 0 || part->stream == i);
+
+		ret_binary[i] = wanted && is_binary(dir_fd, i, &part->type);
+		total += wanted ? part->entry->bytes[i] : 0;
+		binary += ret_binary[i] ? part->entry->bytes[i] : 0;
+	}
+	if (binary == 0 || binary < total)
+		return false;
+	part->binary = total > part->since ? total - part->since : 0;
+	part->next = part->since + part->binary;
+	return true;
+}
+
+void task_text_say_binary(const struct task_part *part, const char *id, struct buffer *into)
+{
+	if (part->binary == 0)
+		return;
+	if (into->len > 0 && into->data[into->len - 1] != '\n')
+		buffer_putc(into, '\n');
+	buffer_printf(into,
+	              "[binary output: %s, %" PRIu64 " bytes; the full output is in "
+	              "nacre://output/%s]\n",
+	              part->type, part->binary, id);
+}
+
 int task_text_read(int dir_fd, struct task_part *part, struct buffer *into)
 {
 	scoped(follow_freep) struct follow *follow = NULL;
 	struct follow_piece piece;
 	char bytes[PIECE_BYTES];
 	size_t left = part->max;
+	bool binary[2];
 	size_t cut;
 	int r;
 
 	part->next = part->since;
-	part->missing = 0;
+	part->missing = part->binary = 0;
+	if (find_binary(dir_fd, part, binary))
+		return 0;
 	r = follow_new(dir_fd, (enum follow_stream)part->stream, part->since, &follow, NULL);
 	while (r == 0 && left > 0) {
 		switch (follow_next(follow, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
@@ -52,6 +104,10 @@ int task_text_read(int dir_fd, struct task_part *part, struct buffer *into)
 		case FOLLOW_BYTES:
 			left -= piece.n;
 			part->next = piece.offset + piece.n;
+			if (binary[piece.stream]) {
+				part->binary += piece.n;
+				break;
+			}
 			cut = left == 0 && !part->raw ? cut_length(bytes, (size_t)piece.n) : 0;
 			cut = cut < piece.n ? cut : 0;
 			part->next -= cut;
@@ -72,15 +128,14 @@ int task_text_read(int dir_fd, struct task_part *part, struct buffer *into)
 void task_text_edges(int dir_fd, const struct find_entry *e, size_t edge, struct buffer *into)
 {
 	uint64_t total = e->bytes[0] + e->bytes[1];
-	struct task_part part = {.stream = -1, .max = 2 * edge};
+	struct task_part part = {
+		.stream = -1, .max = total > 2 * edge ? edge : 2 * edge, .entry = e};
 	char size[32];
 
-	if (total <= 2 * (uint64_t)edge) {
-		(void)task_text_read(dir_fd, &part, into);
-		return;
-	}
-	part.max = edge;
 	(void)task_text_read(dir_fd, &part, into);
+	task_text_say_binary(&part, e->id, into);
+	if (total <= 2 * (uint64_t)edge || part.next >= total)
+		return;
 	number_format_bytes(total - 2 * edge, size);
 	buffer_printf(into, "\n[... %s omitted; full output: nacre://output/%s ...]\n", size,
 	              e->id);

@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -36,6 +37,37 @@ class McpTest(NacreTest):
                               capture_output=True, timeout=DEADLINE, check=False)
 
 
+class Moved(McpTest):
+    BOXED = True
+
+    def test_what_was_moved_away_is_said_to_be_where_it_is(self):
+        """It is in the directory of the task; the resource of this name has what the command printed, and nothing else."""
+        subprocess.run(["git", "init", "-q", "."], cwd=self.work, check=True, env=self.env)
+        for name in (self.work / ".git" / "info").glob("attributes"):
+            name.unlink()
+        c = self.client()
+        result = c.call("Bash", {"command": "echo printed; echo planted >.git/info/attributes; true"})
+        text = result["content"][0]["text"]
+        if "was moved" not in text:
+            self.skipTest(f"userns: nothing is planted here ({text})")
+        task = result["_meta"]["dev.nacre/run"]["task_id"]
+        self.assertIn(f"it was moved to the directory of task {task}]", text)
+        self.assertTrue(list((self.tasks / task).glob("planted-*")))
+        [content] = c.result("resources/read", {"uri": f"nacre://output/{task}"})["contents"]
+        self.assertEqual(content["text"], "printed\n")
+        c.close()
+
+    def test_a_stream_that_is_named_is_the_one_that_is_read(self):
+        c = self.client("--profile", "universal")
+        result = c.call("run_command", {"command": r"printf 'A\0out'; printf 'B\0err' >&2", "output_mode": "separate"})
+        shown = json.loads(result["content"][0]["text"])
+        for key, text in (("stdout", "A\0out"), ("stderr", "B\0err")):
+            [uri] = re.findall(r"nacre://output/[^ \]]*", shown[key])
+            [content] = c.result("resources/read", {"uri": uri})["contents"]
+            self.assertEqual(content["text"], text, uri)
+        c.close()
+
+
 class PlainTools(McpTest):
     def test_what_is_new_then_the_end(self):
         c = self.client()
@@ -62,6 +94,42 @@ class PlainTools(McpTest):
         result = c.call("shell_output", {"task_id": task, "since": 6, "max_bytes": 4})
         self.assertTrue(result["content"][0]["text"].startswith("0123\n"), result)
         self.assertIn("since 10", result["content"][0]["text"])
+        c.close()
+
+    def test_binary_output_is_named_not_shown(self):
+        """As for a command that is waited for: what is no text is told in one line, with where it is."""
+        c = self.client()
+        for command, kind, size in (("printf '\\x89PNG\\r\\n\\x1a\\n'; head -c 200000 /dev/urandom", "PNG image", 200008),
+                              ("head -c 200000 /dev/zero", "data", 200000), ("printf 'a\\0b'", "text with NUL bytes", 3)):
+            task = self.begin(c, command)
+            line = f"[binary output: {kind}, {size} bytes; the full output is in nacre://output/{task}]\n"
+            for arguments in ({"block": True}, {"all": True}, {"all": True, "filter": "."}):
+                text = c.text("TaskOutput", {"task_id": task, **arguments})
+                self.assertRegex(text[:400], "^" + re.escape(line) + r"\[exit 0 after [^\n]*\]$")
+            self.assertNotIn("binary", c.text("TaskOutput", {"task_id": task}))  # that was told already
+            for tool in ("shell_output",):
+                self.assertIn(line, c.text(tool, {"task_id": task}))
+            text = c.result("tasks/result", {"taskId": task})["content"][0]["text"]
+            self.assertTrue(text.startswith(line), text[:200])
+            [content] = c.result("resources/read", {"uri": f"nacre://output/{task}?length=8"})["contents"]
+            self.assertIn("blob" if kind == "PNG image" else "text", content)
+        c.close()
+
+    def test_text_beside_binary_output_is_shown(self):
+        c = self.client("--profile", "universal", "--foreground-max", "300ms")
+        result = c.call("run_command", {"command": "head -c 3000 /dev/zero; echo to-read >&2; sleep 1", "output_mode": "separate"})
+        task = result["_meta"]["dev.nacre/run"]["task_id"]
+        wait_until("it has ended", lambda: "exit 0" in c.text("shell_output", {"task_id": task}))
+        text = c.text("shell_output", {"task_id": task})
+        self.assertIn("to-read\n", text)
+        self.assertIn("[binary output: data, 3000 bytes;", text)
+        self.assertNotIn("\0", text)
+        c.close()
+
+    def test_escapes_of_a_task_are_taken_out(self):
+        c = self.client()
+        task = self.begin(c, "printf '\\033[31mred\\033[0m\\033]0;title\\007 \\001x\\n'")
+        self.assertRegex(c.text("TaskOutput", {"task_id": task, "block": True}), r"^red x\n\[exit 0")
         c.close()
 
     def test_a_long_output_is_searched_while_others_are_answered(self):
