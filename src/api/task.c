@@ -45,7 +45,7 @@ int api_open_task(struct nacre_context *c, const char *id, char ret_id[STORE_ID_
 	if (fd < 0)
 		return fd;
 	find_look(fd, ret_id, &e);
-	if (c->principal && strcmp(e.principal, c->principal) != 0)
+	if (c->principal && strcmp(e.origin.principal, c->principal) != 0)
 		return error_set(err, ERROR_INPUT, ENOENT, "there is no task '%.40s'", id);
 	*ret_fd = take_fd(&fd);
 	return 0;

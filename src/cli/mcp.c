@@ -185,6 +185,7 @@ static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal
 	struct error err = {0};
 	struct stdio_options o = {.offers = s->offers,
 	                          .offer_count = s->count,
+	                          .workspace = a->workspace,
 	                          .session = a->session ? a->session : session,
 	                          .line_max = (size_t)a->line_max,
 	                          .stop_tasks = a->stop_tasks,

@@ -70,6 +70,14 @@ static void put_state(const struct find_entry *e, char into[32])
 		snprintf(into, 32, "%s", find_state_name(e));
 }
 
+/* Whose it is: the name of a token, else the door that it came by. */
+static const char *client_of(const struct find_entry *e)
+{
+	if (e->origin.principal[0])
+		return e->origin.principal;
+	return e->origin.door[0] ? e->origin.door : "-";
+}
+
 static void put_row(struct buffer *out, const struct find_entry *e, int64_t now, int width)
 {
 	scoped(buffer_donep) struct buffer what = {0};
@@ -81,7 +89,8 @@ static void put_row(struct buffer *out, const struct find_entry *e, int64_t now,
 	format_age(now > e->started_ms ? now - e->started_ms : 0, age);
 	number_format_duration(end > e->started_ms ? end - e->started_ms : 0, took);
 	number_format_bytes(e->bytes[0] + e->bytes[1], size);
-	buffer_printf(out, "%-22s %-13s %5s %9s %10s  ", e->id, state, age, took, size);
+	buffer_printf(out, "%-22s %-13s %5s %9s %10s  %-8s  ", e->id, state, age, took, size,
+	              client_of(e));
 	cli_put_clean(e->command, &what);
 	if (e->description[0]) {
 		buffer_puts(&what, "  # ");
@@ -92,6 +101,10 @@ static void put_row(struct buffer *out, const struct find_entry *e, int64_t now,
 		cli_put_clean(e->quiet, &what);
 		buffer_putc(&what, ']');
 	}
+	if (e->origin.workspace[0]) {
+		buffer_puts(&what, "  in ");
+		cli_put_clean(e->origin.workspace, &what);
+	}
 	table_end_row(out, begin, &what, width);
 }
 
@@ -101,8 +114,8 @@ static void put_table(struct buffer *out, const struct find_list *l)
 	int width = table_width();
 
 	if (l->count > 0)
-		buffer_printf(out, "%-22s %-13s %5s %9s %10s  %s\n", "TASK", "STATE", "AGE", "TIME",
-		              "OUTPUT", "COMMAND");
+		buffer_printf(out, "%-22s %-13s %5s %9s %10s  %-8s  %s\n", "TASK", "STATE", "AGE",
+		              "TIME", "OUTPUT", "CLIENT", "COMMAND, WORKSPACE");
 	for (size_t i = 0; i < l->count; i++)
 		put_row(out, &l->entries[i], now, width);
 }

@@ -221,8 +221,10 @@ void tasks_put_entry(struct json_writer *w, const struct store *store, const str
 	put_text(w, "state", find_state_name(e));
 	put_text(w, "command", e->command);
 	put_text(w, "description", e->description);
-	if (e->principal[0])
-		put_text(w, "principal", e->principal);
+	if (e->origin.principal[0])
+		put_text(w, "principal", e->origin.principal);
+	put_text(w, "door", e->origin.door);
+	put_text(w, "workspace", e->origin.workspace);
 	json_put_key(w, "background");
 	json_put_bool(w, e->background);
 	put_int(w, "started_ms", e->started_ms);

@@ -53,7 +53,6 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 		{"policy_file", rq->policy_file},
 		{"command", rq->command},
 		{"workspace", rq->workspace},
-		{"root", rq->root},
 		{"state", rq->state},
 		{"cwd", rq->cwd},
 		{"session", rq->session},
@@ -73,6 +72,22 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 	json_put_key(w, "force");
 	json_put_bool(w, rq->force);
 	json_object_end(w);
+}
+
+/* The workspace only where it is not the root itself. Before all that a caller can make long: lists
+ * read only the beginning. */
+static void write_origin(struct json_writer *w, const struct keeper_order *o)
+{
+	const char *root = o->request.root;
+
+	if (!root || !o->request.workspace)
+		return;
+	json_put_key(w, "root");
+	write_exact(w, root);
+	if (strcmp(root, o->request.workspace) == 0)
+		return;
+	json_put_key(w, "workspace");
+	write_exact(w, o->request.workspace);
 }
 
 static void write_optional(struct json_writer *w, const char *key, const char *text)
@@ -106,9 +121,9 @@ int keeper_order_write(const struct keeper_order *o, struct buffer *into)
 	json_object_begin(&w);
 	json_put_key(&w, "task_id");
 	json_put_string(&w, o->task_id);
-	/* Before all that a caller can make long: lists read only the beginning. */
 	write_optional(&w, "principal", o->principal);
 	write_optional(&w, "door", o->door);
+	write_origin(&w, o);
 	json_put_key(&w, "command");
 	json_put_string(&w, o->command);
 	write_optional(&w, "description", o->description);
@@ -200,7 +215,6 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		{"policy_file", &rq.policy_file},
 		{"command", &rq.command},
 		{"workspace", &rq.workspace},
-		{"root", &rq.root},
 		{"state", &rq.state},
 		{"cwd", &rq.cwd},
 		{"session", &rq.session},
@@ -228,8 +242,7 @@ static int read_request(const json_t *object, struct arena *arena, const char *c
 		rq.argv = argv;
 	if (rq.session && !session_id_is_valid(rq.session))
 		return -EINVAL;
-	if (!rq.workspace || !rq.root || !rq.cwd || !rq.command == !rq.argv ||
-	    (rq.argv && !rq.argv[0]))
+	if (!rq.workspace || !rq.cwd || !rq.command == !rq.argv || (rq.argv && !rq.argv[0]))
 		return -EINVAL;
 	*ret = rq;
 	return 0;
@@ -248,25 +261,27 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	json_int_t timeout, patience = 0, idle = 0, grace, cap, processes, head, tail, rows = 0,
 			    cols = 0;
 	struct keeper_order o = {0};
-	json_t *argv, *env, *cwd, *request;
+	json_t *argv, *env, *cwd, *request, *origin, *workspace = NULL;
 	json_error_t e;
 	int r, interactive = 0, findable = 0, merged, follow, background, lets_go;
 
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack_ex(
-		root, &e, JSON_STRICT,
-		"{s:s, s?s, s?s, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, s:I, s:I, s:I, s:I, "
-		"s:I, s?I, s?I, s?I, s?b, s?b, "
-		"s:o, s:o, s:o}",
-		"task_id", &id, "principal", &principal, "door", &door, "command", &command,
-		"description", &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
-		"background", &background, "timeout_lets_go", &lets_go, "timeout_ms", &timeout,
-		"idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap, "max_processes",
-		&processes, "head_bytes", &head, "tail_bytes", &tail, "patience", &patience, "rows",
-		&rows, "cols", &cols, "interactive", &interactive, "findable", &findable, "argv",
-		&argv, "env", &env, "request", &request);
+	r = json_unpack_ex(root, &e, JSON_STRICT,
+	                   "{s:s, s?s, s?s, s:o, s?o, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, "
+	                   "s:I, s:I, s:I, s:I, "
+	                   "s:I, s?I, s?I, s?I, s?b, s?b, "
+	                   "s:o, s:o, s:o}",
+	                   "task_id", &id, "principal", &principal, "door", &door, "root", &origin,
+	                   "workspace", &workspace, "command", &command, "description",
+	                   &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
+	                   "background", &background, "timeout_lets_go", &lets_go, "timeout_ms",
+	                   &timeout, "idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap,
+	                   "max_processes", &processes, "head_bytes", &head, "tail_bytes", &tail,
+	                   "patience", &patience, "rows", &rows, "cols", &cols, "interactive",
+	                   &interactive, "findable", &findable, "argv", &argv, "env", &env,
+	                   "request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
 	if (timeout < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
@@ -299,6 +314,9 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	    read_request(request, arena, o.argv, &o.request) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "order: a string is damaged, or memory ran out");
+	o.request.root = read_exact(origin, arena);
+	if (!o.request.root)
+		return error_set(err, ERROR_INPUT, EINVAL, "order: the root is damaged");
 	*ret_order = o;
 	return 0;
 }

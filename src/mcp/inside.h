@@ -17,6 +17,7 @@
 #include "task/store.h"
 
 struct approval;
+struct find_origin;
 struct mcp_call;
 struct mcp_run;
 
@@ -92,6 +93,7 @@ struct mcp_peer {
 	bool has_person, shared;
 	mcp_send send;
 	const struct mcp_places *places;
+	bool (*sees)(const void *owner, const struct find_origin *origin);
 	void *owner;
 	enum mcp_revision revision; /* MCP_REVISION_MAX: no handshake yet */
 	bool initialized;           /* the client has said so */

@@ -99,6 +99,7 @@ int mcp_peer_new(struct mcp_server *s, const struct mcp_peer_options *o, struct 
 		.shared = o->shared,
 		.send = o->send,
 		.places = o->places,
+		.sees = o->sees,
 		.owner = o->owner,
 		.revision = MCP_REVISION_MAX,
 		.log_level = MCP_LOG_MAX,

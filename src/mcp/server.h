@@ -17,6 +17,7 @@
 struct dialect;
 struct engine;
 struct error;
+struct find_origin;
 struct loop;
 struct mcp_peer;
 struct mcp_server;
@@ -101,6 +102,9 @@ struct mcp_peer_options {
 	                handshake is refused, and nothing is sent to no stream */
 	mcp_send send;
 	const struct mcp_places *places; /* NULL: the server's own, by its options */
+	/* Whether a task of this principal is one of this client: it comes from a directory that
+	 * the client may use. */
+	bool (*sees)(const void *owner, const struct find_origin *origin);
 	void *owner;
 };
 

@@ -26,9 +26,12 @@
 #define LISTED_MAX 100
 #define EDGE_BYTES ((size_t)15000)
 
-bool mcp_task_is_ours(const struct mcp_peer *p, const struct find_entry *e)
+static bool sees(const void *owner, const struct find_origin *origin)
 {
-	return strcmp(e->principal, p->principal ? p->principal : "") == 0;
+	const struct mcp_peer *p = owner;
+
+	return strcmp(origin->principal, p->principal ? p->principal : "") == 0 &&
+	       p->sees(p->owner, origin);
 }
 
 int mcp_task_open(struct mcp_peer *p, const char *id, struct find_entry *ret_entry)
@@ -41,7 +44,7 @@ int mcp_task_open(struct mcp_peer *p, const char *id, struct find_entry *ret_ent
 	if (fd < 0)
 		return -ENOENT;
 	find_look(fd, id, ret_entry);
-	if (!mcp_task_is_ours(p, ret_entry))
+	if (!sees(p, &ret_entry->origin))
 		return -ENOENT;
 	return take_fd(&fd);
 }
@@ -169,7 +172,8 @@ void method_tasks_update(struct mcp_call *c, const struct rpc_message *m)
 
 bool mcp_tasks_find(struct mcp_call *c, json_t *cursor, size_t limit, struct find_list *ret_list)
 {
-	struct find_query q = {.principal = c->peer->principal ? c->peer->principal : "",
+	struct find_query q = {.wants = sees,
+	                       .owner = c->peer,
 	                       .after = json_string_value(cursor),
 	                       .limit = limit};
 	struct error err = {0};

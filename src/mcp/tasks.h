@@ -22,9 +22,6 @@ void mcp_tasks_go_on(struct mcp_wait *waits);
 /* Answers a tools/call. */
 bool mcp_task_created(struct mcp_call *c, const char *id);
 
-/* Whether this client has started it. */
-bool mcp_task_is_ours(const struct mcp_peer *p, const struct find_entry *e);
-
 /* Those of this client, up to LIMIT, behind CURSOR: a parameter that may be missing. False: that is
  * answered. */
 bool mcp_tasks_find(struct mcp_call *c, json_t *cursor, size_t limit, struct find_list *ret_list);

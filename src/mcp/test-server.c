@@ -94,6 +94,11 @@ static bool on_send(void *owner, const struct mcp_output *o)
 	return !w->deaf;
 }
 
+static bool on_sees(const void *owner, const struct find_origin *origin)
+{
+	return true;
+}
+
 static struct mcp_peer *make_peer(struct world *w, const char *principal, bool shared)
 {
 	struct mcp_peer_options o = {.principal = principal,
@@ -101,6 +106,7 @@ static struct mcp_peer *make_peer(struct world *w, const char *principal, bool s
 	                             .offer_count = 1,
 	                             .shared = shared,
 	                             .send = on_send,
+	                             .sees = on_sees,
 	                             .owner = w};
 	struct mcp_peer *p;
 

@@ -124,7 +124,7 @@ static bool is_workspace(struct look *l, const char *path)
 	const char *cwd = l->q->cwd ? l->q->cwd : ".", *top = paths_workspace(l), *real;
 	char *at = path[0] == '/' ? look_string(l, path, strlen(path))
 	                          : arena_printf(l->arena, "%s/%s", cwd, path);
-	scoped(fd_closep) int fd = at ? open_path(dir, at, 0) : -ENOMEM;
+	scoped(fd_closep) int fd = at ? open_path(dir, at) : -ENOMEM;
 
 	real = fd >= 0 ? real_path(l, fd) : NULL;
 	return real && top && strcmp(real, top) == 0;

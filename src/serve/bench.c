@@ -125,6 +125,16 @@ const char *bench_root_of(const char *const *roots, const char *workspace)
 	return best;
 }
 
+bool bench_is_below(const char *const *roots, const char *directory)
+{
+	char real[PATH_MAX];
+
+	for (; *directory && *roots; roots++)
+		if (realpath(*roots, real) && place_is_inside(directory, real))
+			return true;
+	return false;
+}
+
 /* The first root if it holds the directory of this name, or NULL. */
 static const char *first_root(const char *root, const char *name)
 {

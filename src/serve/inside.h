@@ -144,6 +144,8 @@ int bench_at(struct serve *s, const char *profile, const char *const *roots, con
 /* The engines have one store among them, this is any of its handles. */
 int bench_store(struct serve *s, struct store **ret, struct error *err);
 const char *const *bench_roots(const struct call *c);
+/* Whether a directory, which need not be there any more, lies in one of them. */
+bool bench_is_below(const char *const *roots, const char *directory);
 /* The outermost of the roots that holds the directory, or NULL. */
 const char *bench_root_of(const char *const *roots, const char *workspace);
 /* A session of one principal has a name that no other can give. */
@@ -183,8 +185,10 @@ bool tasks_get_number(struct call *c, const char *name, uint64_t *ret);
 /* The directory of the task of the path if the caller may see it, else a negative errno and an
  * answer. */
 int tasks_open(struct call *c);
+/* Whether a task is one of the caller's: of one of its roots. Who runs nacre sees all. */
 struct find_entry;
-bool client_may_see(const struct client *c, const struct find_entry *e);
+struct find_origin;
+bool tasks_may_see(const struct call *c, const struct find_origin *origin);
 /* Members of an object about a task, without paths. */
 void tasks_put_member(struct json_writer *w, const struct find_entry *e);
 

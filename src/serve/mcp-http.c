@@ -20,6 +20,7 @@
 #include "serve/mcp-inside.h"
 #include "serve/mcp-names.h"
 #include "serve/secret.h"
+#include "task/find.h"
 
 #define SESSIONS_MAX    1024
 #define SESSIONS_EACH   256
@@ -76,21 +77,40 @@ static void on_give(void *owner, const char *profile, const struct result *r)
 	run_next(s);
 }
 
+/* NULL: the principal is not known any more. */
+static const char *const *roots_of(const struct side *side)
+{
+	const struct serve *s = side->http->serve;
+	const struct principal *p = principals_by_name(&s->principals, side->client->name);
+
+	if (!p && side->client->name[0])
+		return NULL;
+	return p && p->workspaces ? p->workspaces : s->options.workspaces;
+}
+
 /* A principal may have several directories, and each its engine. One that is nobody's is refused by
  * the first. */
 static struct engine *on_find(void *owner, const struct mcp_offer *offer, const char *workspace)
 {
 	const struct side *side = owner;
 	struct serve *s = side->http->serve;
-	const struct principal *p = principals_by_name(&s->principals, side->client->name);
-	const char *const *roots = p && p->workspaces ? p->workspaces : s->options.workspaces;
-	const char *root = workspace[0] == '/' ? bench_root_of(roots, workspace) : NULL;
+	const char *const *roots = roots_of(side);
+	const char *root = roots && workspace[0] == '/' ? bench_root_of(roots, workspace) : NULL;
 	struct bench *b;
 
-	if (!root || (!p && side->client->name[0]) ||
-	    bench_at(s, offer->engine->wishes.profile, roots, root, &b, NULL) < 0)
+	if (!root || bench_at(s, offer->engine->wishes.profile, roots, root, &b, NULL) < 0)
 		return offer->engine;
 	return &b->engine;
+}
+
+/* By the roots that the principal has now: they may have been taken away since. */
+static bool on_sees(const void *owner, const struct find_origin *origin)
+{
+	const struct side *side = owner;
+	const char *const *roots = roots_of(side);
+
+	return roots &&
+	       (bench_is_below(roots, origin->root) || bench_is_below(roots, origin->workspace));
 }
 
 static const struct mcp_places places = {.take = on_take, .give = on_give, .find = on_find};
@@ -131,6 +151,7 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	                                   .shared = !session,
 	                                   .send = post_send,
 	                                   .places = &places,
+	                                   .sees = on_sees,
 	                                   .owner = s};
 	int r = 0;
 

@@ -24,8 +24,10 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/packet.h"
+#include "engine/place.h"
 #include "loop/loop.h"
 #include "rpc/message.h"
+#include "task/find.h"
 
 #define READ_BYTES    65536
 #define PIECE_BYTES   4096
@@ -161,6 +163,17 @@ static bool on_send(void *owner, const struct mcp_output *o)
 	/* What follows from this is seen when whoever has sent it is through. */
 	(void)loop_timer_set(s->loop, &s->soon, loop_now(s->loop), on_soon);
 	return !s->broken;
+}
+
+/* Others of the same user work in other directories: their tasks are none of this client's. What
+ * the directory is called is asked anew, as for a command: it may have been renamed. */
+static bool on_sees(const void *owner, const struct find_origin *origin)
+{
+	const struct stdio *s = owner;
+	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
+
+	return place_open_workspace(s->options->workspace, &place, NULL) == 0 &&
+	       strcmp(place.root, origin->root) == 0;
 }
 
 static void take_line(struct stdio *s, const char *line, size_t n)
@@ -331,6 +344,7 @@ int stdio_serve(const struct stdio_options *o, struct error *err)
 	                                .offers = o->offers,
 	                                .offer_count = o->offer_count,
 	                                .send = on_send,
+	                                .sees = on_sees,
 	                                .owner = &s};
 	int r;
 

@@ -12,10 +12,11 @@ struct stdio_options {
 	struct mcp_options mcp; /* with its loop and key */
 	const struct mcp_offer *offers;
 	size_t offer_count;
-	const char *session; /* of the commands; NULL: none */
-	bool stop_tasks;     /* at the end, those that the client has begun */
-	size_t line_max;     /* bytes of one message */
-	int signal_fd;       /* SIGTERM, SIGINT: the same as the end of the input */
+	const char *workspace; /* whose tasks the client sees; NULL: the current directory */
+	const char *session;   /* of the commands; NULL: none */
+	bool stop_tasks;       /* at the end, those that the client has begun */
+	size_t line_max;       /* bytes of one message */
+	int signal_fd;         /* SIGTERM, SIGINT: the same as the end of the input */
 };
 
 /* Until the client has gone. Standard output carries messages and nothing else. */

@@ -32,9 +32,19 @@ int tasks_store(struct call *c, struct store **ret)
 	return r;
 }
 
-bool client_may_see(const struct client *c, const struct find_entry *e)
+bool tasks_may_see(const struct call *c, const struct find_origin *origin)
 {
-	return !c->name[0] || strcmp(c->name, e->principal) == 0;
+	const char *const *roots = bench_roots(c);
+
+	if (!c->client->name[0])
+		return true;
+	return strcmp(c->client->name, origin->principal) == 0 &&
+	       (bench_is_below(roots, origin->root) || bench_is_below(roots, origin->workspace));
+}
+
+static bool wants(const void *owner, const struct find_origin *origin)
+{
+	return tasks_may_see(owner, origin);
 }
 
 static void put_text(struct json_writer *w, const char *key, const char *text)
@@ -64,7 +74,7 @@ void tasks_put_member(struct json_writer *w, const struct find_entry *e)
 	json_put_bool(w, e->state == FIND_RUNNING);
 	put_text(w, "command", e->command);
 	put_text(w, "description", e->description);
-	put_text(w, "principal", e->principal);
+	put_text(w, "principal", e->origin.principal);
 	json_put_key(w, "background");
 	json_put_bool(w, e->background);
 	put_int(w, "started_ms", e->started_ms);
@@ -97,7 +107,7 @@ void tasks_list(struct call *c)
 	scoped(find_list_donep) struct find_list list = {0};
 	scoped(buffer_donep) struct buffer json = {0};
 	struct json_writer w = {.out = &json};
-	struct find_query q = {.principal = c->client->name[0] ? c->client->name : NULL};
+	struct find_query q = {.wants = c->client->name[0] ? wants : NULL, .owner = c};
 	uint64_t limit = 100;
 	struct error err = {0};
 	char state[16] = "all";
@@ -149,7 +159,7 @@ int tasks_open(struct call *c)
 		fd = find_open(store, c->id, NULL);
 	if (fd >= 0)
 		find_look(fd, c->id, &e);
-	if (fd < 0 || !client_may_see(c->client, &e)) {
+	if (fd < 0 || !tasks_may_see(c, &e.origin)) {
 		answer_error(c, 404, "input", "there is no such task");
 		return -ENOENT;
 	}

@@ -17,5 +17,5 @@ enum find_state find_look_at_lock(int dir_fd, int64_t *ret_started);
 DIR *find_open_dir(struct store *s);
 bool find_is_id(const char *name);
 
-/* Whether this principal asked for it. */
-bool find_is_of(int tasks_fd, const char *id, const char *principal);
+/* Whether the query wants the task of this id. */
+bool find_is_wanted(int tasks_fd, const char *id, const struct find_query *q);

@@ -4,6 +4,7 @@
  */
 #include "task/find-inside.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 
-#define SPEC_BYTES   4096 /* command and description stand at the beginning */
-#define OWNER_BYTES  256  /* so does the principal, in front of them */
+#define SPEC_BYTES   (4 * PATH_MAX + 4096) /* command and description stand behind two paths */
 #define ID_BEGINNING "bash-"
 
 int64_t find_stat_ms(const struct stat *st)
@@ -105,9 +105,92 @@ static const char *scan_string(const char *text, const char *key, char *into, si
 	return p;
 }
 
-static void scan_principal(const char *text, struct find_entry *e)
+/* One byte of a string as keeper_order_write() has it, at *p, which is moved on; -1: that is not
+ * one. */
+static int exact_byte(const char **p)
 {
-	(void)scan_string(text, "\"principal\":\"", e->principal, sizeof(e->principal));
+	static const char letters[] = "bfnrt\"\\", bytes[] = "\b\f\n\r\t\"\\";
+	const char *letter;
+	char c = *(*p)++;
+
+	if (c != '\\')
+		return (unsigned char)c;
+	c = *(*p)++;
+	letter = c ? strchr(letters, c) : NULL;
+	if (letter)
+		return bytes[letter - letters];
+	if (c != 'u' || strnlen(*p, 4) < 4)
+		return -1;
+	*p += 4;
+	return (int)hex4(*p - 4);
+}
+
+/* Two digits for each byte: a path that is not text. */
+static bool hex_bytes(const char *p, char *into, size_t size)
+{
+	char digits[3] = {0};
+	size_t len = 0;
+
+	for (; isxdigit((unsigned char)p[0]) && isxdigit((unsigned char)p[1]) && len + 1 < size;
+	     p += 2) {
+		memcpy(digits, p, 2);
+		into[len++] = (char)strtoul(digits, NULL, 16);
+	}
+	into[*p == '"' ? len : 0] = '\0';
+	return *p == '"';
+}
+
+/* The path behind KEY (`"key":`) at TEXT, byte by byte: others are compared with it. Behind it, or
+ * TEXT and an empty string: it is not there as a whole. */
+static const char *scan_path(const char *text, const char *key, char into[PATH_MAX])
+{
+	static const char hex[] = "{\"hex\":\"";
+	const char *p = text + strlen(key);
+	size_t len = 0;
+	int c = 0;
+
+	into[0] = '\0';
+	if (strncmp(text, key, strlen(key)) != 0)
+		return text;
+	if (strncmp(p, hex, strlen(hex)) == 0) {
+		p += strlen(hex);
+		return hex_bytes(p, into, PATH_MAX) ? strchr(p, '}') + 1 : text;
+	}
+	for (p++; *p && *p != '"' && c >= 0 && len + 1 < PATH_MAX;)
+		into[len++] = (char)(c = exact_byte(&p));
+	into[*p == '"' && c >= 0 ? len : 0] = '\0';
+	return into[0] ? p + 1 : text;
+}
+
+/* What stands before the command: nothing that a caller has written can look like it. */
+static const char *scan_origin(const char *text, struct find_origin *o)
+{
+	const char *p = strstr(text, ",\""), *next;
+
+	*o = (struct find_origin){0};
+	if (p && strncmp(p, ",\"principal\":\"", 14) == 0) {
+		next = scan_string(p, "\"principal\":\"", o->principal, sizeof(o->principal));
+		p = next ? next + (*next == '"') : NULL;
+	}
+	if (p && strncmp(p, ",\"door\":\"", 9) == 0) {
+		next = scan_string(p, "\"door\":\"", o->door, sizeof(o->door));
+		p = next ? next + (*next == '"') : NULL;
+	}
+	if (!p)
+		return text;
+	next = scan_path(p, ",\"root\":", o->root);
+	p = scan_path(next, ",\"workspace\":", o->workspace);
+	if (p == next) /* not written twice */
+		memcpy(o->workspace, o->root, sizeof(o->root));
+	return p;
+}
+
+void find_origin(int dir_fd, struct find_origin *ret_origin)
+{
+	char text[SPEC_BYTES];
+
+	(void)read_beginning(dir_fd, "spec.json", text, sizeof(text));
+	(void)scan_origin(text, ret_origin);
 }
 
 static void look_at_spec(int dir_fd, struct find_entry *e)
@@ -117,8 +200,8 @@ static void look_at_spec(int dir_fd, struct find_entry *e)
 
 	if (!read_beginning(dir_fd, "spec.json", text, sizeof(text)))
 		return;
-	p = scan_string(text, "\"command\":\"", e->command, sizeof(e->command));
-	scan_principal(text, e);
+	p = scan_origin(text, &e->origin);
+	p = scan_string(p, "\"command\":\"", e->command, sizeof(e->command));
 	if (p && strncmp(p, "\",\"description\":\"", 17) == 0)
 		p = scan_string(p, "\"description\":\"", e->description, sizeof(e->description));
 	if (!p)
@@ -195,16 +278,18 @@ bool find_is_id(const char *name)
 	       strlen(name) < STORE_ID_MAX;
 }
 
-/* Who asked for it stands at the beginning (keeper_order_write()): the rest is not read. */
-bool find_is_of(int tasks_fd, const char *id, const char *principal)
+bool find_is_wanted(int tasks_fd, const char *id, const struct find_query *q)
 {
-	char path[STORE_ID_MAX + sizeof("/spec.json")], text[OWNER_BYTES];
-	struct find_entry e = {0};
+	char path[STORE_ID_MAX + sizeof("/spec.json")], text[SPEC_BYTES];
+	struct find_origin origin;
 
+	if (!q->principal && !q->wants)
+		return true;
 	snprintf(path, sizeof(path), "%s/spec.json", id);
-	if (read_beginning(tasks_fd, path, text, sizeof(text)))
-		scan_principal(text, &e);
-	return strcmp(e.principal, principal) == 0;
+	(void)read_beginning(tasks_fd, path, text, sizeof(text));
+	(void)scan_origin(text, &origin);
+	return (!q->principal || strcmp(origin.principal, q->principal) == 0) &&
+	       (!q->wants || q->wants(q->owner, &origin));
 }
 
 int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], struct error *err)

@@ -20,6 +20,13 @@ enum find_state {
 	FIND_LOST,
 };
 
+/* Where a task comes from, as its spec.json says; empty: unknown. */
+struct find_origin {
+	char principal[64];                       /* who asked for it; empty: who runs nacre */
+	char door[16];                            /* "cli", "mcp", "http" ... */
+	char root[PATH_MAX], workspace[PATH_MAX]; /* see keeper/order.h */
+};
+
 #define FIND_CURSOR_MAX (STORE_ID_MAX + 24)
 
 /* What a list shows of a task. Strings are cut to what fits, never inside of a character. */
@@ -29,7 +36,7 @@ struct find_entry {
 	int64_t started_ms, ended_ms; /* wall clock; ended_ms of a lost one: when it last wrote */
 	char cursor[FIND_CURSOR_MAX]; /* its place in the list, if it is of one */
 	/* Filled by find_look(). */
-	char principal[64]; /* who asked for it; empty: who runs nacre */
+	struct find_origin origin;
 	char command[256], description[128];
 	bool background, merged;
 	uint64_t bytes[2]; /* written by the command to stdout (or both) and stderr */
@@ -40,10 +47,13 @@ struct find_entry {
 
 struct find_query {
 	const char *principal; /* whose; "": of who runs nacre; NULL: of all */
-	const char *after;     /* the cursor of an entry, which need not be there any more: those
-	                          behind it; NULL: from the first on */
-	size_t limit;          /* 0: none */
-	bool beside_running;   /* all that run are listed, and do not count */
+	/* And of these only which; NULL: all. */
+	bool (*wants)(const void *owner, const struct find_origin *origin);
+	const void *owner;
+	const char *after;   /* the cursor of an entry, which need not be there any more: those
+	                        behind it; NULL: from the first on */
+	size_t limit;        /* 0: none */
+	bool beside_running; /* all that run are listed, and do not count */
 	bool only_running;
 };
 
@@ -71,6 +81,9 @@ int find_open(struct store *s, const char *id, struct error *err);
 
 /* All that is to be known about the task in this directory now. */
 void find_look(int dir_fd, const char *id, struct find_entry *ret_entry);
+
+/* The same for where it comes from alone. */
+void find_origin(int dir_fd, struct find_origin *ret_origin);
 
 /* The same for its state alone. */
 enum find_state find_state(int dir_fd);

@@ -169,8 +169,7 @@ static int look_at_some(struct store *s, const struct find_query *q, const struc
 		scoped(fd_closep) int dir_fd = -1;
 		struct find_entry *e;
 
-		if ((after && by_age(at, after) <= 0) ||
-		    (q->principal && !find_is_of(s->tasks_fd, at->id, q->principal)))
+		if ((after && by_age(at, after) <= 0) || !find_is_wanted(s->tasks_fd, at->id, q))
 			continue;
 		if (counts && q->limit > 0 && counted == q->limit) {
 			list->more = true;

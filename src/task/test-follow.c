@@ -267,7 +267,7 @@ static void a_state_is_told_by_lock_and_report(void **state)
 	assert_string_equal(find_state_name(&e), "running");
 	assert_string_equal(e.command, "a \"b\" c \033[2J");
 	assert_string_equal(e.description, "why");
-	assert_string_equal(e.principal, "alice");
+	assert_string_equal(e.origin.principal, "alice");
 	assert_true(e.merged && e.background);
 	assert_int_equal(e.timeout_ms, 17);
 	assert_int_equal(find_exit_code(&e), -1);

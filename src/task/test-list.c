@@ -68,6 +68,42 @@ static void make(struct place *p, const char *id, const char *principal, int sec
 	}
 }
 
+/* What spec.json says of where a task comes from, in the beginning that is read of it. */
+static void expect_origin(struct place *p, const char *spec, const char *root,
+                          const char *workspace)
+{
+	static struct find_origin o; /* two paths long */
+	scoped(fd_closep) int fd = openat(p->store.tasks_fd, "spec.json",
+	                                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(fd_write_all(fd, spec, strlen(spec)), 0);
+	find_origin(p->store.tasks_fd, &o);
+	assert_string_equal(o.root, root);
+	assert_string_equal(o.workspace, workspace);
+}
+
+static void tells_where_a_task_comes_from(void **state)
+{
+	struct place *p = *state;
+
+	expect_origin(p, "{\"task_id\":\"x\",\"root\":\"/a\",\"command\":\"y\"}", "/a", "/a");
+	expect_origin(p,
+	              "{\"task_id\":\"x\",\"principal\":\"p\",\"door\":\"mcp\",\"root\":\"/a\","
+	              "\"workspace\":\"/a/b\",\"command\":\"y\"}",
+	              "/a", "/a/b");
+	expect_origin(p, "{\"task_id\":\"x\",\"root\":\"/a\\n\\\"\\\\\\u0001\",\"command\":\"y\"}",
+	              "/a\n\"\\\1", "/a\n\"\\\1");
+	expect_origin(p, "{\"task_id\":\"x\",\"root\":{\"hex\":\"2f61ff\"},\"command\":\"y\"}",
+	              "/a\xff", "/a\xff");
+	/* Of what is cut, damaged, or stands elsewhere nothing is believed. */
+	expect_origin(p, "{\"task_id\":\"x\",\"root\":\"/a", "", "");
+	expect_origin(p, "{\"task_id\":\"x\",\"root\":{\"hex\":\"2f6\"},", "", "");
+	expect_origin(p, "{\"task_id\":\"x\",\"root\":\"/a\\q\",", "", "");
+	expect_origin(p, "{\"task_id\":\"x\",\"command\":\"y\",\"root\":\"/a\"}", "", "");
+	expect_origin(p, "{}", "", "");
+	expect_origin(p, "", "", "");
+}
+
 /* "bash-a bash-b" and, if there are more, "...". */
 static void expect(struct place *p, const struct find_query *q, const char *wanted, char *ret_next)
 {
@@ -188,6 +224,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(tells_where_a_task_comes_from),
 		TEST(everybody_has_a_list_of_their_own),
 		TEST(a_limit_counts_what_is_listed),
 		TEST(many_of_another_hide_none),
