@@ -181,7 +181,8 @@ static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size
 static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal_fd)
 {
 	scoped(loop_freep) struct loop *loop = NULL;
-	char session[SESSION_ID_MAX];
+	scoped(fd_closep) int hold = -1; /* the session stays while its client is there */
+	char session[SESSION_ID_MAX], state[PATH_MAX];
 	struct error err = {0};
 	struct stdio_options o = {.offers = s->offers,
 	                          .offer_count = s->count,
@@ -195,6 +196,10 @@ static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal
 	r = id_new("mcp-", session, sizeof(session));
 	if (r == 0)
 		r = loop_new(&loop, &err);
+	if (r == 0 && s->engines[0].store.tasks_fd >= 0 &&
+	    (size_t)snprintf(state, sizeof(state), "%s/..", s->engines[0].store.path) <
+	            sizeof(state))
+		hold = session_hold(state, o.session);
 	o.mcp = a->mcp;
 	o.mcp.loop = loop;
 	if (r == 0)

@@ -16,6 +16,7 @@
 #include "cli/table.h"
 #include "engine/engine.h"
 #include "engine/result.h"
+#include "engine/session.h"
 #include "engine/tasks.h"
 #include "json/write.h"
 
@@ -171,7 +172,12 @@ static int clean(struct store *store, const struct tasks_options *o)
 	uint64_t keep = o->keep_given ? o->keep_bytes : engine_wishes_default.state_cap;
 	/* By age, too: a start that was cut off has no bytes. */
 	int removed = store_sweep(store, o->all ? 0 : keep, o->all ? 1 : age);
+	char state[PATH_MAX];
 
+	/* Sessions are no tasks: they are not counted, and --all is not about them. */
+	if (store->tasks_fd >= 0 &&
+	    (size_t)snprintf(state, sizeof(state), "%s/..", store->path) < sizeof(state))
+		(void)session_sweep(state, age);
 	printf(o->json ? "{\"deleted\":%d}\n" : "%d deleted\n", removed);
 	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;
 }

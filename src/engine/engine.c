@@ -517,6 +517,7 @@ static void run_free(struct engine_run *run)
 {
 	if (run) {
 		fd_close(run->input);
+		session_release(&run->session);
 		ahead_free(run->ahead);
 		ask_done(&run->ask);
 		arena_free(run->arena);
@@ -557,7 +558,7 @@ int engine_start(struct engine *e, const struct request *rq, struct engine_run *
 	scoped(run_freep) struct engine_run *run = calloc(1, sizeof(*run));
 
 	if (run) {
-		run->input = -1;
+		run->input = run->session.hold = -1;
 		ask_init(&run->ask);
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
 	}
@@ -677,6 +678,15 @@ void engine_result(struct engine *e, struct engine_run *run, struct result *ret_
 	result_fill(ret_result, &facts);
 }
 
+static void sweep(struct engine *e, struct arena *arena)
+{
+	const char *state = engine_state_of(arena, &e->store);
+
+	(void)store_sweep(&e->store, e->wishes.state_cap, e->wishes.state_age_ms);
+	if (state)
+		(void)session_sweep(state, SESSION_AGE_MS);
+}
+
 void engine_run_done(struct engine *e, struct engine_run *run, bool keep)
 {
 	if (run->left)
@@ -685,6 +695,6 @@ void engine_run_done(struct engine *e, struct engine_run *run, bool keep)
 		task_done(run->task, &e->store, keep);
 	if ((keep || run->left) && (e->wishes.state_cap != engine_wishes_default.state_cap ||
 	                            store_sweep_is_due(&e->store)))
-		(void)store_sweep(&e->store, e->wishes.state_cap, e->wishes.state_age_ms);
+		sweep(e, run->arena);
 	run_free(run);
 }

@@ -53,7 +53,7 @@ static int explain(struct engine *e, const struct request *rq, struct arena *are
                    struct check *ret_check, struct error *err)
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
-	struct session_use session;
+	scoped(session_release) struct session_use session = {.hold = -1};
 	const char *state;
 	int r;
 

@@ -11,7 +11,7 @@
 int session_use(struct arena *arena, const char *state, const char *id,
                 struct session_use *ret_session, struct error *err)
 {
-	struct session_use s = {0};
+	struct session_use s = {.hold = -1};
 	struct error why = {0};
 	int r;
 
@@ -25,7 +25,10 @@ int session_use(struct arena *arena, const char *state, const char *id,
 		         "nothing can be stored: this call is no part of its session");
 	} else if (id) {
 		s.id = id;
+		s.hold = session_hold(state, id); /* before it is read: what is read stays */
 		r = session_load(state, id, arena, &s.state, &why);
+		if (r == -ENOMEM)
+			session_release(&s);
 		if (r == -ENOMEM)
 			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
 		if (r < 0)
@@ -34,6 +37,11 @@ int session_use(struct arena *arena, const char *state, const char *id,
 	}
 	*ret_session = s;
 	return 0;
+}
+
+void session_release(struct session_use *s)
+{
+	fd_close(take_fd(&s->hold));
 }
 
 int session_open_cwd(struct session_use *s, struct place *p, struct error *err)

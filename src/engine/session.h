@@ -11,6 +11,7 @@ struct store;
 struct session_use {
 	const char *id;       /* NULL: there is no session */
 	struct session state; /* as it was last written */
+	int hold;             /* until session_release(); -1: none */
 	char notice[SESSION_NOTICE_MAX];
 };
 
@@ -18,6 +19,9 @@ struct session_use {
  * notice says so. */
 int session_use(struct arena *arena, const char *state, const char *id,
                 struct session_use *ret_session, struct error *err);
+
+/* The session is in use until then. */
+void session_release(struct session_use *s);
 
 /* The working directory of a request that names none. One that is gone, or leads out of the
  * workspace by now, is replaced by the workspace, and the notice says so. */

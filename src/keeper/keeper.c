@@ -25,6 +25,7 @@
 #include "keeper/control.h"
 #include "keeper/record.h"
 #include "keeper/rehearse.h"
+#include "keeper/session.h"
 #include "output/spool.h"
 #include "process/held.h"
 #include "process/spawn.h"
@@ -290,6 +291,7 @@ static void say_hello(const struct keeper *k)
 /* From the order to the report. */
 static void keep(struct keeper *k, const struct buffer *order)
 {
+	scoped(fd_closep) int session = -1; /* held: it is not swept while its command runs */
 	struct error err = {0};
 	int r = -ENOMEM;
 
@@ -301,6 +303,8 @@ static void keep(struct keeper *k, const struct buffer *order)
 		k->buffer = malloc(READ_BYTES);
 	if (k->arena && k->buffer)
 		r = keeper_order_read(order->data, order->len, k->arena, &k->order, &err);
+	if (r == 0 && k->order.request.session && k->order.request.state && !k->order.background)
+		session = session_hold(k->order.request.state, k->order.request.session);
 	k->home = (struct home){.tasks_fd = k->order.findable ? -1 : k->fds.tasks,
 	                        .fd = k->order.findable ? k->fds.tasks : -1,
 	                        .spec_fd = -1,

@@ -144,6 +144,7 @@ void keeper_commit_session(struct keeper *k)
 	const struct session_start start = {
 		.state = rq->state,
 		.id = rq->session,
+		.principal = k->order.principal,
 		.workspace = rq->workspace,
 		.cwd = k->order.cwd,
 		.envp = k->order.envp,

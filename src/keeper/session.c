@@ -11,7 +11,7 @@
  *was;
  *	- so do `exec PROGRAM` and a death by SIGKILL.
  */
-#include "keeper/session.h"
+#include "keeper/session-inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -258,7 +258,7 @@ int session_read_record(const char *bytes, size_t n, struct arena *arena,
 
 /* The file */
 
-static int open_sessions(const char *state)
+int session_open_all(const char *state)
 {
 	scoped(fd_closep) int state_fd = fd_open_private(AT_FDCWD, state);
 
@@ -347,7 +347,7 @@ static int take_variables(json_t *root, struct arena *arena, struct session *s)
 int session_load(const char *state, const char *id, struct arena *arena,
                  struct session *ret_session, struct error *err)
 {
-	scoped(fd_closep) int dir_fd = open_sessions(state);
+	scoped(fd_closep) int dir_fd = session_open_all(state);
 	scoped(json_decrefp) json_t *root = NULL;
 	struct session s = {0};
 	int r;
@@ -565,13 +565,33 @@ static size_t bytes_of(json_t *set)
 	return sum;
 }
 
+/* The principal comes first: who sweeps reads no more. A file that is there already is replaced, a
+ * new one needs room. */
+static int write_file(int dir_fd, const struct session_start *start, json_t *changed)
+{
+	const char *principal = start->principal ? start->principal : "";
+	scoped(json_decrefp) json_t *root = json_object();
+	scoped(freep) char *text = NULL;
+	char name[SESSION_ID_MAX + 8];
+	int r = 0;
+
+	if (!root ||
+	    (*principal && json_object_set_new(root, "principal", json_string(principal)) < 0))
+		return -ENOMEM;
+	if (json_object_update_missing(root, changed) < 0 ||
+	    !(text = json_dumps(root, JSON_INDENT(1))))
+		return -ENOMEM;
+	file_name(start->id, name);
+	if (faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		r = session_make_room(dir_fd, principal);
+	return r < 0 ? r : fd_replace_file(dir_fd, name, text, strlen(text));
+}
+
 static int change_file(int dir_fd, const struct session_start *start,
                        const struct session_record *record, char notice[SESSION_NOTICE_MAX])
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	scoped(json_decrefp) json_t *changed = NULL;
-	scoped(freep) char *text = NULL;
-	char name[SESSION_ID_MAX + 8];
 	int r;
 
 	if (read_file(dir_fd, start->id, &root, NULL) < 0)
@@ -591,13 +611,7 @@ static int change_file(int dir_fd, const struct session_start *start,
 		r = merge_cwd(changed, start, record->cwd, notice);
 	if (r < 0)
 		return r;
-	if (json_equal(root, changed))
-		return 0;
-	text = json_dumps(changed, JSON_INDENT(1) | JSON_SORT_KEYS);
-	if (!text)
-		return -ENOMEM;
-	file_name(start->id, name);
-	return fd_replace_file(dir_fd, name, text, strlen(text));
+	return json_equal(root, changed) ? 0 : write_file(dir_fd, start, changed);
 }
 
 int session_commit(const struct session_start *start, const char *bytes, size_t n,
@@ -615,12 +629,16 @@ int session_commit(const struct session_start *start, const char *bytes, size_t 
 	if (r == -ENODATA) /* killed, or replaced by another program */
 		return 0;
 	if (r == 0)
-		r = dir_fd = open_sessions(start->state);
+		r = dir_fd = session_open_all(start->state);
 	if (r >= 0)
 		r = fd_lock(dir_fd);
 	if (r >= 0)
 		r = change_file(dir_fd, start, &record, notice);
-	if (r < 0)
+	if (r == -ENOSPC)
+		snprintf(notice, SESSION_NOTICE_MAX,
+		         "the session could not be kept: the disk is full, or %d others are in use",
+		         SESSION_EACH_MAX);
+	else if (r < 0)
 		snprintf(notice, SESSION_NOTICE_MAX, "the session could not be kept: %s",
 		         strerrordesc_np(-r));
 	return r;

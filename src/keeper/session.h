@@ -3,7 +3,8 @@
  * Session: what persists between the calls of one id: the working directory and the exported
  * variables that a line of bash has changed.
  *
- *	<state>/sessions/<id>.json   workspace, cwd (relative to it), set, unset
+ *	<state>/sessions/<id>.json   principal, workspace, cwd (relative to it), set, unset
+ *	<state>/sessions/.use        locks of those who use one (session-sweep.c)
  *
  * bash writes its directory and its exported variables to a descriptor of its own when it ends, by
  * a trap around the line; the keeper reads them there. All of it comes from inside the box and is
@@ -16,6 +17,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "process/child.h"
 
 struct arena;
@@ -28,6 +30,8 @@ struct error;
 #define SESSION_VARIABLES_MAX 256
 #define SESSION_BYTES_MAX     ((size_t)128 << 10) /* of all names and values together */
 #define SESSION_NOTICE_MAX    240
+#define SESSION_EACH_MAX      512                             /* sessions of one principal */
+#define SESSION_AGE_MS        ((int64_t)7 * 24 * 3600 * 1000) /* after the last use */
 
 /* Letters, digits, '.', '_' and '-', not '.' first: an id is a file name and nothing else. */
 bool session_id_is_valid(const char *id);
@@ -67,6 +71,7 @@ int session_read_record(const char *bytes, size_t n, struct arena *arena,
 /* How a command of a session began. */
 struct session_start {
 	const char *state, *id;
+	const char *principal;   /* whose it is; NULL: who runs nacre */
 	const char *workspace;   /* absolute */
 	const char *cwd;         /* absolute */
 	const char *const *envp; /* all of it */
@@ -76,3 +81,11 @@ struct session_start {
  * there was nothing to do. NOTICE is what the caller should know; empty: nothing. */
 int session_commit(const struct session_start *start, const char *bytes, size_t n,
                    char notice[SESSION_NOTICE_MAX]);
+
+/* The session is in use while the descriptor that is returned is open: no sweep takes it. */
+int session_hold(const char *state, const char *id);
+
+/* Deletes sessions that nobody uses, or has used for MAX_AGE_MS (0: none), and with them what
+ * persons have approved for these. Returns how many. Of too many sessions of one principal the
+ * oldest go when one more is written. */
+int session_sweep(const char *state, int64_t max_age_ms);

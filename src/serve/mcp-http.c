@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include "base/error.h"
+#include "base/fd.h"
 #include "engine/dialect.h"
+#include "engine/session.h"
 #include "http/text.h"
 #include "json/write.h"
 #include "mcp/era.h"
@@ -127,7 +129,20 @@ static void side_free(struct side *s)
 			s->next->back = s->back;
 		s->http->sessions -= s->id[0] != '\0';
 	}
+	fd_close(s->hold);
 	free(s);
+}
+
+/* Its directory and variables stay while its client may come back. */
+static int hold_session(struct serve *serve, const char *id)
+{
+	char state[PATH_MAX];
+	struct store *store;
+
+	if (bench_store(serve, &store, NULL) < 0 || store->tasks_fd < 0 ||
+	    (size_t)snprintf(state, sizeof(state), "%s/..", store->path) >= sizeof(state))
+		return -1;
+	return session_hold(state, id);
 }
 
 static int make_id(char into[SESSION_ID_CHARS + 1])
@@ -157,13 +172,16 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 
 	if (!s)
 		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	s->hold = -1;
 	s->http = m;
 	s->client = c->client;
 	s->used_ms = loop_now(c->serve->loop);
 	if (session && make_id(s->id) < 0)
 		r = error_set(err, ERROR_SYSTEM, EIO, "random bytes");
-	if (session)
+	if (session) {
 		options.session = s->id;
+		s->hold = hold_session(c->serve, s->id);
+	}
 	s->token = c->who.digest;
 	s->has_person = options.has_person;
 	s->offer_count = find_offers(c, s->offers);

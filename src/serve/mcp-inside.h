@@ -27,6 +27,7 @@ struct side {
 	uint64_t stream_count;         /* that there ever were */
 	int64_t used_ms;
 	bool has_person;
+	int hold;     /* of a session, which is then in use; -1: none */
 	bool refused; /* its handshake */
 };
 

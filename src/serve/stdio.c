@@ -172,7 +172,7 @@ static bool on_sees(const void *owner, const struct find_origin *origin)
 	const struct stdio *s = owner;
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 
-	return place_open_workspace(s->options->workspace, &place, NULL) == 0 &&
+	return place_open_workspace(s->options->workspace, NULL, &place, NULL) == 0 &&
 	       strcmp(place.root, origin->root) == 0;
 }
 

@@ -16,12 +16,16 @@
 #include "base/id.h"
 #include "base/remove.h"
 
-/* A task's directory holds files only, and these names: anything else is not ours to delete. */
 #define SWEEP_EVERY_S 10
+#define DISK_LOOK     4096 /* files of one task that are looked at */
+#define DISK_DEPTH    16
+#define DISK_MANY     ((uint64_t)1 << 30)
 
+/* A task's directory holds these files, and what was planted: anything else is not ours to delete.
+ */
 static const char *const task_files[] = {
-	"out",   "err",   "spec.json",  "state.json",      "sock",          "sizes",
-	"index", "quiet", ".quiet.new", ".state.json.new", ".spec.json.new"};
+	"out",   "err",        "spec.json",       "state.json",     "sock", "sizes",   "index",
+	"quiet", ".quiet.new", ".state.json.new", ".spec.json.new", "env",  ".env.new"};
 
 /* mkdir -p with private permissions; only the last one must be ours. */
 static int make_path(char *path)
@@ -204,15 +208,36 @@ struct finished {
 	uint64_t bytes;
 };
 
-/* Disk blocks, not lengths: a file may have holes. */
-static uint64_t disk_bytes(int dir_fd)
+/* All blocks on the disk, not lengths: a file may have holes. What a command has planted can be a
+ * tree of any size: one that takes too long to look at, or cannot be, counts as so much that it
+ * goes before others. Takes the descriptor. */
+static uint64_t disk_bytes(int dir_fd, int depth, int *budget)
 {
 	uint64_t total = 0;
+	struct dirent *e;
 	struct stat st;
+	DIR *d = dir_fd < 0 ? NULL : fdopendir(dir_fd);
 
-	for (size_t i = 0; i < array_size(task_files); i++)
-		if (fstatat(dir_fd, task_files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			total += (uint64_t)st.st_blocks * 512;
+	if (!d) {
+		fd_close(dir_fd);
+		return 0;
+	}
+	while (total < DISK_MANY && (e = readdir(d))) {
+		scoped(fd_closep) int sub = -1;
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		total += (uint64_t)st.st_blocks * 512;
+		if (S_ISDIR(st.st_mode) && depth > 0)
+			sub = openat(dir_fd, e->d_name,
+			             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (--*budget < 0 || (S_ISDIR(st.st_mode) && sub < 0))
+			total += DISK_MANY;
+		else if (sub >= 0)
+			total += disk_bytes(take_fd(&sub), depth - 1, budget);
+	}
+	closedir(d);
 	return total;
 }
 
@@ -253,6 +278,7 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 	while ((d = readdir(dir))) {
 		scoped(fd_closep) int task = -1;
 		uint64_t bytes;
+		int budget;
 
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
 		    strlen(d->d_name) >= STORE_ID_MAX)
@@ -260,7 +286,9 @@ static size_t list_finished(struct store *s, struct finished **ret_list, uint64_
 		task = openat(fd, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (task < 0 || fstat(task, &st) < 0)
 			continue;
-		bytes = disk_bytes(task);
+		budget = DISK_LOOK;
+		bytes = disk_bytes(openat(task, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		                   DISK_DEPTH, &budget);
 		*ret_total += bytes;
 		if (store_task_is_running(task))
 			continue;

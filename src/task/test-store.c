@@ -278,6 +278,56 @@ static void a_sweep_deletes_the_oldest_until_the_rest_fits(void **state)
 	store_done(&s);
 }
 
+/* A command can plant as much as it likes, as deep as it likes. */
+static void what_was_planted_counts(void **state)
+{
+	enum { BYTES = 1 << 20 };
+	char ids[3][STORE_ID_MAX], name[96], bytes[4096] = {1};
+	scoped(fd_closep) int fd = -1;
+	struct store s;
+
+	store_open(&s);
+	for (int i = 0; i < 3; i++)
+		close(make_task(&s, ids[i], 4096, 300));
+	snprintf(name, sizeof(name), "%s/planted-0", ids[0]);
+	assert_int_equal(mkdirat(s.tasks_fd, name, 0700), 0);
+	strcat(name, "/large");
+	fd = openat(s.tasks_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	for (size_t n = 0; n < BYTES; n += sizeof(bytes))
+		assert_int_equal(fd_write_all(fd, bytes, sizeof(bytes)), 0);
+	fsync(fd); /* some file systems count blocks when they are on the disk */
+	assert_int_equal(store_sweep(&s, 2 * BYTES, 0), 0);
+	assert_int_equal(store_sweep(&s, BYTES / 2, 0), 3); /* it was changed last */
+	assert_false(exists(&s, ids[0]));
+	close(make_task(&s, ids[1], 4096, 300));
+	snprintf(name, sizeof(name), "%s/planted-0", ids[1]);
+	assert_int_equal(mkdirat(s.tasks_fd, name, 0700), 0);
+	for (int i = 0; i < 20; i++) { /* deeper than anybody looks */
+		strcat(name, "/d");
+		assert_int_equal(mkdirat(s.tasks_fd, name, 0700), 0);
+	}
+	assert_int_equal(store_sweep(&s, (uint64_t)100 * BYTES, 0), 1);
+	assert_false(exists(&s, ids[1]));
+	store_done(&s);
+}
+
+static void what_a_killed_keeper_has_left_does_not_keep_a_task(void **state)
+{
+	static const char *const names[] = {"env", ".env.new", "sock", ".state.json.new"};
+	char id[STORE_ID_MAX], name[64];
+	struct store s;
+
+	store_open(&s);
+	close(make_task(&s, id, 10, 0));
+	for (size_t i = 0; i < array_size(names); i++) {
+		snprintf(name, sizeof(name), "%s/%s", id, names[i]);
+		close(openat(s.tasks_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	}
+	assert_int_equal(store_sweep(&s, 0, 0), 1);
+	assert_false(exists(&s, id));
+	store_done(&s);
+}
+
 static void what_is_too_old_is_swept_however_little_it_is(void **state)
 {
 	char old[STORE_ID_MAX], young[STORE_ID_MAX];
@@ -375,6 +425,8 @@ int main(void)
 		TEST(what_was_planted_to_stay_goes_too),
 		TEST(a_planted_link_is_not_followed_by_removal),
 		TEST(a_sweep_deletes_the_oldest_until_the_rest_fits),
+		TEST(what_was_planted_counts),
+		TEST(what_a_killed_keeper_has_left_does_not_keep_a_task),
 		TEST(running_tasks_are_never_swept),
 		TEST(what_is_too_old_is_swept_however_little_it_is),
 		TEST(a_start_that_was_cut_off_is_not_running),

@@ -2,9 +2,11 @@
 import json
 import os
 import subprocess
+import time
 import unittest
 
-from helpers import DEADLINE, NacreTest, wait_until
+from helpers import DEADLINE, NACRE, NacreTest, wait_until
+from mcp_client import Client
 
 
 class SessionTest(NacreTest):
@@ -28,6 +30,80 @@ class SessionTest(NacreTest):
 
     def stored(self, session="s"):
         return json.loads((self.state / "sessions" / f"{session}.json").read_text())
+
+
+class Ending(SessionTest):
+    """Nobody says that a session is over: what was not used for long goes, and never one that is in use."""
+
+    def make(self, session, days):
+        """A session as it was left so many days ago."""
+        path = self.state / "sessions" / f"{session}.json"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text('{"set": {"KEPT": "yes"}}')
+        path.chmod(0o600)
+        at = time.time() - days * 86400
+        os.utime(path, (at, at))
+        return path
+
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir(mode=0o700)
+
+    def test_of_many_old_ones_none_is_left(self):
+        for i in range(20):
+            self.make(f"old-{i}", 8)
+        young = self.make("young", 6)
+        self.call("export X=1", session="new")
+        self.assertEqual({path.stem for path in young.parent.glob("*.json")}, {"young", "new"})
+
+    def test_there_are_never_more_than_so_many(self):
+        for i in range(600):
+            self.make(f"s{i}", i / 100)  # the last is the oldest
+        self.call("export X=1", session="new")
+        left = {path.stem for path in (self.state / "sessions").glob("*.json")}
+        self.assertEqual(left, {"new", *(f"s{i}" for i in range(511))})
+        self.assertEqual(self.call("echo $KEPT", session="s510")["stdout"], "yes\n")
+
+    def test_it_is_swept_where_tasks_are(self):
+        self.make("young", 1)
+        old = self.make("old", 8)
+        self.run_json("-c", "seq 100000")  # is kept, so that there is something to sweep
+        wait_until("it is gone", lambda: not old.exists())
+        old = self.make("old", 3)
+        subprocess.run([NACRE, "tasks", "--clean", "--older-than", "48h"], env=self.env, check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual({path.stem for path in old.parent.glob("*.json")}, {"young"})
+
+    def test_what_a_client_has_is_not_old(self):
+        """A server that was idle for a month has its session when its client comes back."""
+        path = self.make("mine", 30)
+        c = Client(self, "--session", "mine")
+        c.initialize()
+        self.make("mine", 30)
+        self.call("export X=1", session="new")
+        self.run_json("-c", "seq 100000")
+        subprocess.run([NACRE, "tasks", "--clean"], env=self.env, check=True, stdout=subprocess.DEVNULL)
+        self.assertTrue(path.exists())
+        self.assertIn("yes", c.text("Bash", {"command": "echo $KEPT"}))
+        c.close()
+        self.make("mine", 30)
+        subprocess.run([NACRE, "tasks", "--clean"], env=self.env, check=True, stdout=subprocess.DEVNULL)
+        self.assertFalse(path.exists())
+
+    def test_what_a_command_has_is_not_old(self):
+        path = self.make("mine", 1)
+        running = self.start("--session", "mine", "-c", "echo >begun; until [ -e go ]; do sleep 0.05; done; export NEW=1")
+        self.wait_for_file(self.work / "begun")
+        self.make("mine", 30)
+        self.call("export X=1", session="new")
+        self.assertTrue(path.exists())
+        (self.work / "go").touch()
+        self.assertEqual(self.finish(running).code, 0)
+        self.assertEqual(self.stored("mine")["set"], {"KEPT": "yes", "NEW": "1"})
+
+    def test_using_it_keeps_it_young(self):
+        path = self.make("mine", 6)
+        self.assertEqual(self.call("echo $KEPT", session="mine")["stdout"], "yes\n")
+        self.assertLess(time.time() - path.stat().st_mtime, 3600)
 
 
 class Keeping(SessionTest):
@@ -268,7 +344,7 @@ class Parallel(SessionTest):
         done = self.run_nacre("--batch", "--jobs", "8", input=requests.encode())
         self.assertEqual(done.out.count(b'"success":true'), 40)
         self.assertEqual(set(self.stored()["set"]), {f"V{i}" for i in range(40)})
-        self.assertEqual([p.name for p in (self.state / "sessions").iterdir()], ["s.json"])
+        self.assertEqual(sorted(p.name for p in (self.state / "sessions").iterdir()), [".use", "s.json"])
 
 
 class Warm(SessionTest):
