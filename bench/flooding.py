@@ -7,7 +7,6 @@ import sys
 from measure import (Skip, median, program, progress, ratio, read_samples, run, table)
 
 GIB = 1 << 30
-FREE_NEEDED = 6 * GIB
 SLACK = 4 << 20  # the file gives back its middle in steps
 PYTHON = """
 import subprocess, sys
@@ -40,11 +39,12 @@ def check_nacre(result_path, state, size, cap):
 
 def section(bench):
     free = shutil.disk_usage(bench.work).free
-    if free < FREE_NEEDED:
-        raise Skip(f"the capture of 1 GiB wants 6 GiB free in {bench.work}; there are "
+    size = bench.size(GIB, GIB // 64)
+    if free < 6 * size:
+        raise Skip(f"the capture of {size / GIB:g} GiB wants {6 * size / GIB:g} GiB free in {bench.work}; there are "
                    f"{free / GIB:.1f} (TMPDIR chooses another place)")
-    flood, drain, watch = (program(bench.work, name) for name in ("flood", "drain", "watch"))
-    size = GIB // (8 if bench.quick else 1)
+    drain, watch = (program(bench.work, name) for name in ("drain", "watch"))
+    flood = program(bench.workspace, "flood")  # of all that lies in /tmp a box has the workspace only
     child = [flood, str(size)]
     file, result = (os.path.join(bench.work, name) for name in ("drained", "result.json"))
     nacre = [bench.nacre, "run", "--json", "--output-cap"]
@@ -53,8 +53,8 @@ def section(bench):
         plain: ([drain, file, "65536", "0", "0"] + child, 0),
         "C loop, pipe of 1 MiB": ([drain, file, "262144", "1048576", "0"] + child, 0),
         "C loop, pipe of 1 MiB, own session": ([drain, file, "262144", "1048576", "1"] + child, 0),
-        "nacre run, everything in the file": (nacre + ["2G", "--"] + child, 2 * GIB),
-        "nacre run, file capped at 256 MiB": (nacre + ["256M", "--"] + child, GIB // 4),
+        "nacre run, everything in the file": (nacre + [str(2 * size), "--"] + child, 2 * size),
+        "nacre run, a quarter in the file": (nacre + [str(size // 4), "--"] + child, size // 4),
         "Python subprocess.run(capture_output)": ([sys.executable, "-c", PYTHON] + child, 0),
     }
     seconds = {name: [] for name in ways}

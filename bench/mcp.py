@@ -7,8 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 
-from measure import HERE, ROOT, Skip, median, milliseconds, program, progress, quantile, ratio, read_samples, spread, table
+from measure import HERE, ROOT, median, milliseconds, program, progress, quantile, ratio, read_samples, spread, table
 from startup import TRUE
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "npm"))
@@ -19,23 +20,56 @@ THEIRS = "mcp-server-commands: sh, no box"
 LEAST = "the least: posix_spawn and nothing else"
 
 
-def section(bench):
-    import packages  # pylint: disable=import-outside-toplevel
-    progress("mcp: round trips over stdio")
-    try:
-        directory = packages.prepare()
-    except packages.Unavailable as reason:
-        raise Skip(f"MCP round trips: {reason}") from None
+class Plain:
+    """The least of a client, where the official one is not there: one request at a time, one line each."""
+
+    def __init__(self, bench, server):
+        self.server, self.count = server, 0
+        self.popen = subprocess.Popen([server["command"], *server["args"]], env=bench.env, cwd=bench.workspace, text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}})
+        self.send({"method": "notifications/initialized"})
+
+    def send(self, message):
+        self.popen.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.popen.stdin.flush()
+
+    def ask(self, method, params):
+        self.count += 1
+        self.send({"id": self.count, "method": method, "params": params})
+        for line in self.popen.stdout:
+            message = json.loads(line)
+            if message.get("id") == self.count:
+                return message["result"]
+        raise SystemExit(f"bench: {self.server['name']} has gone")
+
+    def call(self):
+        began = time.monotonic_ns()
+        result = self.ask("tools/call", {"name": self.server["tool"], "arguments": self.server["arguments"]})
+        if result.get("isError"):
+            raise SystemExit(f"bench: {self.server['name']}: {result}")
+        return time.monotonic_ns() - began
+
+    def close(self):
+        self.popen.communicate()
+
+
+def by_ourselves(bench, servers, rounds):
+    clients = [Plain(bench, server) for server in servers]
+    samples = {server["name"]: [] for server in servers}
+    for turn in range(rounds + 1):
+        for client in clients:
+            taken = client.call()
+            if turn > 0:
+                samples[client.server["name"]].append(taken)
+    for client in clients:
+        client.close()
+    return samples
+
+
+def by_official_client(bench, packages, directory, servers, rounds):
+    plan = {"warm": bench.size(10, 1), "rounds": rounds, "env": bench.env, "cwd": bench.workspace, "servers": servers}
     node = packages.node(directory)
-    commands = directory / "node_modules" / "mcp-server-commands" / "build" / "index.js"
-    plan = {"warm": 10, "rounds": bench.rounds(400), "env": bench.env, "cwd": bench.workspace, "servers": [
-        {"name": OURS, "command": bench.nacre, "args": ["mcp", "--profile", "workspace"], "tool": "shell",
-         "arguments": {"command": ["true"]}},
-        {"name": BASH, "command": bench.nacre, "args": ["mcp", "--profile", "bash"], "tool": "Bash",
-         "arguments": {"command": "true"}},
-        {"name": THEIRS, "command": node, "args": [str(commands)], "tool": "run_command",
-         "arguments": {"command": "true"}},
-        {"name": LEAST, "command": program(bench.work, "least", static=True), "args": [TRUE], "tool": "least", "arguments": {}}]}
     path, samples_path = os.path.join(bench.work, "mcp.json"), os.path.join(bench.work, "mcp.txt")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(plan, file)
@@ -45,9 +79,32 @@ def section(bench):
                               env=bench.env)
     if done.returncode != 0:
         raise SystemExit("bench: the MCP client failed")
-    samples = read_samples(samples_path)
-    table(f"MCP over stdio: `true`, {plan['rounds']} calls each, in ms", ["server", "least", "median", "p10-p90"],
+    return read_samples(samples_path)
+
+
+def section(bench):
+    import packages  # pylint: disable=import-outside-toplevel
+    progress("mcp: round trips over stdio")
+    rounds = bench.rounds(400)
+    servers = [
+        {"name": OURS, "command": bench.nacre, "args": ["mcp", "--profile", "workspace"], "tool": "shell",
+         "arguments": {"command": ["true"]}},
+        {"name": BASH, "command": bench.nacre, "args": ["mcp", "--profile", "bash"], "tool": "Bash",
+         "arguments": {"command": "true"}},
+        {"name": LEAST, "command": program(bench.work, "least", static=True), "args": [TRUE], "tool": "least", "arguments": {}}]
+    try:
+        directory = packages.prepare(fetch=not bench.quick)
+        commands = directory / "node_modules" / "mcp-server-commands" / "build" / "index.js"
+        servers.insert(2, {"name": THEIRS, "command": packages.node(directory), "args": [str(commands)], "tool": "run_command",
+                           "arguments": {"command": "true"}})
+        samples = by_official_client(bench, packages, directory, servers, rounds)
+    except packages.Unavailable as reason:
+        bench.note(f"not measured: mcp-server-commands and the official client: {reason}")
+        samples = by_ourselves(bench, servers, rounds)
+    table(f"MCP over stdio: `true`, {rounds} calls each, in ms", ["server", "least", "median", "p10-p90"],
           [[name, milliseconds(min(each)), milliseconds(median(each)), spread(each)] for name, each in samples.items()])
+    if THEIRS not in samples:
+        return
     middle = median(samples[THEIRS]) / median(samples[OURS])
     best = quantile(samples[THEIRS], 0.1) / quantile(samples[OURS], 0.1)
     bench.result("MCP stdio round trip of `true`", THEIRS, ratio(middle), ratio(best))

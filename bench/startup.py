@@ -51,9 +51,9 @@ def peers(work, env):
 
 def interleaved(bench, commands, rounds):
     """name -> samples; all commands in each round (or each n-th) by one harness."""
-    argv = [program(bench.work, "start"), os.path.join(bench.work, "samples"), str(rounds), "10"]
+    argv = [program(bench.work, "start"), os.path.join(bench.work, "samples"), str(rounds), str(bench.size(10, 1))]
     for number, (command, every) in enumerate(commands.values()):
-        argv += ([":::"] if number else []) + [str(every)] + command
+        argv += ([":::"] if number else []) + [str(bench.size(every, 1))] + command
     run(argv, bench.env, cwd=bench.workspace)
     samples = read_samples(os.path.join(bench.work, "samples"))
     return {name: samples[str(number)] for number, name in enumerate(commands)}

@@ -52,7 +52,7 @@ def own_processes(bench):
 
 
 def many(bench):
-    count = 50 if bench.quick else 500
+    count = bench.size(500, 4)
     progress(f"tasks: {count} in the background")
     requests = "".join(json.dumps({"id": i, "argv": ["sleep", "3600"], "background": True}) + "\n"
                        for i in range(count))
@@ -101,7 +101,7 @@ def processor_seconds():
 
 
 def listing(bench):
-    count = 1000 if bench.quick else 10000
+    count = bench.size(10000, 20)
     progress(f"tasks: a list of {count}")
     env = copies(bench, count)
     rows = []
@@ -121,7 +121,7 @@ def listing(bench):
 
 
 def delay(bench):
-    lines = 50 if bench.quick else 200
+    lines = bench.size(200, 10)
     progress(f"tasks: {lines} lines to a follower")
     # Wall clock in the line itself: the shell's own, so that nothing else has to start.
     script = f"for i in {{1..{lines}}}; do echo $EPOCHREALTIME; sleep 0.02; done"
@@ -138,7 +138,7 @@ def delay(bench):
 
 
 def flood(bench):
-    followers, size = (10, 10_000_000) if bench.quick else (100, 100_000_000)
+    followers, size = bench.size((100, 100_000_000), (2, 100_000))
     progress(f"tasks: {followers} followers of {size} bytes")
     go = os.path.join(bench.workspace, "go")
     os.mkfifo(go)

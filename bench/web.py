@@ -16,7 +16,6 @@ import time
 
 from measure import ROOT, Skip, median, progress, table
 
-CONNECTIONS = 64
 LUA = """
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
@@ -35,6 +34,10 @@ function done(summary, latency, requests)
     summary.errors.write + summary.errors.timeout))
 end
 """
+
+
+def connections(bench):
+    return bench.size(64, 8)
 
 
 class Server:
@@ -94,7 +97,7 @@ def batch(bench, count):
     """Commands a second through the launcher alone, with as many callers."""
     requests = b'{"command":"pwd"}\n' * count
     began = time.monotonic()
-    done = subprocess.run([bench.nacre, "run", "--batch", "--jobs", str(CONNECTIONS), "--profile", "readonly"], input=requests,
+    done = subprocess.run([bench.nacre, "run", "--batch", "--jobs", str(connections(bench)), "--profile", "readonly"], input=requests,
                           env=bench.env, cwd=bench.workspace, capture_output=True, check=True, timeout=600)
     took = time.monotonic() - began
     good = done.stdout.count(b'"success":true')
@@ -105,7 +108,7 @@ def load(bench, server, seconds):
     script = os.path.join(bench.work, "post.lua")
     with open(script, "w", encoding="ascii") as file:
         file.write(LUA % server.token)
-    done = subprocess.run(["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{seconds}s", "--timeout", "30s", "-s", script,
+    done = subprocess.run(["wrk", "-t", "2", "-c", str(connections(bench)), "-d", f"{seconds}s", "--timeout", "30s", "-s", script,
                            f"http://127.0.0.1:{server.port}/shell"], capture_output=True, text=True, check=True)
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])
     bad, errors = map(int, re.search(r"bad (\d+) errors (\d+)", done.stdout).groups())
@@ -113,28 +116,30 @@ def load(bench, server, seconds):
 
 
 def commands(bench, server):
-    seconds, rounds = (3, 2) if bench.quick else (12, 5)
-    progress(f"http: {rounds} rounds of {seconds} s with {CONNECTIONS} connections")
+    seconds, rounds = bench.size((12, 5), (1, 1))
+    progress(f"http: {rounds} rounds of {seconds} s with {connections(bench)} connections")
     rows, ratios, wrong = [], [], 0
-    load(bench, server, 2)
+    load(bench, server, bench.size(2, 1))
     before = server.rss_kb()
     for _ in range(rounds):
         http, bad = load(bench, server, seconds)
-        alone, failed = batch(bench, max(100, int(http * seconds)))
+        alone, failed = batch(bench, max(bench.size(100, 8), int(http * seconds)))
         wrong += bad
         ratios.append(http / alone)
         rows.append([f"{http:.0f}", f"{alone:.0f}", f"{http / alone:.2f}", bad, failed])
     table("POST /shell against the launcher alone, commands per second",
           ["HTTP", "launcher", "ratio", "wrong over HTTP", "wrong in the launcher"], rows)
-    bench.result("POST /shell, 64 connections", "the launcher alone", f"{median(ratios):.2f}", f"{max(ratios):.2f}")
+    bench.result(f"POST /shell, {connections(bench)} connections", "the launcher alone", f"{median(ratios):.2f}", f"{max(ratios):.2f}")
     bench.note(f"commands per second over HTTP: {median(ratios):.2f} of the launcher alone, at least 0.8: "
                f"{'kept' if median(ratios) >= 0.8 else 'MISSED'}; {wrong} wrong answers; the server has grown by "
                f"{server.rss_kb() - before} kB")
 
 
-def at_rest(server):
+def at_rest(bench, server):
     """Memory, descriptors and processes when connections are closed and boxes that were in use cleared away."""
     last = None
+    if bench.quick:
+        return server.rss_kb(), server.descriptors(), server.processes()
     time.sleep(6)  # then the keepers of a crowd have been given up
     for _ in range(30):
         now = server.rss_kb(), server.descriptors(), server.processes()
@@ -146,20 +151,20 @@ def at_rest(server):
 
 
 def endurance(bench, server):
-    seconds = 5 if bench.quick else 60
-    progress(f"http: {seconds} s with {CONNECTIONS} connections")
-    load(bench, server, 2)
-    before = at_rest(server)
+    seconds = bench.size(60, 1)
+    progress(f"http: {seconds} s with {connections(bench)} connections")
+    load(bench, server, bench.size(2, 1))
+    before = at_rest(bench, server)
     rate, bad = load(bench, server, seconds)
-    after = at_rest(server)
+    after = at_rest(bench, server)
     words = ", ".join(f"{name} {old} -> {new}" for name, old, new in zip(("kB", "descriptors", "processes"), before, after))
     leaks = after[0] - before[0] > 1024 or after[1] > before[1] + 2 or after[2] > before[2]
-    bench.note(f"POST /shell for {seconds} s with {CONNECTIONS} connections: {rate:.0f} commands a second, {bad} wrong answers, none may be: "
+    bench.note(f"POST /shell for {seconds} s with {connections(bench)} connections: {rate:.0f} commands a second, {bad} wrong answers, none may be: "
                f"{'MISSED' if bad else 'kept'}; {words}, none may be left: {'MISSED' if leaks else 'kept'}")
 
 
 def followers(bench, server):
-    count = 100 if bench.quick else 1000
+    count = bench.size(1000, 10)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     progress(f"http: {count} idle followers")
@@ -180,8 +185,9 @@ def followers(bench, server):
     socks = [follow() for _ in range(count)]
     each = (server.rss_kb() - before) * 1024 / count / 1000
     used = server.ticks()
-    time.sleep(5)
-    used = (server.ticks() - used) * 1000 / os.sysconf("SC_CLK_TCK") / 5
+    seconds = bench.size(5, 0.2)
+    time.sleep(seconds)
+    used = (server.ticks() - used) * 1000 / os.sysconf("SC_CLK_TCK") / seconds
     for sock in warm + socks:
         sock.close()
     stop = f"POST /v1/tasks/{task}/stop HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
@@ -193,10 +199,10 @@ def followers(bench, server):
 
 
 def section(bench):
-    if not shutil.which("wrk"):  # `make bench` has asked for it already
+    if not shutil.which("wrk") and not bench.quick:  # `make bench` has asked for it already
         subprocess.run([os.path.join(ROOT, "tools", "setup"), "bench"], stdin=subprocess.DEVNULL, check=False)
     if not shutil.which("wrk"):
-        raise Skip("wrk is not installed, and could not be")
+        raise Skip("POST /shell: wrk is not installed: apt-get install wrk")
     server = Server(bench)
     try:
         commands(bench, server)

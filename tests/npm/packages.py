@@ -42,12 +42,17 @@ def install(directory):
         raise Unavailable("npm: " + " ".join(done.stderr.split())[-300:])
 
 
-def prepare():
-    """The directory with node_modules."""
+def place():
+    return cache() / ("npm-" + hashlib.sha256((PINNED / "package-lock.json").read_bytes()).hexdigest()[:16])
+
+
+def prepare(fetch=True):
+    """The directory with node_modules; without FETCH only if it is complete already."""
+    directory = place()
+    if not fetch and not (directory / ".complete").exists():
+        raise Unavailable("npm: its packages are not here yet")
     if not shutil.which("npm"):
         raise Unavailable("npm: not installed")
-    name = "npm-" + hashlib.sha256((PINNED / "package-lock.json").read_bytes()).hexdigest()[:16]
-    directory = cache() / name
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / ".lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two programs may want it at the same time
