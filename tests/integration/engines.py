@@ -17,6 +17,8 @@ import tarfile
 import tempfile
 import time
 
+from patience import DEADLINE, Deadline, load_factor
+
 IMAGE = "nacre-test/tool:1"
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -200,7 +202,7 @@ class Engines:
 
     def call(self, engine, *words, check=True):
         program = [CLIENT, "-H", f"unix://{self.docker_socket}"] if engine == "docker" else ["podman"]
-        return subprocess.run([*program, *words], capture_output=True, text=True, timeout=60, check=check,
+        return subprocess.run([*program, *words], capture_output=True, text=True, timeout=DEADLINE, check=check,
                               env={"PATH": PATH, "HOME": str(self.dir), **self.environment()}).stdout
 
     def import_image(self, engine):
@@ -211,9 +213,14 @@ class Engines:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(DEADLINE)
         self.process.stdout.close()
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def at_most(most, seconds):
+    """A time limit of a profile that is not to strike, however busy the machine is."""
+    return f"{int(1000 * min(most, seconds * load_factor()))}ms"
 
 
 # From here on: the process in between.
@@ -291,7 +298,7 @@ def end_all(running):
                 os.kill(process.pid, number)
             except ProcessLookupError:
                 pass
-    end = time.monotonic() + 10
+    end = time.monotonic() + Deadline(10)
     while descendants() and time.monotonic() < end:
         reap()
         if time.monotonic() > end - 5:
@@ -326,7 +333,7 @@ def obey(where, running, words):
             except ProcessLookupError:
                 pass
         # The next dockerd takes a containerd that nobody has reaped for one that lives, and waits for it in vain.
-        end = time.monotonic() + 30
+        end = time.monotonic() + Deadline(30)
         while any(os.path.exists(f"/proc/{pid}") for pid in below) and time.monotonic() < end:
             reap()
             time.sleep(0.01)

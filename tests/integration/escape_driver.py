@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
-from helpers import (DEADLINE, NACRE, ROOT, SLOW, descendants, process_read, reap_strangers,
+from helpers import (DEADLINE, NACRE, ROOT, Deadline, ample, descendants, process_read, reap_strangers,
                      unused_uid, wait_until)
 
 sys.path.insert(0, str(ROOT / "tests" / "escape"))
@@ -30,8 +31,7 @@ TIERS = {"full": "strict", "warm": "strict", "landlock": "landlock"}
 LIMITS = "{memory: 256M, processes: 64, file: 64M, tmp: 64M, open_files: 1024}"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OWN = {"kill_nacre", "stop_nacre"}  # attempts at nacre's own processes
-TIMEOUT = int(60 * SLOW)  # seconds for one attempt
-ANSWER = TIMEOUT + 30     # and until nacre must have answered
+ANSWER = 90  # seconds on an idle machine until nacre must have answered
 MOST_PROCESSES = 64 + 8
 MOST_MEMORY_KB = 960 * 1024  # of 1 GiB: without a control group a watch strikes, a moment late
 
@@ -219,7 +219,7 @@ class Place:
                 command = ["unshare", "--mount", "--propagation", "private", *command]
         else:
             command = [self.binary, "run", "--policy", self.policies / f"{profile}-{tier}.yaml", "--json",
-                       "--description", f"{world.secret}-argv", "--timeout", f"{TIMEOUT}s",
+                       "--description", f"{world.secret}-argv", "--timeout", ample(60),
                        "--workspace", world.work, "--", *argv]
         # Into a file: a daemon that holds a pipe would hold the test.
         with open(self.base / "output", "wb") as out, open(self.base / "errors", "wb") as err:
@@ -259,9 +259,17 @@ def wait_for_end(popen, seconds):
     """Whether it ended in time; the kernel tells, since Popen.wait with a limit only looks now and then."""
     pidfd = os.pidfd_open(popen.pid)
     try:
-        return bool(select.select([pidfd], [], [], seconds)[0])
+        return is_readable(pidfd, seconds)
     finally:
         os.close(pidfd)
+
+
+def is_readable(fd, seconds):
+    end = time.monotonic() + Deadline(seconds)
+    while end > time.monotonic():
+        if select.select([fd], [], [], 1)[0]:
+            return True
+    return False
 
 
 class Warm:
@@ -272,19 +280,19 @@ class Warm:
 
     def ask(self, argv):
         self.count += 1
-        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 1000 * TIMEOUT})
+        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 1000 * int(ample(60)[:-1])})
         self.popen.stdin.write(request.encode() + b"\n")
         self.popen.stdin.flush()
 
     def answer(self, seconds):
         """One line, or None when there is none in time."""
-        if not select.select([self.popen.stdout], [], [], seconds)[0]:
+        if not is_readable(self.popen.stdout, seconds):
             return None
         return self.popen.stdout.readline()
 
     def close(self):
         self.popen.stdin.close()
-        if not wait_for_end(self.popen, DEADLINE):
+        if not wait_for_end(self.popen, 60):
             self.popen.kill()
         self.popen.wait(DEADLINE)
         self.popen.stdout.close()
@@ -330,7 +338,7 @@ def run_once(place, world, attempt, tier):
     if not wait_for_end(popen, ANSWER):
         end(popen.pid)
         seen.append(f"nacre did not answer within {ANSWER} s")
-    popen.wait(30)
+    popen.wait(DEADLINE)
     return *place.read_output(), seen + what_was_seen(watcher, tier)
 
 

@@ -11,10 +11,12 @@ import subprocess
 import tempfile
 import unittest
 
+from patience import Deadline
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NACRE = os.path.abspath(os.environ.get("NACRE") or ROOT / "build" / "nacre")
 DATA = ROOT / "tests" / "data"
-DEADLINE = 120
+DEADLINE = Deadline(120)
 
 
 def table(name):

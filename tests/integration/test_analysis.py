@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import DEADLINE
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NACRE = os.path.abspath(os.environ.get("NACRE") or ROOT / "build" / "nacre")
 CORPUS = pathlib.Path(__file__).resolve().parent / "analysis" / "corpus.tsv"
@@ -24,7 +26,7 @@ MOST_OPAQUE = 1.0  # per cent of real lines that may come out opaque or unsuppor
 def analyse(*arguments, text="", data=None):
     data = text.encode("utf-8", "surrogatepass") if data is None else data
     return subprocess.run([NACRE, "analyse", *arguments], input=data,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * DEADLINE, check=False)
 
 
 def batch(lines):
@@ -260,7 +262,7 @@ class Tables(unittest.TestCase):
                 paths = [changed if path.name == name else path for path in paths]
             out = pathlib.Path(directory) / "tables.c"
             done = subprocess.run([sys.executable, ROOT / "tools" / "gen-tables", *paths, out],
-                                  capture_output=True, text=True, timeout=60, check=False)
+                                  capture_output=True, text=True, timeout=DEADLINE, check=False)
             return done, out.exists()
 
     def test_the_tables_of_the_project_are_understood(self):

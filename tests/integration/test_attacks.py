@@ -10,7 +10,7 @@ import struct
 import termios
 import unittest
 
-from helpers import PYTHON, NacreTest, is_alive, wait_until
+from helpers import DEADLINE, PYTHON, NacreTest, is_alive, wait_until
 
 # The first thread ends, the second ignores SIGTERM and goes on: /proc shows a zombie.
 HEADLESS = """
@@ -132,7 +132,7 @@ class Callers(NacreTest):
         os.close(theirs)
         wait_until("the pipe to its reader is full", lambda: unread(ours) >= 65536)
         nacre.send_signal(signal.SIGTERM)
-        self.assertEqual(nacre.wait(30), -signal.SIGTERM)
+        self.assertEqual(nacre.wait(DEADLINE), -signal.SIGTERM)
         os.close(ours)
 
 

@@ -9,7 +9,7 @@ import termios
 import time
 import unittest
 
-from helpers import DEADLINE, NacreTest, SANITIZED, descendants, wait_until
+from helpers import DEADLINE, SANITIZED, NacreTest, descendants, wait_until
 
 
 class BatchTest(NacreTest):
@@ -220,7 +220,7 @@ class End(BatchTest):
         wait_until("all were asked", lambda: got.exists() and len(got.read_text()) == 8)
         self.assertIsNone(nacre.poll())
         nacre.send_signal(signal.SIGTERM)
-        out, _ = nacre.communicate(timeout=30)
+        out, _ = nacre.communicate(timeout=DEADLINE)
         self.assertEqual([json.loads(line)["result"]["signal"] for line in out.splitlines()],
                          ["SIGKILL"] * 4)
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import unittest
 
-from helpers import NacreTest
+from helpers import NacreTest, ample
 
 COMMIT = ("GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A "
           "GIT_COMMITTER_EMAIL=a@example.org git commit -q -m")
@@ -36,7 +36,7 @@ class BoxTools(NacreTest):
 
     def line(self, text, options):
         """What a line prints that has to work."""
-        words = ["--profile", self.PROFILE, "--workspace", str(self.work), "--timeout", "60s"]
+        words = ["--profile", self.PROFILE, "--workspace", str(self.work), "--timeout", ample(60)]
         for where, names, files in os.walk(self.work):  # what the test itself has put there
             for name in [*names, *files] if options else []:
                 os.lchown(os.path.join(where, name), options["user"], options["user"])

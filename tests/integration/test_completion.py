@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import NACRE, NacreTest
+from helpers import DEADLINE, NACRE, NacreTest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -18,14 +18,14 @@ class Completion(NacreTest):
 
     def nacre(self, *args):
         return subprocess.run([NACRE, *args], env=self.env, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=DEADLINE, check=False)
 
     def complete(self, *words):
         """What bash offers for the last of the words."""
         script = ('source <(nacre completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
                   '_nacre; printf "%s\\n" "${COMPREPLY[@]}"')
         done = subprocess.run(["bash", "-c", script, "bash", "nacre", *words], env=self.env,
-                              capture_output=True, text=True, timeout=60, check=True)
+                              capture_output=True, text=True, timeout=DEADLINE, check=True)
         self.assertEqual(done.stderr, "")
         return done.stdout.split()
 
@@ -64,7 +64,7 @@ class Completion(NacreTest):
             if shutil.which(shell):
                 path = self.dir / shell
                 path.write_text(script)
-                subprocess.run([*check, path], check=True, timeout=60, capture_output=True)
+                subprocess.run([*check, path], check=True, timeout=DEADLINE, capture_output=True)
 
     def test_the_manual_has_every_command_and_option(self):
         manual = (ROOT / "docs" / "man" / "nacre.1.scd").read_text()

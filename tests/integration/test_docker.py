@@ -17,7 +17,7 @@ import unittest.mock
 
 import engines
 import helpers
-from helpers import NACRE, NacreTest, descendants, wait_until
+from helpers import DEADLINE, NACRE, NacreTest, descendants, wait_until
 
 ENGINES = None
 WHY_NOT = None
@@ -88,8 +88,15 @@ class EngineTest(NacreTest):
 
 
 class Readiness(EngineTest):
-    def docker(self, socket=None, more=""):
-        return self.policy(f"docker: {{allow: true, endpoint: 'unix://{socket or ENGINES.docker_socket}'{more}}}\n")
+    def docker(self, socket=None, more="", ping=2, start=30):
+        """The engine has so many seconds to answer and to start: more of them on a busy machine."""
+        times = f"ping_timeout: {engines.at_most(60, ping)}, start_timeout: {engines.at_most(600, start)}"
+        return self.policy(f"docker: {{allow: true, endpoint: 'unix://{socket or ENGINES.docker_socket}', {times}{more}}}\n")
+
+    def impatient(self, socket=None):
+        """For an engine that will not answer."""
+        return self.policy(f"docker: {{allow: true, endpoint: 'unix://{socket or ENGINES.docker_socket}', "
+                           "ping_timeout: 300ms, start_timeout: 1s}\n")
 
     def refused(self, policy, *words):
         """The command does not run, nacre says why, and the reason has these words."""
@@ -117,7 +124,7 @@ class Readiness(EngineTest):
         """A container that does not heed the signal goes on without its client, and is removed. Others
         that were made in the meantime are left alone, and named."""
         ENGINES.call("docker", "tag", engines.IMAGE, "nacre-test/other:1")
-        for limit in ("5s", "30s"):  # within which there are both
+        for limit in ("5s", "30s", "300s"):  # within which there are both
             popen = self.start("--json", *self.docker(), "--timeout", limit, "--grace", "100ms", "--", "docker", "run", "--rm",
                                "--network", "none", engines.IMAGE, "/bin/tool", "stay")
             wait_until("it runs", lambda: ENGINES.containers("docker") or popen.poll() is not None)
@@ -137,7 +144,7 @@ class Readiness(EngineTest):
         self.assertEqual(ENGINES.containers("docker"), [])
 
     def test_a_time_limit_ends_a_container_that_does_not_heed_it(self):
-        for limit in ("4s", "30s"):  # within which it has to say that it stays
+        for limit in ("4s", "30s", "300s"):  # within which it has to say that it stays
             result = self.run_json(*self.docker(), "--timeout", limit, "--grace", "100ms", "--", "docker", "run", "--rm",
                                    "--network", "none", engines.IMAGE, "/bin/tool", "stay")
             if result["stdout"]:
@@ -157,7 +164,7 @@ class Readiness(EngineTest):
     def test_hung_is_told_within_the_bound(self):
         """One that has been there for longer than a start takes, and takes connections only."""
         wait_until("the socket is old enough", lambda: time.time() - ENGINES.docker_socket.stat().st_mtime > 1)
-        policy = self.docker(more=", ping_timeout: 300ms, start_timeout: 1s")
+        policy = self.impatient()
         os.kill(ENGINES.pids["d"], signal.SIGSTOP)
         try:
             began = time.monotonic()
@@ -166,7 +173,7 @@ class Readiness(EngineTest):
         finally:
             os.kill(ENGINES.pids["d"], signal.SIGCONT)
         wait_until("it answers again", lambda: ping(ENGINES.docker_socket) == b"OK")
-        self.assertEqual(self.run_json(*policy, "--", "docker", "ps", "-q")["exit_code"], 0)
+        self.assertEqual(self.run_json(*self.docker(), "--", "docker", "ps", "-q")["exit_code"], 0)
 
     def test_forbidden(self):
         socket = self.dir / "closed.sock"
@@ -194,7 +201,7 @@ class Readiness(EngineTest):
 
     def test_starting_stale_and_started_once_for_all(self):
         socket = ENGINES.dir / "e.sock"
-        policy = self.docker(socket, ", start_timeout: 40s, ping_timeout: 500ms")
+        policy = self.docker(socket, ping=0.5, start=40)
         self.expect_starting("e", socket, policy)
         # Stale: nobody listens at the socket that it left.
         ENGINES.kill("e")
@@ -205,7 +212,7 @@ class Readiness(EngineTest):
         words = " ".join(engines.command_of(ENGINES.dir, "e"))
         script.write_text(f"#!/bin/sh\necho start >>{log}\nexec {words}\n")
         script.chmod(0o755)
-        policy = self.docker(socket, f", start_timeout: 40s, ping_timeout: 500ms, start: ['{script}']")
+        policy = self.docker(socket, f", start: ['{script}']", ping=0.5, start=40)
         callers = [self.start("--json", *policy, "--", "docker", "ps", "-q") for _ in range(4)]
         try:
             results = [json.loads(self.finish(c).out) for c in callers]
@@ -240,7 +247,7 @@ class Readiness(EngineTest):
         os.kill(sleeper.pid, signal.SIGKILL)  # the operator's command is not nacre's to end
 
     def test_the_time_limit_bounds_the_wait(self):
-        policy = self.docker(self.dir / "no.sock", ", start: ['true'], start_timeout: 30s")
+        policy = self.docker(self.dir / "no.sock", ", start: ['true']")
         began = time.monotonic()
         result = self.run_json(*policy, "--timeout", "1s", "--", "docker", "ps")
         self.assertIn("was not ready in time: it is absent", result["reason"])
@@ -319,7 +326,7 @@ class Readiness(EngineTest):
         self.assertIn("podman service", result["reason"])
         self.assertIn("start podman.socket", result["reason"])
         self.expect_starting("podman", ENGINES.podman_socket,
-                             self.docker(ENGINES.podman_socket, ", start_timeout: 40s, ping_timeout: 500ms"))
+                             self.docker(ENGINES.podman_socket, ping=0.5, start=40))
         result = self.run_json(*policy, "-c", f"podman run --rm --network none --ulimit nofile=512:512 "
                                f"--ulimit nproc=512:512 {engines.IMAGE} /bin/tool words x && podman ps -aq")
         self.assertEqual((result["stdout"], result["exit_code"]), ("[x]\n", 0), result)
@@ -329,7 +336,7 @@ class Readiness(EngineTest):
 
     def expect_other_states_of_podman(self):
         socket = ENGINES.podman_socket
-        policy = self.docker(socket, ", ping_timeout: 300ms, start_timeout: 1s")
+        policy = self.impatient(socket)
         closed = self.dir / "closed.sock"
         os.link(socket, closed)
         wait_until("the socket is old enough", lambda: time.time() - socket.stat().st_mtime > 1)
@@ -348,12 +355,12 @@ class Readiness(EngineTest):
     def test_explain_and_doctor_tell(self):
         policy = self.docker()
         done = subprocess.run([NACRE, "explain", *policy, "--", "docker", "ps"], cwd=self.work, env=self.env,
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertIn("reaches outside of the box", done.stdout)
         done = subprocess.run([NACRE, "explain", "--json", *policy, "--", "docker", "ps"], cwd=self.work,
-                              env=self.env, capture_output=True, text=True, timeout=60, check=False)
+                              env=self.env, capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertEqual(json.loads(done.stdout)["docker"]["allow"], True)
-        done = subprocess.run([NACRE, "doctor", "--json"], cwd=self.work, capture_output=True, text=True, timeout=60,
+        done = subprocess.run([NACRE, "doctor", "--json"], cwd=self.work, capture_output=True, text=True, timeout=DEADLINE,
                               env={**self.env, "DOCKER_HOST": f"unix://{ENGINES.docker_socket}"}, check=False)
         docker = {e["client"]: e for e in json.loads(done.stdout)["engines"]}["docker"]
         self.assertEqual((docker["state"], docker["installed"]), ("ready", True))
@@ -509,7 +516,7 @@ class Container:
         task = self.run_tool("wait", options=["--background"])["task_id"]
         wait_until("it runs", lambda: b"waiting" in (self.tasks / task / "out").read_bytes())
         self.assertEqual(ENGINES.containers(self.ENGINE), [f"nacre-{task}"])
-        subprocess.run([NACRE, "stop", task], env=self.env, check=True, capture_output=True, timeout=60)
+        subprocess.run([NACRE, "stop", task], env=self.env, check=True, capture_output=True, timeout=DEADLINE)
         self.expect_nothing_left()
         self.others_are_gone()
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from helpers import NACRE, NacreTest
+from helpers import DEADLINE, NACRE, NacreTest
 
 LAYERS = {"namespaces", "network", "programs", "landlock", "seccomp", "memory", "processes",
           "no_new_privs", "unprivileged"}
@@ -14,7 +14,7 @@ class Doctor(NacreTest):
     BOXED = True
 
     def examine(self, *arguments, program=NACRE, **identity):
-        return subprocess.run([program, "doctor", *arguments], capture_output=True, text=True, timeout=60,
+        return subprocess.run([program, "doctor", *arguments], capture_output=True, text=True, timeout=DEADLINE,
                               env=self.env, cwd=self.dir, **identity)
 
     def examine_json(self, **identity):
@@ -36,7 +36,7 @@ class Doctor(NacreTest):
     def test_user_namespaces_are_as_unshare_finds_them(self):
         answer = self.examine_json()
         try:
-            found = subprocess.run(["unshare", "--user", "true"], capture_output=True, timeout=60)
+            found = subprocess.run(["unshare", "--user", "true"], capture_output=True, timeout=DEADLINE)
         except FileNotFoundError:
             self.skipTest("there is no unshare")
         self.assertEqual(answer["trials"]["user_namespace"]["works"], found.returncode == 0)

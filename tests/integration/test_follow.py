@@ -196,7 +196,7 @@ class Flood(FollowTest):
     BYTES = 100_000_000 if FULL else 5_000_000
 
     def test_many_followers_get_all_bytes(self):
-        signal.alarm(10 * DEADLINE)
+        self.give_up_after(10 * DEADLINE)
         line = f"read -r _ <go; yes 'a line of the flood, some words long' | head -c {self.BYTES}"
         task = self.background("--output-cap", "1G", "-c", line)["task_id"]
         # Each through a digest of its own, so that the test itself reads next to nothing.

@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+from patience import DEADLINE
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
@@ -29,7 +31,7 @@ class House(unittest.TestCase):
         environment = {"PATH": f"{self.bin}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.dir),
                        "LANG": "C.UTF-8", **variables}
         done = subprocess.run([str(word) for word in command], cwd=self.dir, env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE,
                               check=False)
         return done.returncode, done.stdout, done.stderr
 
@@ -158,7 +160,7 @@ class Rooms(House):
             path.write_text(text)
             if name.endswith(".c"):
                 subprocess.run(["cc", "-I", tree / "src", "-c", path, "-o",
-                                objects / f"{name.replace('/', '_')}.o"], check=True, timeout=60)
+                                objects / f"{name.replace('/', '_')}.o"], check=True, timeout=DEADLINE)
         return self.run_tool(sys.executable, tree / "tools/check-rooms", "--objects", objects)
 
     GOOD = {"src/json/a.c": '#include "base/a.h"\nint f(void) { return 0; }\n',

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from helpers import NacreTest, descendants, is_alive, process_read, wait_until
+from helpers import DEADLINE, NacreTest, descendants, is_alive, process_read, wait_until
 
 # Prints, starts a daemon, says that it is ready, waits for a word, prints again.
 LINE = ("echo early; echo warned >&2; setsid sleep 1000 & echo $! >daemon; echo ready >ready;"
@@ -65,7 +65,7 @@ class Kill(Killing):
     def test_after_the_death_of_nacre_the_command_goes_on_to_its_end(self):
         nacre, keeper, init, command = self.begin()
         self.kill(nacre.pid)
-        nacre.wait(60)
+        nacre.wait(DEADLINE)
         self.assertTrue(is_alive(keeper) and is_alive(init) and is_alive(command))
         task = self.only_task()
         self.go()
@@ -81,7 +81,7 @@ class Kill(Killing):
     def test_after_the_death_of_nacre_the_time_limit_still_holds(self):
         nacre, keeper, init, command = self.begin("--timeout", "4s", "--grace", "100ms")
         self.kill(nacre.pid)
-        nacre.wait(60)
+        nacre.wait(DEADLINE)
         state = self.expect_state(self.only_task())
         self.assertEqual(state["end"], "timeout")
         self.expect_gone(keeper, init, command)
@@ -184,7 +184,7 @@ class Batch(Killing):
 
     def end_batch(self):
         self.batch.stdin.close()
-        self.assertEqual((self.batch.wait(60), self.batch.stdout.read()), (0, b""))
+        self.assertEqual((self.batch.wait(DEADLINE), self.batch.stdout.read()), (0, b""))
 
     def test_after_the_death_of_the_launcher_keepers_go_on_and_the_next_request_gets_a_new_one(self):
         launcher, *_ = self.begin_batch()
@@ -203,7 +203,7 @@ class Batch(Killing):
     def test_after_the_death_of_the_batch_its_commands_go_on(self):
         launcher, keeper, *_ = self.begin_batch()
         self.kill(self.batch.pid)
-        self.batch.wait(60)
+        self.batch.wait(DEADLINE)
         self.expect_gone(launcher)
         self.assertTrue(is_alive(keeper))
         task = self.only_task()

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from helpers import NACRE, ROOT, SANITIZED, NacreTest
+from helpers import DEADLINE, NACRE, ROOT, SANITIZED, NacreTest
 
 NAMES = ("bash", "readonly", "universal", "verify", "workspace")
 AGENTS = ("coder", "debugger", "researcher", "writer")
@@ -17,7 +17,7 @@ class ProfileTest(NacreTest):
     BOXED = True  # the user's layer is the test's own
 
     def nacre(self, *args, **options):
-        return subprocess.run([NACRE, *map(str, args)], env=self.env, cwd=self.work, timeout=60,
+        return subprocess.run([NACRE, *map(str, args)], env=self.env, cwd=self.work, timeout=DEADLINE,
                               stdin=subprocess.DEVNULL, capture_output=True, check=False, **options)
 
     def project(self, text):
@@ -405,7 +405,7 @@ class Reference(ProfileTest):
         try:
             fetched = subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts",
                                       "--prefix", str(box), "ajv@8", "js-yaml@4"], env=environment,
-                                     capture_output=True, timeout=90, check=False)
+                                     capture_output=True, timeout=2 * DEADLINE, check=False)
         except subprocess.TimeoutExpired:
             self.skipTest("ajv: npm could not fetch it in time")
         if fetched.returncode != 0:
@@ -437,7 +437,7 @@ class Reference(ProfileTest):
             "    out[kind].push({ok, errors: validate.errors, text: text.slice(0, 60)});\n"
             "  }\n"
             "console.log(JSON.stringify(out));\n")
-        ran = subprocess.run(["node", "check.js"], cwd=box, env=environment, capture_output=True, timeout=60,
+        ran = subprocess.run(["node", "check.js"], cwd=box, env=environment, capture_output=True, timeout=DEADLINE,
                              check=False)
         self.assertEqual(ran.returncode, 0, ran.stderr.decode())
         out = json.loads(ran.stdout)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from helpers import NACRE, NacreTest, PYTHON
+from helpers import DEADLINE, NACRE, PYTHON, NacreTest
 
 
 class Start(NacreTest):
@@ -191,7 +191,7 @@ class Input(NacreTest):
     def test_stdin_hands_on_a_pipe(self):
         data = os.urandom(1 << 16) * 80
         done = self.run_nacre("--stdin", "--", "cksum", input=data)
-        want = subprocess.run(["cksum"], input=data, capture_output=True, check=True, timeout=60)
+        want = subprocess.run(["cksum"], input=data, capture_output=True, check=True, timeout=DEADLINE)
         self.assertEqual(done[:2], (0, want.stdout))
 
     def test_stdin_hands_on_a_file(self):
@@ -283,7 +283,7 @@ class Inheritance(NacreTest):
 
     def test_closed_standard_streams_of_the_parent_confuse_nobody(self):
         line = f'exec "{NACRE}" run -c "ls /proc/\\$\\$/fd >list; echo out; echo err >&2" <&- >&- 2>&-'
-        done = subprocess.run(["bash", "-c", line], env=self.env, cwd=self.work, timeout=60,
+        done = subprocess.run(["bash", "-c", line], env=self.env, cwd=self.work, timeout=DEADLINE,
                               check=False)
         self.assertIn(done.returncode, (0, 125))
         self.assertEqual((self.work / "list").read_text(), "0\n1\n2\n")
@@ -423,7 +423,7 @@ class Usage(NacreTest):
         self.assertEqual((done.code, done.err), (0, b""))
         self.assertIn(b"--max-processes", done.out)
         for words, code in (([], 125), (["frobnicate"], 125), (["--help"], 0), (["--version"], 0)):
-            done = subprocess.run([NACRE, *words], env=self.env, capture_output=True, timeout=60,
+            done = subprocess.run([NACRE, *words], env=self.env, capture_output=True, timeout=DEADLINE,
                                   stdin=subprocess.DEVNULL, check=False)
             self.assertEqual(done.returncode, code, words)
             self.assertTrue(done.stdout if code == 0 else done.stderr)

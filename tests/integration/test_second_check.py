@@ -10,7 +10,7 @@ import unittest
 os.environ["NACRE"] += "-credulous"
 
 import mcp_client  # noqa: E402
-from helpers import NACRE, NacreTest, descendants, wait_until  # noqa: E402
+from helpers import DEADLINE, NACRE, NacreTest, descendants, wait_until  # noqa: E402
 from serving import ServeTest  # noqa: E402
 
 DENIED, ALLOWED = "touch denied", "mkdir allowed"
@@ -35,7 +35,7 @@ class Checks:
 
     def refusals(self):
         done = subprocess.run([NACRE, "audit", "show", "--json"], env=self.env, cwd=self.work, check=True,
-                              stdout=subprocess.PIPE, timeout=60)
+                              stdout=subprocess.PIPE, timeout=DEADLINE)
         return [r for r in json.loads(done.stdout)["records"] if r["event"] == "refused" and WORDS in r.get("reason", "")]
 
 
@@ -70,7 +70,7 @@ class Lines(Checks, NacreTest):
 
     def test_a_call_of_a_tool(self):
         done = subprocess.run([NACRE, "call", "Bash", json.dumps({"command": DENIED})], env=self.env, cwd=self.work, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE)
         self.expect_refused(done.stdout.decode())
 
     def test_mcp(self):
@@ -80,7 +80,7 @@ class Lines(Checks, NacreTest):
         client.text("Bash", {"command": ALLOWED})
         self.expect_made()
         client.popen.stdin.close()
-        self.assertEqual(client.popen.wait(60), 0)
+        self.assertEqual(client.popen.wait(DEADLINE), 0)
         self.assertEqual(len(self.refusals()), 1)
 
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import NACRE, NacreTest, user_namespace_or_skip
+from helpers import DEADLINE, NACRE, NacreTest, user_namespace_or_skip
 
 LINE = "echo shown; seq 1 20000 >&2"
 ERR_BYTES = sum(len(str(i)) + 1 for i in range(1, 20_001))
@@ -179,7 +179,7 @@ class Disk(State):
         words = [*user_namespace_or_skip(self), "sh", "-c", script, "x", mount_options, self.state,
                  after, self.work, NACRE, "run", "--json", "-c", LINE]
         done = subprocess.run(words, env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=120, check=False)
+                              capture_output=True, timeout=2 * DEADLINE, check=False)
         self.assertEqual(done.stderr, b"")
         return json.loads(done.stdout)
 
