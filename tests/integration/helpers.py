@@ -19,7 +19,7 @@ import tempfile
 import time
 import unittest
 
-from patience import DEADLINE, Deadline, Slack, ample, load_factor  # noqa: F401: others take them from here
+from patience import DEADLINE, SLOW, Deadline, Slack, ample, load_factor  # noqa: F401: others take them from here
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NACRE = os.path.abspath(os.environ.get("NACRE") or ROOT / "build" / "nacre")
