@@ -104,7 +104,7 @@ static int follow(struct walk *w, int link, const char *behind)
 /* The last part, which is no link that has to be followed. */
 static int open_last(const struct walk *w, const char *name, uint64_t flags)
 {
-	int fd = openat(w->at, name, (int)(flags | O_NOFOLLOW | O_CLOEXEC));
+	int fd = openat(w->at, name, (int)(flags | O_NOFOLLOW | O_CLOEXEC), 0);
 
 	return fd < 0 ? -errno : fd;
 }

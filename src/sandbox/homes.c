@@ -98,7 +98,8 @@ static int add_other(struct sandbox_plan *p, const char *home)
 	char real[PATH_MAX];
 
 	if (!resolve(home, real) || (p->home && strcmp(real, p->home) == 0) ||
-	    (!path_is_in(real, p->workspace) && !path_is_in(p->workspace, real)))
+	    (!path_is_in(p->workspace, real) &&
+	     (!path_is_in(real, p->workspace) || p->spec->tier == SANDBOX_TIER_NONE)))
 		return 0;
 	for (size_t i = 0; i < p->other_home_count; i++)
 		if (strcmp(real, p->other_homes[i]) == 0)

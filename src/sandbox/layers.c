@@ -15,8 +15,8 @@ static const struct layer {
 	{SANDBOX_LAYER_PROGRAMS, "programs",
          "a list of the only programs needs namespaces, one of denied programs at least Landlock"},
 	{SANDBOX_LAYER_LANDLOCK, "landlock",
-         "it needs Linux 5.19 or newer, with Landlock among its security modules (lsm=); without "
-         "namespaces it needs Linux 6.12, or a place where a seccomp listener can be made"},
+         "it needs Linux 5.19 with Landlock (lsm=); without namespaces also Linux 6.12, or a "
+         "seccomp listener"},
 	{SANDBOX_LAYER_SECCOMP, "seccomp", "it needs a kernel with CONFIG_SECCOMP_FILTER"},
 	{SANDBOX_LAYER_MEMORY, "memory", "the profile must have a sandbox and a limit of memory"},
 	{SANDBOX_LAYER_PROCESSES, "processes",
