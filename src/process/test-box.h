@@ -29,7 +29,8 @@ struct box {
 	char workspace[160]; /* directory/work */
 	struct sandbox_spec spec;
 	struct sandbox_place place;
-	const char *input; /* NULL: /dev/null */
+	const char *input;                /* NULL: /dev/null */
+	void (*meanwhile)(struct box *b); /* between the plan and the start; may be NULL */
 	struct buffer output;
 	struct sandbox_standing standing;
 	int status;  /* of the command; -1: none came */
@@ -173,6 +174,8 @@ static inline struct process *box_start(struct box *b, const char *script,
 	c.limit_count = sandbox_plan_limits(*plan, &limits);
 	memcpy(c.limits, limits, (size_t)c.limit_count * sizeof(*limits));
 	b->standing = *sandbox_plan_standing(*plan);
+	if (b->meanwhile)
+		b->meanwhile(b);
 	if (box_spawn(&c, &p, &err) < 0)
 		fail_msg("spawn: %s", err.text);
 	return p;

@@ -129,6 +129,50 @@ static void secrets_of_the_workspace_are_out_of_reach(void **state)
 	assert_int_equal(box_run(b, "echo x > src/x"), 0);
 }
 
+static void swap_workspace(struct box *b)
+{
+	char path[160];
+
+	path_in(b, "moved", path);
+	assert_int_equal(rename(b->workspace, path), 0);
+	assert_int_equal(symlink("keys", b->workspace), 0);
+}
+
+static void swap_entry(struct box *b)
+{
+	char path[160];
+
+	path_in(b, "work/src", path);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(symlink(".ssh", path), 0);
+}
+
+/* Who works in a directory above it does that, while the box is being made. */
+static void what_becomes_a_link_meanwhile_is_not_granted(void **state)
+{
+	struct box *b = *state;
+	char path[160];
+
+	path_in(b, "keys", path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	path_in(b, "keys/id", path);
+	write_text(path, "private");
+	path_in(b, "work/.ssh", path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	path_in(b, "work/.ssh/id", path);
+	write_text(path, "private");
+	path_in(b, "work/src", path);
+	assert_int_equal(mkdir(path, 0755), 0);
+	b->place.home = b->workspace;
+	b->spec.secrets = (const char *const[]){"~/.ssh", NULL};
+	b->meanwhile = swap_entry;
+	refused(b, "cat src/id");
+	b->meanwhile = swap_workspace;
+	assert_int_equal(box_run(b, "cat id; echo x > id"), -1);
+	assert_int_equal(b->output.len, 0);
+	expect_file(b, "keys/id", "private");
+}
+
 static void a_changed_protected_path_is_named(void **state)
 {
 	struct box *b = *state;
@@ -176,6 +220,7 @@ int main(void)
 		box_test(denied_programs_can_neither_run_nor_be_read),
 		box_test(only_listed_programs_run),
 		box_test(secrets_of_the_workspace_are_out_of_reach),
+		box_test(what_becomes_a_link_meanwhile_is_not_granted),
 		box_test(a_changed_protected_path_is_named),
 		box_test(a_read_only_workspace_is_one),
 	};

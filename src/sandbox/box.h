@@ -84,6 +84,7 @@ struct box_step {
 struct box_rule { /* for Landlock, after the root has changed */
 	const char *path;
 	enum landlock_right right;
+	bool resolved; /* it had no link in it: now it must have none either */
 };
 
 /* Growing arrays in the plan's arena. */

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <net/if.h>
 #include <signal.h>
 #include <string.h>
@@ -260,6 +262,55 @@ static void forget_words(void)
 		memset(first, 0, (size_t)(behind - first));
 }
 
+/* An absolute path without links, part by part: one that has become a link meanwhile is not
+ * followed. */
+static int open_resolved(const char *path)
+{
+	int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), above;
+	char name[NAME_MAX + 1];
+
+	if (fd < 0)
+		return -errno;
+	for (size_t n; fd >= 0 && *path; path += n) {
+		path += *path == '/';
+		for (n = 0; path[n] && path[n] != '/'; n++)
+			if (n == NAME_MAX)
+				break;
+		if (n == 0)
+			continue;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		above = fd;
+		fd = openat(above, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+		close(above);
+	}
+	return fd;
+}
+
+/* -ESTALE: another directory is the workspace now; another path that has become a link is as good
+ * as gone. */
+static int grant_resolved(const struct sandbox_plan *p, const struct box_rule *rule)
+{
+	bool is_workspace = strcmp(rule->path, p->workspace) == 0;
+	int fd = open_resolved(rule->path), r = fd < 0 ? fd : 0;
+	struct stat st;
+
+	if (r == 0 && fstat(fd, &st) < 0)
+		r = -errno;
+	if (r == -ENOTDIR || (r == 0 && S_ISLNK(st.st_mode)))
+		r = -ENOENT;
+	if (is_workspace && (r == -ENOENT || (r == 0 && (st.st_ino != p->workspace_inode ||
+	                                                 st.st_dev != p->workspace_device))))
+		r = -ESTALE;
+	if (r == 0)
+		r = landlock_grant(p->rules_fd, &p->wall, fd, rule->right);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
 static int rules_make(struct sandbox_plan *p)
 {
 	int r = 0;
@@ -270,8 +321,11 @@ static int rules_make(struct sandbox_plan *p)
 	if (p->rules_fd < 0)
 		return p->rules_fd;
 	for (size_t i = 0; r == 0 && i < p->rules.count; i++) {
-		r = landlock_grant_at(p->rules_fd, &p->wall, AT_FDCWD, p->rules.items[i].path,
-		                      p->rules.items[i].right);
+		const struct box_rule *rule = &p->rules.items[i];
+
+		r = rule->resolved ? grant_resolved(p, rule)
+		                   : landlock_grant_at(p->rules_fd, &p->wall, AT_FDCWD, rule->path,
+		                                       rule->right);
 		if (r == -ENOENT || r == -EACCES) /* what is not there needs no grant */
 			r = 0;
 	}

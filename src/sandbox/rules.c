@@ -94,6 +94,17 @@ static bool has_exception_below(const struct rules *g, const char *path)
 	return false;
 }
 
+/* PATH is canonical. Until it is opened somebody may put a link there, to any place. */
+static int add_rule(struct rules *g, const char *path, enum landlock_right right)
+{
+	struct box_rules *rules = &g->plan->rules;
+	int r = box_rule_add(g->plan, path, right);
+
+	if (r == 0)
+		rules->items[rules->count - 1].resolved = true;
+	return r;
+}
+
 static int grant(struct rules *g, const char *path, enum landlock_right right, int depth);
 
 static int grant_entries(struct rules *g, const char *path, enum landlock_right right, int depth)
@@ -105,7 +116,7 @@ static int grant_entries(struct rules *g, const char *path, enum landlock_right 
 
 	if (!dir)
 		return 0;
-	r = box_rule_add(g->plan, path, LANDLOCK_WALK);
+	r = add_rule(g, path, LANDLOCK_WALK);
 	while (r == 0 && (d = readdir(dir))) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
 		    d->d_type == DT_LNK) /* a link has what it leads to */
@@ -114,7 +125,7 @@ static int grant_entries(struct rules *g, const char *path, enum landlock_right 
 		if (!inside)
 			r = -ENOMEM;
 		else if (!is_exception(g, inside, d->d_type))
-			r = d->d_type == DT_REG ? box_rule_add(g->plan, inside, right)
+			r = d->d_type == DT_REG ? add_rule(g, inside, right)
 			                        : grant(g, inside, right, depth + 1);
 	}
 	closedir(dir);
@@ -131,7 +142,7 @@ static int grant(struct rules *g, const char *path, enum landlock_right right, i
 		/* What lies too deep is not granted at all. */
 		return depth < DEPTH_MAX ? grant_entries(g, path, right, depth) : 0;
 	}
-	return box_rule_add(g->plan, path, right);
+	return add_rule(g, path, right);
 }
 
 static int grant_existing(struct rules *g, const char *path, enum landlock_right right)
@@ -238,7 +249,7 @@ int box_rules_plan(struct sandbox_plan *p, struct error *err)
 	if (r == 0 && p->spec->workspace_readonly)
 		own = p->runs_own ? LANDLOCK_READ_EXEC : LANDLOCK_READ;
 	if (r == 0)
-		r = grant_existing(&g, p->workspace, own);
+		r = grant(&g, p->workspace, own, 0); /* not where it leads by now */
 	if (r == 0)
 		r = grant_existing(&g, p->tmp, p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE);
 	if (r == 0)

@@ -7,12 +7,23 @@ import ctypes
 import json
 import os
 import subprocess
+import sys
+import threading
 import unittest
 
 from helpers import DEADLINE, NACRE, NacreTest
 from serving import ServeTest
 
 SECRET = "SECRET-7d31c2"
+SWAPPER = """
+import ctypes, os, random, sys, time
+libc, count = ctypes.CDLL(None), 0
+one, other, stop = map(os.fsencode, sys.argv[1:])
+while count % 2 or not os.path.exists(stop):
+    libc.renameat2(-100, one, -100, other, 2)
+    count += 1
+    time.sleep(random.random() * 0.004 if count % 3 else 0)
+"""
 
 
 def bind_privately(what, where):
@@ -179,19 +190,35 @@ class Repository(Served):
         self.assertNotEqual(result.get("exit_code"), 0, result)
         self.assertIn("directories below its root", json.dumps(result))
 
-    def test_one_that_is_swapped_for_a_link_meanwhile_is_not_used(self):
-        """The server and the keeper look again; whatever is there then, no hook is written."""
-        (self.work / "sub").mkdir()
+    def swap(self, one, other, workspace, command, server):
+        """Requests, three at a time, while two names are exchanged again and again."""
         stop = self.dir / "stop"
-        swapper = subprocess.Popen(["sh", "-c", f"while [ ! -e {stop} ]; do mv sub real; ln -s .git/hooks sub; rm sub; mv real sub; done"], cwd=self.work)
+        swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, self.work / one, self.work / other, stop])
         self.started.append(swapper)
         try:
-            for _ in range(60):
-                self.attempt("sub", "echo x > post-commit; true")
+            threads = [threading.Thread(target=lambda: [self.attempt(workspace, command, server) for _ in range(40)]) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         finally:
             stop.write_text("")
             swapper.wait(DEADLINE)
-        self.assertFalse((self.work / ".git/hooks/post-commit").exists())
+            stop.unlink()
+
+    def test_one_that_is_swapped_for_a_link_meanwhile_is_not_used(self):
+        """The engine, the keeper and the box look again; whatever is there then, no hook is written."""
+        for name in ("sub", "up/hooks"):
+            (self.work / name).mkdir(parents=True)
+        (self.work / "other").symlink_to(".git/hooks")
+        (self.work / "over").symlink_to(".git")
+        landlock = self.serve("--policy", self.landlock(), unix=self.dir / "landlock.sock")
+        for server in (self.server, landlock):
+            for one, other, workspace in (("sub", "other", "sub"), ("up", "over", "up/hooks")):
+                with self.subTest(workspace, landlock=server is landlock):
+                    self.swap(one, other, workspace, "echo x > post-commit; true", server)
+                    self.assertFalse((self.work / ".git/hooks/post-commit").exists())
+
 
 class Everywhere(Served):
     """No directory of a tree is a better place to plant something than its root."""
