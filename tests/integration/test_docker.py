@@ -18,6 +18,7 @@ import unittest.mock
 import engines
 import helpers
 from helpers import DEADLINE, NACRE, NacreTest, descendants, wait_until
+from serving import ServeTest
 
 ENGINES = None
 WHY_NOT = None
@@ -623,6 +624,27 @@ class DockerContainer(Container, EngineTest):
         (self.state / "containers-swept").unlink(missing_ok=True)
         self.assertEqual(self.run_tool("exit", "0")["exit_code"], 0)
         self.expect_nothing_left()
+
+
+class NamedWorkspace(EngineTest, ServeTest):
+    """A container for a workspace that a request names: the mounts are planned by the root, as for a box of nacre's own."""
+    TCP = False
+
+    def test_it_keeps_what_its_root_protects(self):
+        for name in (".git/hooks", "sub/hooks", "sub/.vscode", "plain"):
+            (self.work / name).mkdir(parents=True)
+        (self.work / ".git/config").write_text("[core]\n\thooksPath = sub/hooks\n")
+        self.write_config("boxed.yaml", f"profile: boxed\ninherits: bash\ndefault: allow\ndocker: {{endpoint: 'unix://{ENGINES.docker_socket}'}}\n"
+                                        f"sandbox: {{mode: container, container: {{engine: docker, image: '{engines.IMAGE}'}}}}\n")
+        server = self.serve("--profile", "boxed", unix=self.dir / "boxed.sock")
+        for workspace, path, written in ((".git/hooks", "pre-commit", False), ("sub/hooks", "pre-commit", False), ("sub/.vscode", "x", False),
+                                         (".git", "hooks/pre-commit", False), ("sub", "hooks/pre-commit", False), ("sub", ".vscode/x", False),
+                                         ("sub", "file", True), ("plain", "file", True)):
+            with self.subTest(workspace, path=path):
+                answer = self.post("/v1/run", {"argv": ["/bin/tool", "write", str(self.work / workspace / path)], "workspace": workspace},
+                                   unix=True, server=server)
+                self.assertEqual((self.work / workspace / path).exists(), written, answer)
+        wait_until("no container is left", lambda: not ENGINES.containers("docker"), 30)
 
 
 class PodmanContainer(Container, EngineTest):
