@@ -62,7 +62,7 @@ struct arguments {
 };
 
 struct loaded {
-	char *name, *agent;
+	char *name, *agent, *root;
 	dev_t device;
 	ino_t inode;
 	struct profile *profile;
@@ -81,8 +81,8 @@ static bool same(const char *a, const char *b)
 }
 
 /* Profiles are loaded once per workspace, whose own file is a part of them. */
-static int get_profile(struct explain *x, const char *name, const char *agent, int workspace_fd,
-                       const struct profile **ret, struct error *err)
+static int get_profile(struct explain *x, const char *name, const char *agent,
+                       const struct place *place, const struct profile **ret, struct error *err)
 {
 	struct profile_request rq;
 	struct loaded *l;
@@ -90,12 +90,12 @@ static int get_profile(struct explain *x, const char *name, const char *agent, i
 	struct stat st;
 	int r;
 
-	if (fstat(workspace_fd, &st) < 0)
+	if (fstat(place->workspace_fd, &st) < 0)
 		return error_sys(err, errno, "workspace");
 	for (size_t i = 0; i < x->count; i++) {
 		l = &x->loaded[i];
-		if (same(l->name, name) && same(l->agent, agent) && l->device == st.st_dev &&
-		    l->inode == st.st_ino) {
+		if (same(l->name, name) && same(l->agent, agent) && same(l->root, place->root) &&
+		    l->device == st.st_dev && l->inode == st.st_ino) {
 			*ret = x->loaded[i].profile;
 			return 0;
 		}
@@ -106,7 +106,8 @@ static int get_profile(struct explain *x, const char *name, const char *agent, i
 	rq.name = name;
 	rq.agent = agent;
 	rq.policy_file = x->arguments->policy;
-	rq.workspace_fd = workspace_fd;
+	rq.workspace_fd = place->workspace_fd;
+	rq.root = place->root;
 	l = &x->loaded[x->count];
 	r = profile_load(&rq, &l->profile, err);
 	if (r < 0)
@@ -115,6 +116,7 @@ static int get_profile(struct explain *x, const char *name, const char *agent, i
 	l->inode = st.st_ino;
 	l->name = name ? strdup(name) : NULL;
 	l->agent = agent ? strdup(agent) : NULL;
+	l->root = strdup(place->root);
 	x->count++;
 	*ret = l->profile;
 	return 0;
@@ -125,6 +127,7 @@ static void done(struct explain *x)
 	for (size_t i = 0; i < x->count; i++) {
 		free(x->loaded[i].name);
 		free(x->loaded[i].agent);
+		free(x->loaded[i].root);
 		profile_free(x->loaded[i].profile);
 	}
 }
@@ -138,7 +141,9 @@ static int decide(struct explain *x, const struct check_request *wanted, const c
 	int r = place_open_workspace(workspace, NULL, &place, err);
 
 	if (r == 0)
-		r = get_profile(x, profile, agent, place.workspace_fd, &rq.profile, err);
+		r = get_profile(x, profile, agent, &place, &rq.profile, err);
+	if (r == 0 && place_raise_root(&place, rq.profile))
+		r = get_profile(x, profile, agent, &place, &rq.profile, err);
 	if (r == 0)
 		r = place_open_cwd(&place, rq.cwd, err);
 	if (r < 0 || !rq.profile)

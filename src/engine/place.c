@@ -95,6 +95,15 @@ static bool below_a_root(const char *path, const char *const *roots, char best[P
 	return found;
 }
 
+bool place_raise_root(struct place *p, const struct profile *profile)
+{
+	size_t before = strlen(p->root);
+
+	if (profile->workspace.roots)
+		(void)below_a_root(p->workspace, profile->workspace.roots, p->root);
+	return strlen(p->root) < before;
+}
+
 static int make_job(struct place *p, const char *root, struct error *err)
 {
 	scoped(fd_closep) int root_fd = -1;
@@ -141,8 +150,7 @@ int place_choose_workspace(struct place *p, const struct profile *profile, const
 	if (!asked && profile->workspace.per_job && profile->workspace.root)
 		return make_job(p, profile->workspace.root, err);
 	if (!asked) {
-		if (roots)
-			(void)below_a_root(p->workspace, roots, p->root);
+		(void)place_raise_root(p, profile);
 		return 0;
 	}
 	fd = open_directory(p->workspace_fd, "workspace", asked, path, err);

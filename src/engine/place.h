@@ -32,6 +32,9 @@ int place_open_workspace(const char *operator_, const char *root, struct place *
 int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
                            struct error *err);
 
+/* Whether a root of the profile lies around the root that is known; then it is the root. */
+bool place_raise_root(struct place *p, const struct profile *profile);
+
 /* Whether a canonical path is this canonical directory, or lies below it. */
 bool place_is_inside(const char *path, const char *directory);
 

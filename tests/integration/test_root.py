@@ -443,6 +443,28 @@ class Doors(ServeTest):
                                                 "params": {"name": "run_shell", "arguments": {"command": command, **arguments}}}, token=token, headers=head)
                     self.assertIn(words, answer.body)
 
+class Roots(NacreTest):
+    """`workspace.roots` of a profile: they hold for who names no workspace, too."""
+
+    BOXED = True
+
+    def test_a_directory_in_one_of_them_keeps_its_protections(self):
+        for name in ("project/sub/gen", "project/.vscode", "other"):
+            (self.work / name).mkdir(parents=True)
+        (self.work / "project/.nacre.yaml").write_text("deny: [head]\nsandbox: {protected: [sub/gen]}\n")
+        self.write_config("rooted.yaml", f"profile: rooted\ninherits: bash\nworkspace: {{roots: ['{self.work}/project', '{self.work}/other']}}\n")
+        for name, allowed in (("project", False), ("project/sub", False), ("other", True)):
+            with self.subTest(name):
+                done = self.run_nacre("--profile", "rooted", "-c", "head /dev/null", cwd=self.work / name)
+                self.assertEqual(done.code == 0, allowed, done)
+                told = subprocess.run([NACRE, "explain", "--json", "--profile", "rooted", "-c", "head /dev/null"], cwd=self.work / name, env=self.env,
+                                      capture_output=True, timeout=DEADLINE, check=False)
+                self.assertEqual(json.loads(told.stdout)["verdict"] == "allow", allowed, told)
+        self.run_nacre("--profile", "rooted", "-c", "echo x > gen/x", cwd=self.work / "project/sub")
+        self.assertFalse((self.work / "project/sub/gen/x").exists())
+        done = self.run_nacre("--profile", "rooted", "-c", "true", cwd=self.work / "project/.vscode")
+        self.assertEqual(done.code, 125, done)
+
 
 class Tools(NacreTest):
     """`nacre call`: a policy file that names no profile is a layer of the tool's own profile."""
