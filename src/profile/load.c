@@ -357,8 +357,9 @@ static int load_project_file(struct loader *l, int dir, const char *path)
 		return remember(l, file, NULL, at);
 	if (fd == -ELOOP || fd == -EINVAL)
 		return error_set(l->err, ERROR_INPUT, EINVAL, "%s: this is no regular file", file);
-	if (fd < 0)
-		return error_sys(l->err, -fd, "%s", file);
+	if (fd < 0) /* a socket, or somebody else's */
+		return error_set(l->err, ERROR_INPUT, -fd, "%s: this file cannot be read: %s", file,
+		                 strerrordesc_np(-fd));
 	r = read_file(l, fd, file, at, &root);
 	if (r == 0)
 		r = check_name(l, file, root, name);

@@ -6,6 +6,7 @@ Each attempt is looked at from outside: a secret in the answer, a file that appe
 import ctypes
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -365,6 +366,19 @@ class ProjectFile(Served):
         result = self.attempt("sub/deep", "echo ran")
         self.assertNotEqual(result.get("exit_code"), 0, result)
         self.assertIn(".nacre.yaml", json.dumps(result))
+
+    def test_one_that_is_no_file_is_named(self):
+        path = self.work / "sub/.nacre.yaml"
+        makers = {"socket": lambda: socket.socket(socket.AF_UNIX).bind(os.path.relpath(path)), "pipe": lambda: os.mkfifo(path),
+                  "directory": path.mkdir, "link": lambda: path.symlink_to("../.nacre.yaml"), "nothing": lambda: path.symlink_to("nowhere")}
+        path.unlink()
+        for kind, make in makers.items():
+            with self.subTest(kind):
+                make()
+                result = self.attempt("sub/deep", "echo ran")
+                self.assertNotEqual(result.get("exit_code"), 0, result)
+                self.assertIn("./sub/.nacre.yaml: this", json.dumps(result))
+                path.rmdir() if kind == "directory" else path.unlink()
 
     def test_a_file_below_cannot_loosen_what_stands_above(self):
         (self.work / "sub/.nacre.yaml").write_text("allow: [head]\n")
