@@ -71,7 +71,7 @@ static void judge(struct keeper *k, const struct keeper_container *c)
 	/* What was measured is the client. */
 	k->report.cpu_ms = k->report.max_rss_kb = 0;
 	k->report.processes = k->report.killed = 0;
-	k->report.ended[0] = '\0';
+	k->report.ended[0] = k->report.slain[0] = '\0';
 	if (container_state_words(&c->client, c->name, c->arena, &argv) == 0 &&
 	    container_run(c, argv, CONTAINER_ASK_MS, NULL, &out, NULL, NULL) == 0 &&
 	    container_state_read(buffer_str(&out), out.len, &state, NULL) == 0) {

@@ -53,6 +53,7 @@ enum keeper_event {
 	EV_INIT_LOST, /* init was killed */
 	EV_DEADLINE,
 	EV_CROWD, /* more processes than allowed */
+	EV_CPU,   /* no processor time is left */
 	EV_IDLE,  /* no output for too long */
 	EV_STOP,
 	EV_STOP_NOW,
@@ -132,8 +133,9 @@ void keeper_watch_quiet(struct keeper *k);
 void keeper_heard(struct keeper *k);
 int64_t keeper_quiet_due(const struct keeper *k); /* when keeper_watch_quiet() has to do */
 
-/* Who is alive when the tree has to be ended. */
+/* Who is alive when the tree has to be ended, and who when it has to be killed. */
 void keeper_note_living(struct keeper *k);
+void keeper_note_slain(struct keeper *k);
 
 /* Reads what the command tells for its session. */
 void keeper_read_notes(struct keeper *k);

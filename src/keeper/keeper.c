@@ -221,8 +221,8 @@ static void turn(struct keeper *k)
 		wait_ms = INT32_MAX;
 	if (k->crowd_line && wait_ms > CROWD_LOOK_MS)
 		wait_ms = CROWD_LOOK_MS;
-	if (watch_is_on(&k->watch) && wait_ms > WATCH_LOOK_MS)
-		wait_ms = WATCH_LOOK_MS;
+	if (watch_wait_ms(&k->watch, clock_now_ms()) < wait_ms)
+		wait_ms = watch_wait_ms(&k->watch, clock_now_ms());
 	n = poll(fds, array_size(fds), wait_ms > 0 ? (int)wait_ms : 0);
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
@@ -245,6 +245,8 @@ static void turn(struct keeper *k)
 	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
 	if (k->watch.too_many)
 		keeper_step(k, EV_CROWD);
+	if (k->watch.cpu_spent)
+		keeper_step(k, EV_CPU);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */

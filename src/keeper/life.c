@@ -84,7 +84,7 @@ static enum keeper_state on_stop(struct keeper *k)
 
 static enum keeper_state kill_tree(struct keeper *k)
 {
-	keeper_note_living(k);
+	keeper_note_slain(k);
 	process_order(k->process, INIT_KILL);
 	keeper_set_deadline(k, KILL_WAIT_MS);
 	return KILLING;
@@ -100,6 +100,15 @@ static enum keeper_state on_crowd(struct keeper *k)
 {
 	k->report.end = KEEPER_END_CROWDED;
 	return kill_tree(k);
+}
+
+/* What the kernel does to one process with a limit of its own, for all of them. */
+static enum keeper_state on_cpu(struct keeper *k)
+{
+	keeper_note_living(k);
+	process_order(k->process, INIT_XCPU);
+	keeper_set_deadline(k, k->order.grace_ms);
+	return ENDING;
 }
 
 static enum keeper_state drain(struct keeper *k)
@@ -145,6 +154,7 @@ static const life_action life[STATE_MAX][EV_MAX] = {
 			[EV_INIT_LOST] = on_init_lost,
 			[EV_DEADLINE] = on_timeout,
 			[EV_CROWD] = on_crowd,
+			[EV_CPU] = on_cpu,
 			[EV_IDLE] = on_idle,
 			[EV_STOP] = on_stop,
 			[EV_STOP_NOW] = on_stop_now,
@@ -155,6 +165,7 @@ static const life_action life[STATE_MAX][EV_MAX] = {
 			[EV_INIT_LOST] = on_init_lost,
 			[EV_DEADLINE] = linger_over,
 			[EV_CROWD] = on_crowd,
+			[EV_CPU] = on_cpu,
 			[EV_STOP] = linger_over,
 			[EV_STOP_NOW] = kill_tree,
 		},

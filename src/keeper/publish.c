@@ -80,6 +80,22 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 		keeper_settle(k);
 }
 
+/* What was to be watched and could not be seen was not bounded. A plan tries it before; a /proc can
+ * be mounted anew meanwhile. */
+static void note_blindness(struct keeper *k)
+{
+	uint32_t lost = 0;
+
+	if (!k->watch.blind)
+		return;
+	if (k->watch.memory_max)
+		lost |= SANDBOX_LAYER_MEMORY;
+	if (k->watch.tasks_max && sandbox_plan_clone_flags(k->plan) == 0)
+		lost |= SANDBOX_LAYER_PROCESSES;
+	k->report.sandbox.missing |= k->report.sandbox.layers & lost;
+	k->report.sandbox.layers &= ~lost;
+}
+
 void keeper_judge_box(struct keeper *k)
 {
 	bool exited = k->report.end == KEEPER_END_EXITED; /* else the signal was ours */
@@ -88,11 +104,13 @@ void keeper_judge_box(struct keeper *k)
 		.cpu_us = (uint64_t)k->report.cpu_ms * 1000,
 		.oom_kills = k->watch.memory_kills,
 		.forks_denied = k->watch.crowded || k->report.end == KEEPER_END_CROWDED,
+		.cpu_spent = k->watch.cpu_spent,
 		.tmp_full = k->tmp_full,
 	};
 
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)
 		return;
+	note_blindness(k);
 	k->report.limit_hit = sandbox_plan_judge(k->plan, &evidence);
 	/* The kernel may take init when memory runs out, and with it goes the command. */
 	if (k->report.end == KEEPER_END_LOST && k->report.limit_hit == LIMIT_HIT_MEMORY) {

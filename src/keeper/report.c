@@ -69,6 +69,8 @@ int keeper_report_write(const struct keeper_report *r, struct buffer *into)
 	json_put_string(&w, r->ungranted);
 	json_put_key(&w, "ended");
 	json_put_string(&w, r->ended);
+	json_put_key(&w, "slain");
+	json_put_string(&w, r->slain);
 	json_put_key(&w, "quiet");
 	json_put_string(&w, r->quiet);
 	json_put_key(&w, "session");
@@ -158,7 +160,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	struct keeper_report report = {0};
 	json_t *streams[2];
 	/* A report of before these were told is still one. */
-	const char *ended = "", *quiet = "", *session = "", *engine = "", *audit = "";
+	const char *ended = "", *slain = "", *quiet = "", *session = "", *engine = "", *audit = "";
 	const char *replaced = "", *ungranted = "";
 	const char *end, *planted, *why;
 	json_t *sandbox;
@@ -170,16 +172,16 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 		return r;
 	if (json_unpack_ex(root, &e, JSON_STRICT,
 	                   "{s:s, s:i, s:i, s:i, s:i, s:i, s?i, s:i, s:I, s:I, s:I, s:I, s:o, s:i, "
-	                   "s:s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
+	                   "s:s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s:s, s:o, s:o}",
 	                   "end", &end, "step", &step, "errno", &report.sys, "status",
 	                   &report.status, "killed", &report.killed, "survivors", &report.survivors,
 	                   "processes", &report.processes, "processes_bounded",
 	                   &report.processes_bounded, "started_ms", &started, "duration_ms",
 	                   &duration, "cpu_ms", &cpu, "max_rss_kb", &rss, "sandbox", &sandbox,
 	                   "limit_hit", &hit, "planted", &planted, "replaced", &replaced,
-	                   "ungranted", &ungranted, "ended", &ended, "quiet", &quiet, "session",
-	                   &session, "engine", &engine, "audit", &audit, "why", &why, "out",
-	                   &streams[0], "err", &streams[1]) < 0)
+	                   "ungranted", &ungranted, "ended", &ended, "slain", &slain, "quiet",
+	                   &quiet, "session", &session, "engine", &engine, "audit", &audit, "why",
+	                   &why, "out", &streams[0], "err", &streams[1]) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "report: %s", e.text);
 	report.end = KEEPER_END_MAX;
 	for (int i = 0; i < KEEPER_END_MAX; i++)
@@ -198,6 +200,7 @@ int keeper_report_read(const char *bytes, size_t n, struct keeper_report *ret_re
 	copy_text(report.replaced, sizeof(report.replaced), replaced);
 	copy_text(report.ungranted, sizeof(report.ungranted), ungranted);
 	copy_text(report.ended, sizeof(report.ended), ended);
+	copy_text(report.slain, sizeof(report.slain), slain);
 	copy_text(report.quiet, sizeof(report.quiet), quiet);
 	copy_text(report.session, sizeof(report.session), session);
 	copy_text(report.engine, sizeof(report.engine), engine);

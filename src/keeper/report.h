@@ -61,6 +61,7 @@ struct keeper_report {
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */
 	char ungranted[REPORT_NAMES_MAX];  /* writable paths that are not there, one per line */
 	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
+	char slain[REPORT_NAMES_MAX];      /* the same of what had to be killed for that */
 	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
 	char engine[REPORT_ENGINE_MAX];    /* what is to be said about the container engine */
 	char session[REPORT_SESSION_MAX];  /* what is to be said about the session */

@@ -72,10 +72,22 @@ void keeper_explain_quiet(struct keeper *k)
 		look(k, k->report.quiet);
 }
 
-void keeper_note_living(struct keeper *k)
+static void note_names(struct keeper *k, char into[REPORT_NAMES_MAX])
 {
-	pid_t root = k->report.ended[0] ? 0 : watch_pid(k->process->init_pidfd);
+	pid_t root = into[0] ? 0 : watch_pid(k->process->init_pidfd);
 
 	if (root > 0)
-		quiet_names(root, k->report.ended, sizeof(k->report.ended));
+		quiet_names(root, into, REPORT_NAMES_MAX);
+}
+
+void keeper_note_living(struct keeper *k)
+{
+	note_names(k, k->report.ended);
+}
+
+void keeper_note_slain(struct keeper *k)
+{
+	note_names(k, k->report.slain);
+	if (!k->report.ended[0])
+		memcpy(k->report.ended, k->report.slain, sizeof(k->report.ended));
 }

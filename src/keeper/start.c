@@ -54,7 +54,7 @@ static void fill_box_limits(struct keeper *k, struct process_command *c)
 	bool memory_held, processes_held;
 
 	sandbox_plan_held(k->plan, &memory_held, &processes_held);
-	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held);
+	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held, k->init_pidfd);
 	c->limit_count = sandbox_plan_limits(k->plan, &limits);
 	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
 	k->report.processes_bounded =

@@ -17,6 +17,7 @@ static struct keeper_report some_report(void)
 		.processes = 12,
 		.processes_bounded = 1,
 		.ended = "sleep\ncat\n",
+		.slain = "cat\n",
 		.quiet = "sleeping: sleep",
 		.session = "the working directory is gone",
 		.survivors = 1,
@@ -50,6 +51,7 @@ static void expect_comes_back(const struct keeper_report *r)
 	assert_int_equal(again.processes, r->processes);
 	assert_int_equal(again.processes_bounded, r->processes_bounded);
 	assert_string_equal(again.ended, r->ended);
+	assert_string_equal(again.slain, r->slain);
 	assert_string_equal(again.quiet, r->quiet);
 	assert_string_equal(again.session, r->session);
 	assert_int_equal(again.started_ms, r->started_ms);

@@ -64,8 +64,8 @@ static void too_much_memory_ends_as_many_as_it_takes(void **state)
 	struct root root = begin(4);
 	struct watch w;
 
-	watch_init(&w, &limits, false, true);
-	assert_true(watch_is_on(&w));
+	watch_init(&w, &limits, false, true, -1);
+	assert_int_equal(watch_wait_ms(&w, 0), WATCH_LOOK_MS);
 	watch_look(&w, root.fd, 1000);
 	assert_int_equal(w.memory_kills, 2);               /* of four with 32 MiB each */
 	watch_look(&w, root.fd, 1000 + WATCH_LOOK_MS - 1); /* not yet time */
@@ -84,7 +84,7 @@ static void a_tree_within_its_limits_is_left_alone(void **state)
 	struct root root = begin(4);
 	struct watch w;
 
-	watch_init(&w, &limits, false, false);
+	watch_init(&w, &limits, false, false, -1);
 	watch_look(&w, root.fd, 1000);
 	end(&root);
 	assert_int_equal(w.memory_kills, 0);
@@ -97,7 +97,7 @@ static void a_full_house_is_noticed(void **state)
 	struct root root = begin(4);
 	struct watch w;
 
-	watch_init(&w, &limits, true, false);
+	watch_init(&w, &limits, true, false, -1);
 	watch_look(&w, root.fd, 1000);
 	end(&root);
 	assert_true(w.crowded);
@@ -111,7 +111,7 @@ static void one_more_than_allowed_is_too_many(void **state)
 	struct root root = begin(4);
 	struct watch w;
 
-	watch_init(&w, &limits, true, false);
+	watch_init(&w, &limits, true, false, -1);
 	watch_look(&w, root.fd, 1000);
 	end(&root);
 	assert_true(w.too_many);
@@ -125,7 +125,7 @@ static void a_root_that_is_gone_is_nobody(void **state)
 
 	kill(root.pid, SIGKILL);
 	waitpid(root.pid, NULL, 0);
-	watch_init(&w, &limits, false, false);
+	watch_init(&w, &limits, false, false, -1);
 	watch_look(&w, root.fd, 1000);
 	close(root.fd);
 	assert_int_equal(w.memory_kills, 0);
@@ -137,10 +137,10 @@ static void what_a_group_holds_is_not_watched(void **state)
 	struct sandbox_limits limits = {.memory_bytes = MIB, .processes = 1}, none = {0};
 	struct watch w;
 
-	watch_init(&w, &limits, true, true);
-	assert_false(watch_is_on(&w));
-	watch_init(&w, &none, false, false);
-	assert_false(watch_is_on(&w));
+	watch_init(&w, &limits, true, true, -1);
+	assert_int_equal(watch_wait_ms(&w, 0), INT64_MAX);
+	watch_init(&w, &none, false, false, -1);
+	assert_int_equal(watch_wait_ms(&w, 0), INT64_MAX);
 }
 
 int main(void)

@@ -2,32 +2,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/fd.h"
+#include "sandbox/family.h"
 #include "sandbox/memory.h"
 #include "sandbox/spec.h"
 
 #define LOOK_SHARE 8 /* at most one part in so many of a processor is spent with looking */
 
+/* With processor time it is known how soon all processors together can use up the rest. It is
+ * looked at more often nevertheless: what a process has used is gone with it if its parent does not
+ * care. */
+#define CPU_LOOK_MAX_MS 1000
+
 void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memory_held,
-                bool processes_counted)
+                bool processes_counted, int root_fd)
 {
+	pid_t root = limits->cpu_seconds && root_fd >= 0 ? watch_pid(root_fd) : 0;
+
 	*w = (struct watch){
 		.memory_max = memory_held ? 0 : limits->memory_bytes,
 		/* The box's init is one more. The kernel refuses the next one, and tells nobody. */
 		.tasks_max = processes_counted || !limits->processes ? 0 : limits->processes + 1,
+		.cpu_max_us = limits->cpu_seconds * 1000000,
 	};
+	if (root > 0)
+		(void)family_cpu_us(root, &w->cpu_before_us);
 	if (w->memory_max)
 		unseen_read(&w->before);
 }
 
-bool watch_is_on(const struct watch *w)
+static bool looks_at_tree(const struct watch *w)
 {
 	return w->memory_max || w->tasks_max;
+}
+
+int64_t watch_wait_ms(const struct watch *w, int64_t now_ms)
+{
+	int64_t wait = w->cpu_max_us && !w->cpu_spent ? w->cpu_next_look - now_ms : INT64_MAX;
+
+	return looks_at_tree(w) && wait > WATCH_LOOK_MS ? WATCH_LOOK_MS : wait;
 }
 
 pid_t watch_pid(int pidfd)
@@ -57,6 +76,42 @@ static int64_t cpu_ms(void)
 	               : (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* Also where the kernel refuses the look: the process is there, though. */
+static void note_blindness(struct watch *w, int root_fd, int r)
+{
+	struct pollfd end = {.fd = root_fd, .events = POLLIN};
+
+	if ((r == -EACCES || r == -EOPNOTSUPP) && poll(&end, 1, 0) == 0)
+		w->blind = true;
+}
+
+static void look_at_cpu(struct watch *w, int root_fd, int64_t now_ms)
+{
+	pid_t root;
+	uint64_t now_us = 0, used, rest_ms;
+	int r;
+
+	if (!w->cpu_max_us || w->cpu_spent || now_ms < w->cpu_next_look)
+		return;
+	root = watch_pid(root_fd);
+	r = root > 0 ? family_cpu_us(root, &now_us) : -ESRCH;
+	w->cpu_next_look = now_ms + WATCH_LOOK_MS;
+	if (r < 0)
+		return;
+	now_us -= now_us < w->cpu_before_us ? now_us : w->cpu_before_us;
+	if (now_us < w->cpu_last_us)
+		w->cpu_lost_us += w->cpu_last_us - now_us;
+	w->cpu_last_us = now_us;
+	used = now_us + w->cpu_lost_us;
+	w->cpu_spent = used >= w->cpu_max_us;
+	if (w->cpu_spent)
+		return;
+	rest_ms = (w->cpu_max_us - used) / 1000 / (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	if (rest_ms > WATCH_LOOK_MS)
+		w->cpu_next_look =
+			now_ms + (rest_ms < CPU_LOOK_MAX_MS ? (int64_t)rest_ms : CPU_LOOK_MAX_MS);
+}
+
 void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 {
 	uint64_t limit = w->memory_max ? w->memory_max : UINT64_MAX;
@@ -65,7 +120,8 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 	pid_t root;
 	int r;
 
-	if (!watch_is_on(w) || now_ms < w->next_look)
+	look_at_cpu(w, root_fd, now_ms);
+	if (!looks_at_tree(w) || now_ms < w->next_look)
 		return;
 	began = cpu_ms();
 	root = watch_pid(root_fd);
@@ -75,8 +131,10 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 	w->next_look = now_ms + WATCH_LOOK_MS;
 	if (r <= 0)
 		w->next_look += LOOK_SHARE * (cpu_ms() - began);
-	if (r < 0)
+	if (r < 0) {
+		note_blindness(w, root_fd, r);
 		return;
+	}
 	w->memory_kills += (uint64_t)r;
 	if (!w->tasks_max)
 		return;

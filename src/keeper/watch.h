@@ -17,20 +17,29 @@ struct watch {
 	uint64_t tasks_max;   /* 0: not to be looked for */
 	struct unseen before; /* of the machine, when the command began */
 	int64_t next_look;
-	uint64_t memory_kills; /* processes that had to go */
-	bool crowded;          /* all processes that are allowed were there at once */
-	bool too_many;         /* more than these: the kernel's limit is not exact here */
+	uint64_t memory_kills;  /* processes that had to go */
+	bool crowded;           /* all processes that are allowed were there at once */
+	bool too_many;          /* more than these: the kernel's limit is not exact here */
+	bool blind;             /* they are there, and /proc does not show them */
+	uint64_t cpu_max_us;    /* 0: no limit */
+	uint64_t cpu_before_us; /* of an init that has had other commands */
+	uint64_t cpu_last_us,
+		cpu_lost_us; /* seen last; and what went with those that nobody waited for */
+	int64_t cpu_next_look;
+	bool cpu_spent;
 };
 
-/* MEMORY_HELD, PROCESSES_COUNTED: a control group does it. */
+/* MEMORY_HELD, PROCESSES_COUNTED: a control group does it. ROOT_FD: a pidfd of the root that is
+ * there already; -1: none. */
 void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memory_held,
-                bool processes_counted);
-bool watch_is_on(const struct watch *w);
+                bool processes_counted, int root_fd);
+/* How long until the next look, in milliseconds; INT64_MAX: there is nothing to look for. */
+int64_t watch_wait_ms(const struct watch *w, int64_t now_ms);
 
 /* The number that the process has here; 0: it is gone. A number that was kept could be a stranger's
  * by now. */
 pid_t watch_pid(int pidfd);
 
 /* Looks at the tree of the process that ROOT_FD is a pidfd of, if it is time, and kills the largest
- * of its descendants if they use too much. */
+ * of its descendants if they use too much memory. */
 void watch_look(struct watch *w, int root_fd, int64_t now_ms);

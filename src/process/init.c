@@ -285,6 +285,8 @@ static void obey(struct init *in)
 		return;
 	if (n == (ssize_t)sizeof(order) && order == INIT_TERM)
 		signal_all(in, SIGTERM);
+	else if (n == (ssize_t)sizeof(order) && order == INIT_XCPU)
+		signal_all(in, SIGXCPU);
 	else
 		begin_killing(
 			in); /* INIT_KILL; and an end of file or a broken packet says the same */

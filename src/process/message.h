@@ -51,6 +51,7 @@ struct init_message {
 /* clang-format off */
 enum init_order { /* from the keeper to init */
 	INIT_TERM,  /* SIGTERM to the whole tree */
+	INIT_XCPU,  /* SIGXCPU to the whole tree */
 	INIT_KILL,  /* SIGKILL to the whole tree, then INIT_GONE */
 	INIT_GO,    /* the box is admitted: its init may enter. The next one: the command may be
 	               executed (process_command.waits) */

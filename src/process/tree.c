@@ -421,10 +421,34 @@ static int kill_all(pid_t root, struct tree_toll *toll)
 	return 0;
 }
 
+/* A /proc that hides processes (hidepid) tells us the numbers of our own children nevertheless.
+ * What these leave behind becomes ours when they are dead. Only we can reap them, so the numbers
+ * are theirs. */
+static void kill_hidden_children(struct tree_toll *toll)
+{
+	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scoped(fd_closep) int fd = openat(proc_fd, "thread-self/children", O_RDONLY | O_CLOEXEC);
+	char text[4096], *at = text;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	struct entry e = {0};
+	pid_t pid;
+
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (n == (ssize_t)sizeof(text) - 1 && strrchr(text, ' ')) /* the last number may be cut */
+		*strrchr(text, ' ') = '\0';
+	while ((pid = (pid_t)strtol(at, &at, 10)) > 0)
+		if (stat_read(proc_fd, pid, &e) < 0 && kill(pid, SIGKILL) == 0 && is_new(toll, pid))
+			toll->killed++;
+}
+
 void tree_kill_on(pid_t root, struct tree_toll *toll)
 {
 	(void)kill_all(root,
 	               toll); /* what could not be looked at is still there for the next call */
+	if (root == getpid())
+		kill_hidden_children(toll);
 }
 
 int tree_kill(pid_t root)

@@ -22,6 +22,7 @@ struct limits_place {            /* where the command will run */
 	bool kernel_root;        /* RLIMIT_NPROC does not hold for uid 0 */
 	bool memory_group;       /* a cgroup bounds memory: no RLIMIT_DATA is needed */
 	bool process_group;      /* a cgroup bounds processes, and counts its refusals */
+	bool watched;            /* somebody adds up the processor time of all */
 	unsigned waiting;        /* others of ours in the same user namespace; 0: not a kept box */
 };
 
@@ -48,6 +49,7 @@ struct limits_evidence {       /* what was seen at the end of a command */
 	uint64_t cpu_us;       /* of the whole tree */
 	uint64_t oom_kills;    /* of its cgroup, or those that a watch made */
 	uint64_t forks_denied; /* of its cgroup */
+	bool cpu_spent;        /* a watch saw it */
 	bool tmp_full;
 };
 

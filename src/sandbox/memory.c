@@ -16,78 +16,16 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 #include "base/fd.h"
+#include "sandbox/family.h"
 #include "sandbox/unseen.h"
 
-#define TREE_MAX  4096 /* more processes than that are more than their memory */
-#define TEXT_MAX  16384
 #define KILLS_MAX 64 /* at a time */
-
-struct tree {
-	pid_t pids[TREE_MAX];
-	size_t count;
-	uint64_t tasks;
-};
-
-static int read_proc(pid_t pid, const char *file, char text[TEXT_MAX])
-{
-	char path[96];
-	scoped(fd_closep) int fd = -1;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return 0;
-}
-
-static void add_children(struct tree *t, char *text)
-{
-	for (char *p = text; t->count < TREE_MAX;) {
-		long pid = strtol(p, &p, 10);
-
-		if (pid <= 0)
-			return;
-		t->pids[t->count++] = (pid_t)pid;
-	}
-}
-
-/* A thread has children of its own. */
-static int visit(struct tree *t, pid_t pid)
-{
-	char path[64], file[320], text[TEXT_MAX];
-	struct dirent *d;
-	DIR *threads;
-	int r = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	threads = opendir(path);
-	if (!threads)
-		return 0; /* it has ended */
-	while ((d = readdir(threads))) {
-		if (d->d_name[0] == '.')
-			continue;
-		t->tasks++;
-		snprintf(file, sizeof(file), "task/%s/children", d->d_name);
-		r = read_proc(pid, file, text);
-		if (r == 0)
-			add_children(t, text);
-		else if (r == -ENOENT && pid == t->pids[0])
-			r = -EOPNOTSUPP;
-		else
-			r = 0;
-	}
-	closedir(threads);
-	return r;
-}
 
 static uint64_t resident(pid_t pid)
 {
-	char text[TEXT_MAX], *end;
+	char text[FAMILY_TEXT_MAX], *end;
 
-	if (read_proc(pid, "statm", text) < 0)
+	if (family_read_proc(pid, "statm", text) < 0)
 		return 0;
 	(void)strtoull(text, &end, 10);
 	return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -111,30 +49,16 @@ static uint64_t share(pid_t pid)
 {
 	static const char *const shares[] = {"\nPss_Anon:", "\nPss_Shmem:", "\nSwapPss:", NULL};
 	static const char *const whole[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:", NULL};
-	char text[TEXT_MAX];
+	char text[FAMILY_TEXT_MAX];
 
-	if (read_proc(pid, "smaps_rollup", text) == 0 && strstr(text, "\nPss_Anon:"))
+	if (family_read_proc(pid, "smaps_rollup", text) == 0 && strstr(text, "\nPss_Anon:"))
 		return add_keys(text, shares);
 	/* One that may not be looked into is taken for the only user of its pages. */
-	return read_proc(pid, "status", text) == 0 ? add_keys(text, whole) : 0;
-}
-
-static int tree_read(pid_t root, struct tree *t)
-{
-	t->pids[0] = root;
-	t->count = 1;
-	t->tasks = 0;
-	for (size_t i = 0; i < t->count; i++) {
-		int r = visit(t, t->pids[i]);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return family_read_proc(pid, "status", text) == 0 ? add_keys(text, whole) : 0;
 }
 
 /* The sum, and what each has. */
-static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), uint64_t bytes[TREE_MAX])
+static uint64_t add_up(const struct family *t, uint64_t (*of)(pid_t), uint64_t bytes[FAMILY_MAX])
 {
 	uint64_t sum = 0;
 
@@ -145,9 +69,9 @@ static uint64_t add_up(const struct tree *t, uint64_t (*of)(pid_t), uint64_t byt
 
 int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use)
 {
-	uint64_t bytes[TREE_MAX];
-	struct tree t;
-	int r = tree_read(root, &t);
+	uint64_t bytes[FAMILY_MAX];
+	struct family t;
+	int r = family_read(root, &t);
 
 	if (r < 0)
 		return r;
@@ -158,7 +82,7 @@ int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use)
 	return 0;
 }
 
-static bool has(const struct tree *t, pid_t pid)
+static bool has(const struct family *t, pid_t pid)
 {
 	for (size_t i = 1; i < t->count; i++)
 		if (t->pids[i] == pid)
@@ -171,11 +95,11 @@ static bool has(const struct tree *t, pid_t pid)
 static int kill_inside(pid_t root, const pid_t *pids, size_t count)
 {
 	int held[KILLS_MAX], killed = 0;
-	struct tree t = {0};
+	struct family t = {.count = 0};
 
 	for (size_t i = 0; i < count; i++)
 		held[i] = pidfd_open(pids[i], 0);
-	if (tree_read(root, &t) < 0)
+	if (family_read(root, &t) < 0)
 		t.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (held[i] >= 0 && has(&t, pids[i]) &&
@@ -195,7 +119,8 @@ static int by_bytes(const void *a, const void *b, void *context)
 }
 
 /* The descendants, those with the fewest bytes first. */
-static void put_in_order(const struct tree *t, uint64_t bytes[TREE_MAX], size_t order[TREE_MAX])
+static void put_in_order(const struct family *t, uint64_t bytes[FAMILY_MAX],
+                         size_t order[FAMILY_MAX])
 {
 	for (size_t i = 1; i < t->count; i++)
 		order[i - 1] = i;
@@ -205,7 +130,7 @@ static void put_in_order(const struct tree *t, uint64_t bytes[TREE_MAX], size_t 
 /* The largest go, as many as it takes: many small ones grow faster than one at a time goes. The
  * shares are asked for in the order of their size, and only until the limit is reached, since that
  * takes long in a crowd: those that come then are too much. */
-static int kill_excess(pid_t root, const struct tree *t, const size_t order[TREE_MAX],
+static int kill_excess(pid_t root, const struct family *t, const size_t order[FAMILY_MAX],
                        uint64_t limit, uint64_t *ret_bytes)
 {
 	pid_t chosen[KILLS_MAX];
@@ -226,11 +151,11 @@ static int kill_excess(pid_t root, const struct tree *t, const size_t order[TREE
 
 /* Those with the most of HELD go, until what is left has no more of BYTES than the limit: many that
  * have little are too much, too. */
-static int kill_holders(pid_t root, const struct tree *t, uint64_t held[TREE_MAX], uint64_t bytes,
-                        uint64_t limit)
+static int kill_holders(pid_t root, const struct family *t, uint64_t held[FAMILY_MAX],
+                        uint64_t bytes, uint64_t limit)
 {
 	pid_t chosen[KILLS_MAX];
-	size_t order[TREE_MAX], count = 0;
+	size_t order[FAMILY_MAX], count = 0;
 	uint64_t total = 0, left;
 
 	put_in_order(t, held, order);
@@ -248,10 +173,10 @@ static int kill_holders(pid_t root, const struct tree *t, uint64_t held[TREE_MAX
 
 int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use)
 {
-	uint64_t bytes[TREE_MAX], unseen;
-	size_t order[TREE_MAX];
-	struct tree t;
-	int r = tree_read(root, &t);
+	uint64_t bytes[FAMILY_MAX], unseen;
+	size_t order[FAMILY_MAX];
+	struct family t;
+	int r = family_read(root, &t);
 
 	if (r < 0)
 		return r;

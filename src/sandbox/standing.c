@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "sandbox/box.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/family.h"
 #include "sandbox/landlock-abi.h"
 #include "sandbox/layers.h"
 #include "sandbox/probe.h"
@@ -56,13 +57,25 @@ static void find_limits(struct sandbox_plan *p)
 		.process_group = cgroup_limits(p->group, CGROUP_PIDS),
 		.waiting = p->keeps ? SANDBOX_HOLDERS : 0,
 	};
+	int seen = p->spec->limits.cpu_seconds ? family_is_visible() : -1;
 
+	place.watched = seen > 0;
 	p->limit_count = limits_fill(&p->spec->limits, &place, p->limits);
 	for (int i = 0; i < p->limit_count; i++) {
-		if (p->limits[i].resource == RLIMIT_NPROC)
-			p->standing.layers |= SANDBOX_LAYER_PROCESSES;
-		if (p->limits[i].resource == RLIMIT_DATA)
-			p->standing.layers |= SANDBOX_LAYER_MEMORY;
+		int resource = p->limits[i].resource;
+		uint32_t layer = resource == RLIMIT_NPROC  ? SANDBOX_LAYER_PROCESSES
+		                 : resource == RLIMIT_DATA ? SANDBOX_LAYER_MEMORY
+		                                           : 0;
+		/* The others are for one process, or for all of a user: they bound a command only
+		 * with the keeper's look at all of its processes together. */
+		bool exact = resource == RLIMIT_NPROC && place.own_user_namespace;
+
+		if (!layer || p->standing.layers & layer)
+			continue;
+		if (!exact && seen < 0)
+			seen = family_is_visible();
+		if (exact || seen > 0)
+			p->standing.layers |= layer;
 	}
 }
 

@@ -172,6 +172,9 @@ static void a_strike_is_named(void **state)
 	                 LIMIT_HIT_CPU);
 	assert_int_equal(judge((struct limits_evidence){.wait_status = SIGKILL, .cpu_us = 3000000}),
 	                 LIMIT_HIT_CPU);
+	assert_int_equal(judge((struct limits_evidence){.cpu_us = 1000000}), LIMIT_HIT_CPU);
+	assert_int_equal(judge((struct limits_evidence){.cpu_us = 999999}), LIMIT_HIT_NONE);
+	assert_int_equal(judge((struct limits_evidence){.cpu_spent = true}), LIMIT_HIT_CPU);
 	assert_int_equal(judge((struct limits_evidence){.wait_status = SIGKILL}), LIMIT_HIT_NONE);
 	assert_int_equal(judge((struct limits_evidence){.wait_status = SIGXFSZ}),
 	                 LIMIT_HIT_FILE_SIZE);
@@ -185,7 +188,7 @@ static void a_strike_is_named(void **state)
 static void a_limit_that_was_not_set_has_not_struck(void **state)
 {
 	struct sandbox_limits none = {0};
-	struct limits_evidence all = {SIGXCPU, 1 << 30, 1, 1, true};
+	struct limits_evidence all = {SIGXCPU, 1 << 30, 1, 1, true, true};
 
 	assert_int_equal(limits_judge(&none, &all), LIMIT_HIT_NONE);
 }

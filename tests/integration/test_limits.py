@@ -69,6 +69,28 @@ class Limits(NacreTest):
         result = self.expect_hit("while :; do :; done", "cpu")
         self.assertEqual(result["signal"], "SIGXCPU")
 
+    def test_processor_time_of_all_together(self):
+        result = self.expect_hit("for i in 1 2 3; do (while :; do :; done) & done; wait; echo over", "cpu")
+        self.assertEqual((result["signal"], result["stdout"]), ("SIGXCPU", ""), result)
+        self.assertGreaterEqual(result["usage"]["cpu_ms"], 900)
+        self.assertLess(result["usage"]["cpu_ms"], 2500, result)
+        self.assertIn("the limit on processor time was reached", result["notices"])
+
+    def test_processor_time_of_one_after_the_other(self):
+        burn = "perl -e 'while ((times)[0] < 0.4) {}'"
+        result = self.expect_hit(f"for i in 1 2 3 4 5 6; do {burn}; done; echo over", "cpu")
+        self.assertEqual((result["signal"], result["stdout"]), ("SIGXCPU", ""), result)
+
+    def test_processor_time_of_those_that_nobody_waits_for(self):
+        """What they used is in no sum when they are gone."""
+        result = self.expect_hit("perl -e '$SIG{CHLD} = \"IGNORE\"; for (1 .. 200) { if (!fork) { while ((times)[0] < 0.4) {} "
+                                 "exit } select undef, undef, undef, 0.4 }'", "cpu")
+        self.assertLess(result["duration_ms"], 30000)
+
+    def test_a_child_that_ends_for_its_processor_time_is_named(self):
+        result = self.expect_hit("trap : XCPU; perl -e 'for (;;) {}'; true", "cpu")
+        self.assertGreaterEqual(result["usage"]["cpu_ms"], 900, result)
+
     def test_open_files(self):
         result = self.run_line("perl -e 'while (open my $f, \"<\", \"/dev/null\") { push @f, $f } "
                                "print scalar @f, \"\\n\"'")
@@ -129,6 +151,16 @@ class UserWithoutNamespaces(User):
 class Kept(NacreTest):
     """Commands of one kept box: the limit of processes is for each of them."""
     BOXED = True
+
+    def test_each_has_its_own_processor_time(self):
+        policy = self.dir / "cpu.yaml"
+        policy.write_text("profile: cpu\ninherits: bash\nsandbox: {limits: {cpu: 1}}\n")
+        line = "perl -e 'do { ($user, $system) = times } while $user + $system < 0.6'; echo done"
+        text = "".join(json.dumps({"id": i, "command": line}) + "\n" for i in range(5))
+        done = self.run_nacre("--batch", "--jobs", "1", "--policy", str(policy), "--workspace", str(self.work),
+                              input=text.encode())
+        results = [json.loads(text)["result"] for text in done.out.splitlines()]
+        self.assertEqual([(r["stdout"], r["sandbox"]["limit_hit"]) for r in results], [("done\n", None)] * 5)
 
     def expect_room_for_all(self, **who):
         policy = self.dir / "few.yaml"
