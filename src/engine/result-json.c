@@ -113,20 +113,27 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 	json_object_end(w);
 }
 
-/* How many there were, and the names of those that had to be ended. */
+static void put_names(struct json_writer *w, const char *key, const char *names)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+	for (const char *name = names, *end; *name; name = end + (*end == '\n')) {
+		end = strchrnul(name, '\n');
+		json_put_bytes(w, name, (size_t)(end - name));
+	}
+	json_array_end(w);
+}
+
+/* How many there were, and the names of those that had to be ended, and for that killed. Of these
+ * some may have ended by themselves in the last moment. */
 static void put_processes(struct json_writer *w, const struct result *r)
 {
 	json_put_key(w, "processes");
 	json_object_begin(w);
 	json_put_key(w, "total");
 	json_put_int(w, r->report.processes);
-	json_put_key(w, "killed");
-	json_array_begin(w);
-	for (const char *name = r->report.ended, *end; *name; name = end + (*end == '\n')) {
-		end = strchrnul(name, '\n');
-		json_put_bytes(w, name, (size_t)(end - name));
-	}
-	json_array_end(w);
+	put_names(w, "ended", r->report.ended);
+	put_names(w, "killed", r->report.killed > 0 ? r->report.slain : "");
 	json_object_end(w);
 }
 

@@ -30,7 +30,7 @@ static const struct shape {
          "approval:Consent|null left_to_sandbox:boolean killed:integer processes:Processes "
          "notices:string[] sandbox:Sandbox usage:Usage"},
 	{"Consent", "id:string state:string|null by:string|null"},
-	{"Processes", "total:integer killed:string[]"},
+	{"Processes", "total:integer ended:string[] killed:string[]"},
 	{"Sandbox", "tier:string|null layers:string[] missing:string[] limit_hit:string|null"},
 	{"Usage", "cpu_ms:integer max_rss_kb:integer"},
 	{"Finding", "verdict:string reason:string|null rule:Rule|null left_to_sandbox:boolean"},

@@ -202,7 +202,7 @@ class Census(QuietTest):
     MODE = "strict"
 
     def test_how_many_there_were(self):
-        self.assertEqual(self.run_json("--", "true")["processes"], {"total": 1, "killed": []})
+        self.assertEqual(self.run_json("--", "true")["processes"], {"total": 1, "ended": [], "killed": []})
         line = "for i in {1..20}; do (exit 0); done; { { /bin/true & } & } ; wait; exit 3"
         self.assertEqual(self.run_json("-c", line)["processes"]["total"], 23)
 
@@ -211,11 +211,12 @@ class Census(QuietTest):
                 "until [ \"$(cat /proc/$a/comm /proc/$b/comm)\" = $'sleep\\ntail' ]; do :; done; exit 0")
         result = self.run_json("-c", line)
         self.assertEqual(result["exit_code"], 0)
-        self.assertEqual(sorted(set(result["processes"]["killed"]) - {"bash"}), ["sleep", "tail"])
+        self.assertEqual(sorted(set(result["processes"]["ended"]) - {"bash"}), ["sleep", "tail"])
+        self.assertEqual((result["killed"], result["processes"]["killed"]), (1, ["tail"]), result)
 
     def test_without_a_namespace_those_that_became_orphans_are_counted(self):
         self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: none}\n")
-        self.assertEqual(self.run_json("--", "true")["processes"], {"total": 1, "killed": []})
+        self.assertEqual(self.run_json("--", "true")["processes"], {"total": 1, "ended": [], "killed": []})
 
 
 if __name__ == "__main__":
