@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include "base/fd.h"
 
@@ -10,6 +11,29 @@ union ancillary {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(PACKET_FDS_MAX * sizeof(int))];
 };
+
+/* The kernel counts descriptors that are under way for all processes of a user together, and
+ * compares the sum with the limit of open files of who sends one more. Others of the user, a boxed
+ * command among them, may have as many under way as they may have open. So the limit is lifted for
+ * this one call, as far as it goes; no command may have as many. */
+static ssize_t send_lifted(int socket, const struct msghdr *m, int flags)
+{
+	struct rlimit now, lifted;
+	ssize_t r;
+	int sys;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= now.rlim_max) {
+		errno = ETOOMANYREFS;
+		return -1;
+	}
+	lifted = (struct rlimit){.rlim_cur = now.rlim_max, .rlim_max = now.rlim_max};
+	(void)setrlimit(RLIMIT_NOFILE, &lifted);
+	r = sendmsg(socket, m, flags);
+	sys = errno;
+	(void)setrlimit(RLIMIT_NOFILE, &now);
+	errno = sys;
+	return r;
+}
 
 int packet_send(int socket, const void *a, size_t a_len, const void *b, size_t b_len,
                 const int *fds, size_t fd_count, int flags)
@@ -33,6 +57,8 @@ int packet_send(int socket, const void *a, size_t a_len, const void *b, size_t b
 	do
 		r = sendmsg(socket, &m, flags | MSG_NOSIGNAL);
 	while (r < 0 && errno == EINTR);
+	if (r < 0 && errno == ETOOMANYREFS)
+		r = send_lifted(socket, &m, flags | MSG_NOSIGNAL);
 	return r < 0 ? -errno : 0;
 }
 

@@ -1,8 +1,11 @@
 """Each limit of a box strikes, ends no more than it must, and is named in the result: in both tiers, for
 root (whose boxes have control groups, where the machine has them) and for an ordinary user."""
+import errno
 import json
 import os
+import resource
 import signal
+import subprocess
 import unittest
 
 from helpers import SLOW, NacreTest, wait_until
@@ -146,6 +149,74 @@ class RootWithoutNamespaces(Root):
 
 class UserWithoutNamespaces(User):
     MODE = "landlock"
+
+
+# Sends descriptors that nobody receives, as many as it may, says so, and stays.
+UNDER_WAY = r"""
+import array, os, socket, time
+null, pairs = os.open("/dev/null", os.O_RDONLY), []
+try:
+    while True:
+        pairs.append(socket.socketpair())
+        for _ in range(50):
+            try:
+                pairs[-1][0].sendmsg([b"x"], [(1, 1, array.array("i", [null] * 200))], socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                break
+except OSError as error:
+    open("full", "w").write(error.strerror)
+time.sleep(600)
+"""
+SEND = r"""
+import array, resource, socket
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+pair = socket.socketpair()
+pair[0].sendmsg([b"x"], [(1, 1, array.array("i", [0]))])
+"""
+
+
+class UnderWay(NacreTest):
+    """Descriptors that were sent and not received are counted for all processes of a user together."""
+    BOXED = True
+
+    def fill(self, files):
+        policy = self.dir / "files.yaml"
+        policy.write_text(f"profile: files\ninherits: bash\nsandbox: {{limits: {{open_files: {files}}}}}\n")
+        (self.work / "send.py").write_text(UNDER_WAY)
+        popen = self.start("--policy", str(policy), "--workspace", str(self.work), "--", "/usr/bin/python3", "send.py",
+                           **self.identity)
+        full = self.work / "full"
+        wait_until("it may send no more", lambda: full.exists() and full.read_text())
+        self.assertEqual(full.read_text(), os.strerror(errno.ETOOMANYREFS))
+        self.addCleanup(self.empty, popen)
+
+    def empty(self, popen):
+        popen.terminate()
+        self.finish(popen)
+
+    def setUp(self):
+        super().setUp()
+        self.identity = self.as_ordinary_user()
+        self.limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if self.limit[1] < 8192:
+            self.skipTest("needs a hard limit of more open files than a box has")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, self.limit[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, self.limit)
+
+    def test_nacre_goes_on_beside_a_command_that_has_all(self):
+        self.fill(4096)
+        for _ in range(2):
+            result = self.run_json("--workspace", str(self.work), "-c", "echo runs", **self.identity)
+            self.assertEqual(result["stdout"], "runs\n", result)
+        text = "".join(json.dumps({"id": i, "command": "echo runs"}) + "\n" for i in range(8))
+        done = self.run_nacre("--batch", "--jobs", "2", "--workspace", str(self.work), input=text.encode(), **self.identity)
+        self.assertEqual([json.loads(line)["result"]["stdout"] for line in done.out.splitlines()], ["runs\n"] * 8, done)
+
+    def test_a_box_with_few_open_files_leaves_some_to_the_operator(self):
+        self.fill(512)
+        user = {key: value for key, value in self.identity.items() if key != "program"}
+        done = subprocess.run(["/usr/bin/python3", "-c", SEND], capture_output=True, timeout=60, **user)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 
 class Kept(NacreTest):
