@@ -1,6 +1,7 @@
 #include "approval/gather.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include "policy/policy.h"
 #include "policy/runners.h"
 #include "shell/ast.h"
@@ -109,10 +110,90 @@ static bool is_named(const char *effect)
 	return strncmp(effect, "script:", 7) == 0 || strncmp(effect, "source:", 7) == 0;
 }
 
+/* The script is the first word. Behind an option there may be the name of a module, or code that
+ * loads one. */
+static bool names_script(const struct gathering *g, const struct shell_fact_command *c)
+{
+	const char *first = c->word_count > 1 ? gather_text_of(&c->words[1]) : "";
+	struct statx st;
+
+	for (size_t i = 0; i < g->bases.count && *first && *first != '-'; i++)
+		if (object_look(g->bases.fds[i], first, 0, &st) == 0 && S_ISREG(st.stx_mode))
+			return true;
+	return false;
+}
+
+/* git --exec-path=sub: a directory of programs. */
+static bool names_directory(const struct gathering *g, const struct shell_fact_command *c)
+{
+	for (size_t k = 1; k < c->word_count; k++) {
+		const char *word = gather_text_of(&c->words[k]), *value = strchr(word, '=');
+		struct statx st;
+
+		for (size_t i = 0; i < g->bases.count && *word; i++)
+			if ((object_look(g->bases.fds[i], word, 0, &st) == 0 &&
+			     S_ISDIR(st.stx_mode)) ||
+			    (value && value[1] &&
+			     object_look(g->bases.fds[i], value + 1, 0, &st) == 0 &&
+			     S_ISDIR(st.stx_mode)))
+				return true;
+	}
+	return false;
+}
+
+static bool is_in_doubt(const struct gathering *g, size_t i)
+{
+	const struct shell_fact_command *c = &g->subject->facts->commands[i];
+	const char *resolved = g->subject->answer->commands[i].resolved;
+
+	if (!c->word_count)
+		return false;
+	if (policy_interprets(gather_text_of(&c->words[0])) ||
+	    (resolved && policy_interprets(resolved)))
+		return !names_script(g, c);
+	return policy_words_run(c) && names_directory(g, c);
+}
+
+/* A directory by a variable: `cd $x; ./run`, `HOME=x; cd; ./run`. */
+static bool moves_blindly(const struct shell_facts *facts)
+{
+	static const char *const names[] = {"HOME", "CDPATH", "OLDPWD", "PWD", NULL};
+	bool moves = false, sets = false;
+
+	for (size_t i = 0; i < facts->command_count; i++) {
+		const struct shell_fact_command *c = &facts->commands[i];
+
+		if (!c->word_count ||
+		    (!gather_is_word(&c->words[0], "cd") && !gather_is_word(&c->words[0], "pushd")))
+			continue;
+		moves = true;
+		for (size_t k = 1; k < c->word_count; k++)
+			if (!is_plain_word(&c->words[k]))
+				return true;
+	}
+	for (size_t i = 0; i < facts->variable_count; i++)
+		for (const char *const *n = names; *n; n++)
+			sets |= strcmp(facts->variables[i].bytes, *n) == 0;
+	return moves && sets;
+}
+
+/* Every word, and what is read, of one command. */
+static bool is_open(const struct shell_fact_command *c)
+{
+	for (size_t k = 0; k < c->word_count; k++)
+		if (c->words[k].kind != SHELL_VALUE_KNOWN)
+			return true;
+	for (size_t k = 0; k < c->redirect_count; k++)
+		if (!c->redirects[k].heredoc && c->redirects[k].op[0] == '<' &&
+		    c->redirects[k].target.kind != SHELL_VALUE_KNOWN)
+			return true;
+	return false;
+}
+
 bool gather_is_in_doubt(const struct gathering *g)
 {
 	const struct shell_facts *facts = g->subject->facts;
-	bool unknown = false, unnamed = false;
+	bool unknown = false, unnamed = false, runs = false;
 
 	if (g->full || (gather_sets_path(facts) && !knows_path(facts)))
 		return true;
@@ -122,17 +203,12 @@ bool gather_is_in_doubt(const struct gathering *g)
 			return true;
 	}
 	for (size_t i = 0; i < facts->command_count; i++) {
-		const struct shell_fact_command *c = &facts->commands[i];
-		bool open = false;
+		bool open = is_open(&facts->commands[i]), one = gather_runs(g, i);
 
-		for (size_t k = 0; k < c->word_count; k++)
-			open |= c->words[k].kind != SHELL_VALUE_KNOWN;
-		for (size_t k = 0; k < c->redirect_count; k++)
-			open |= !c->redirects[k].heredoc && c->redirects[k].op[0] == '<' &&
-			        c->redirects[k].target.kind != SHELL_VALUE_KNOWN;
-		if (open && gather_runs(g, i))
+		if ((open && one) || is_in_doubt(g, i))
 			return true;
 		unknown |= open;
+		runs |= one;
 	}
-	return unknown && unnamed;
+	return (unknown && unnamed) || (runs && moves_blindly(facts));
 }

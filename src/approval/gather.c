@@ -73,6 +73,12 @@ bool gather_counts(struct gathering *g)
 	return !g->failed && !(g->guessing && g->full);
 }
 
+/* What comes out of it nobody has seen. */
+static void note_stream(struct gathering *g, const struct statx *st)
+{
+	g->streams |= !g->guessing && (S_ISFIFO(st->stx_mode) || S_ISSOCK(st->stx_mode));
+}
+
 /* Whatever is no regular file, or not there, is no part of the object. */
 void gather_try(struct gathering *g, const char *word)
 {
@@ -81,7 +87,10 @@ void gather_try(struct gathering *g, const char *word)
 	if (!*word || strlen(word) >= PATH_MAX || g->failed)
 		return;
 	if (word[0] == '/') {
-		if (object_look(AT_FDCWD, word, 0, &st) == 0 && S_ISREG(st.stx_mode))
+		if (object_look(AT_FDCWD, word, 0, &st) < 0)
+			return;
+		note_stream(g, &st);
+		if (S_ISREG(st.stx_mode))
 			add_file(g, word, AT_FDCWD, word, &st);
 		return;
 	}
@@ -90,7 +99,10 @@ void gather_try(struct gathering *g, const char *word)
 
 		if (!gather_counts(g))
 			return;
-		if (object_look(g->bases.fds[i], word, 0, &st) < 0 || !S_ISREG(st.stx_mode))
+		if (object_look(g->bases.fds[i], word, 0, &st) < 0)
+			continue;
+		note_stream(g, &st);
+		if (!S_ISREG(st.stx_mode))
 			continue;
 		path = arena_printf(g->arena, "%s/%s", g->bases.names[i], word);
 		if (!path)
@@ -123,6 +135,7 @@ static void gathering_done(struct gathering *g)
 static void gather_programs(struct gathering *g)
 {
 	const struct object_subject *s = g->subject;
+	bool sets_path = gather_sets_path(s->facts);
 
 	if (s->argv[0][0] == '/')
 		gather_try(g, s->argv[0]);
@@ -134,6 +147,8 @@ static void gather_programs(struct gathering *g)
 			gather_try(g, s->answer->commands[i].resolved);
 		/* A name with a slash says itself which file it is, also behind a cd. */
 		if (strchr(name, '/'))
+			gather_try(g, name);
+		if (sets_path) /* an empty part of PATH is the working directory */
 			gather_try(g, name);
 		try_in_path(g, name);
 		if (!gather_runs(g, i))
@@ -258,11 +273,12 @@ static const char *path_of(const char *const *envp)
 /* What cannot be named is bound as a whole, or said to be unknown. */
 static int settle_doubt(struct gathering *g, struct approval_object *o)
 {
-	int r;
+	int r = -E2BIG;
 
-	if (!gather_is_in_doubt(g))
+	if (!g->streams && !gather_is_in_doubt(g))
 		return 0;
-	r = gather_tree(g, &o->tree, &o->tree_files);
+	if (!g->streams)
+		r = gather_tree(g, &o->tree, &o->tree_files);
 	o->names = r == 0 ? OBJECT_NAMES_TREE : OBJECT_NAMES_UNKNOWN;
 	return r == -ENOMEM ? r : 0;
 }

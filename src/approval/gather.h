@@ -39,6 +39,7 @@ struct gathering {
 	size_t guesses;             /* the same of pieces, which may be no names at all */
 	bool guessing;
 	size_t bytes; /* of what was read */
+	bool streams; /* a word names a pipe or a socket */
 	bool full;    /* a limit was reached that ends the search, not the approval */
 	int failed;
 };

@@ -24,12 +24,13 @@ const char *const policy_editors[] = {"vi",  "vim",  "vimdiff", "view",  "rvim",
                                       "joe", "jed",  "mcedit",  "micro", "helix", "hx",
                                       "kak", "code", "gedit",   "kate",  NULL};
 
-static const char *const others[] = {"eval",    "source",       ".",      "exec",    "trap",
-                                     "make",    "gmake",        "pmake",  "bmake",   "ninja",
-                                     "ssh",     "busybox",      "toybox", "perldoc", "irb",
-                                     "ts-node", "tsx",          "jshell", "java",    "dotnet",
-                                     "mono",    "octave",       "swipl",  "sbcl",    "clisp",
-                                     "racket",  "original-awk", "jimsh",  NULL};
+static const char *const others[] = {"eval", "source",  ".",      "exec",  "trap",
+                                     "make", "gmake",   "pmake",  "bmake", "ninja",
+                                     "ssh",  "busybox", "toybox", NULL};
+
+static const char *const languages[] = {
+	"perldoc", "irb",   "ts-node", "tsx",   "jshell", "java",         "dotnet", "mono",
+	"octave",  "swipl", "sbcl",    "clisp", "racket", "original-awk", "jimsh",  NULL};
 
 /* The name, or the name with something behind it that is no letter: lua5.4, perl-5.36, luajit-2.1.
  */
@@ -48,13 +49,20 @@ static bool is_one_of(const char *name, const char *const *list)
 	return false;
 }
 
+bool policy_interprets(const char *name)
+{
+	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+
+	return is_one_of(base, policy_interpreters) || is_one_of(base, languages);
+}
+
 bool policy_runs_anything(const char *name)
 {
 	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
 
 	return is_one_of(base, policy_shells) || is_one_of(base, policy_interpreters) ||
 	       is_one_of(base, policy_editors) || is_one_of(base, others) ||
-	       shell_wrapper_find(base) != NULL;
+	       is_one_of(base, languages) || shell_wrapper_find(base) != NULL;
 }
 
 /* A hard link to one has a name of its own; this looks where the system has them. */
@@ -82,7 +90,8 @@ bool policy_file_runs_anything(const char *path)
 		return true;
 	return stat(path, &st) == 0 && st.st_nlink > 1 &&
 	       (is_link_to(&st, policy_shells) || is_link_to(&st, policy_interpreters) ||
-	        is_link_to(&st, policy_editors) || is_link_to(&st, others));
+	        is_link_to(&st, policy_editors) || is_link_to(&st, others) ||
+	        is_link_to(&st, languages));
 }
 
 static bool is_own_word(const struct shell_fact_command *c, const char *text)
@@ -94,13 +103,29 @@ static bool is_own_word(const struct shell_fact_command *c, const char *text)
 	return false;
 }
 
+/* sqlite3 x.db '.read y', psql -c '\\i y': what such a program takes from its input, as a word. */
+static bool has_dot_command(const struct shell_fact_command *c)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (c->words[i].kind == SHELL_VALUE_KNOWN && c->words[i].text.len > 1 &&
+		    strchr(".\\", c->words[i].text.bytes[0]) &&
+		    isalpha((unsigned char)c->words[i].text.bytes[1]))
+			return true;
+	return false;
+}
+
 bool policy_words_run(const struct shell_fact_command *c)
 {
 	for (size_t i = 0; i < c->does_count; i++) {
 		const char *by = c->does[i].by;
 
-		if (strcmp(c->does[i].effect, "exec") != 0 || strcmp(by, "always") == 0)
+		if (strcmp(c->does[i].effect, "exec") != 0)
 			continue;
+		if (strcmp(by, "always") == 0) {
+			if (has_dot_command(c))
+				return true;
+			continue;
+		}
 		if (by[0] == '-' || !is_own_word(c, by))
 			return true;
 	}

@@ -19,6 +19,9 @@ bool policy_runs_anything(const char *name);
 /* The same of a file, the end of all links, which may be a hard link to one. */
 bool policy_file_runs_anything(const char *path);
 
+/* Whether it interprets a language, and finds modules by itself. */
+bool policy_interprets(const char *name);
+
 /* Whether the words say so themselves: code, or a program, in an option, an operand or a variable
  * (git -c alias.x=!sh, psql -f x). What the command always runs (hooks, scripts of a package) does
  * not count. */

@@ -172,6 +172,11 @@ static void there_is_none_for_code_in_words(void **state)
 		"GIT_SSH_COMMAND='sh run.sh' git push",
 		"rsync -e 'sh run.sh' a b:c",
 		"sed -nf x.sed y",
+		"sqlite3 x.db '.read y'",
+		"sqlite3 x.db <y",
+		"docker ps <y",
+		"docker ps <>y",
+		"docker ps 0<&3",
 	};
 	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
 	struct bench b;

@@ -427,7 +427,7 @@ class Swapped(ApprovalTest):
     """A yes is for the files as they were, however the line comes to them: what is swapped behind it does not run."""
 
     COMMANDS = ("sh, bash, run2, ., source, make, sed, awk, git, tar, env, find, xargs, python3, tool, hash, command, exec, "
-                "eval, docker, cat, ./run.sh, ./x")
+                "eval, docker, cat, ./run.sh, ./x, perl, run3")
     # The line, and the file that decides.
     LINES = (
         ("PATH=sub:$PATH run2", "sub/run2"), ("PATH=$PWD/sub:$PATH run2", "sub/run2"), ("env PATH=sub:$PATH run2", "sub/run2"),
@@ -453,9 +453,21 @@ class Swapped(ApprovalTest):
         ("shopt -s expand_aliases; alias zz='sh run.sh'; sh -c :; zz", "run.sh"), ("GIT_SSH_COMMAND='sh run.sh' git ls-remote ssh://x/y", "run.sh"),
         ("GIT_EXTERNAL_DIFF=./run.sh git diff --no-index p q", "run.sh"), ("git -c core.pager='sh run.sh' --paginate --version", "run.sh"),
         ("mapfile -C 'sh run.sh' -c 1 a <p; sh -c :", "run.sh"), ("exec sh run.sh", "run.sh"), ("command sh run.sh", "run.sh"),
+        ("CDPATH=sub; cd d; ./x", "sub/d/x"), ("CDPATH=sub cd d; ./x", "sub/d/x"), ("HOME=$PWD/sub; cd; ./x", "sub/x"), ("HOME=sub; cd ~/d; ./x", "sub/d/x"),
+        ("cd $(cat p) && ./x", "sub/x"), ("cd sub/d; cd ..; ./x", "sub/x"), ("cd sub; cd $OLDPWD; ./run.sh", "run.sh"), ("cd -P sub/d/..; ./x", "sub/x"),
+        ("(cd sub; exec ./x)", "sub/x"), ("cd sub; PATH=$PWD run2", "sub/run2"), ("export BASH_ENV=run.sh; bash -c :", "run.sh"),
+        ("HOME=sub; sh ~/x", "sub/x"), ("sh -c \"$(cat run.sh)\"", "run.sh"), ("sh -c \"$(<run.sh)\"", "run.sh"), (". <(cat run.sh)", "run.sh"),
+        ("bash <(cat run.sh)", "run.sh"), ("exec 3<run.sh; sh <&3", "run.sh"), ("sh /dev/fd/3 3<run.sh", "run.sh"), ("sh /proc/self/cwd/run.sh", "run.sh"),
+        ("cp run.sh y; sh y", "run.sh"), ("ln -sf run.sh y; sh y", "run.sh"), ("cat run.sh >y; sh y", "run.sh"), ("python3 -m mod", "mod.py"),
+        ("python3 -mmod", "mod.py"), ("python3 -c 'import mod'", "mod.py"), ("python3 pkg", "pkg/__main__.py"), ("perl -I. -Mm -e 1", "m.pm"),
+        ("python3 <<< 'import mod'", "mod.py"), ("sh <<E\n. ./run.sh\nE", "run.sh"), ("sh <<<'sh run.sh'", "run.sh"), ("sh -s <run.sh", "run.sh"),
+        ("git -c include.path=../x.cfg status; sh -c :", "x.cfg"), ("git --exec-path=sub x; sh -c :", "sub/git-x"), ("declare -n r=PATH; r=sub; run2", "sub/run2"),
+        ("export -n A; typeset PATH=sub:/bin; run2", "sub/run2"), ("{ PATH=sub; }; run2", "sub/run2"), ("p=PATH; declare \"$p=sub\"; run2", "sub/run2"),
+        ("unset PATH; cd sub; run2", "sub/run2"), ("PATH=; cd sub; run2", "sub/run2"), ("PATH=: ; run3", "run3"), ("eval PATH=sub; run2", "sub/run2"),
         ("sh ~+/run.sh", "run.sh"), ("sh \"${PWD}\"/run.sh", "run.sh"), ("sh -- \"${x:-run.sh}\"", "run.sh"), ("sh ./sub/../run.sh", "run.sh"),
     )
-    TEXT = {"x.mk": "all:\n\t@echo {} >>ran\n", "Makefile": "all:\n\t@echo {} >>$(CURDIR)/ran\n", "x.sed": "1e echo {} >>ran\n",
+    TEXT = {"mod.py": "open('ran', 'a').write('{}')\n", "__main__.py": "open('ran', 'a').write('{}')\n",
+            "m.pm": 'system("echo {} >>ran"); 1;\n', "x.cfg": "[alias]\n\tx = !echo {} >>ran\n", "x.mk": "all:\n\t@echo {} >>ran\n", "Makefile": "all:\n\t@echo {} >>$(CURDIR)/ran\n", "x.sed": "1e echo {} >>ran\n",
             "x.awk": 'BEGIN {{ system("echo {} >>ran") }}\n', "x.py": "open('ran', 'a').write('{}')\n"}
 
     def put(self, name, word):
@@ -467,7 +479,8 @@ class Swapped(ApprovalTest):
 
     def setUp(self):
         super().setUp()
-        (self.work / "sub").mkdir()
+        (self.work / "sub" / "d").mkdir(parents=True)
+        (self.work / "pkg").mkdir()
         (self.work / "links").symlink_to(".")
         (self.work / "link.sh").symlink_to("run.sh")
         (self.work / "p").write_text("sub\n")
@@ -484,9 +497,9 @@ class Swapped(ApprovalTest):
                 self.put(name, "bad")
                 result = self.ask("-c", line)
                 self.put(name, "good")
-                self.assertEqual((result["exit_code"], result["verdict"]), (126, "ask"), result)
+                ran = [path.unlink() for path in self.work.rglob("ran")]
+                self.assertEqual((result["exit_code"], result["verdict"], ran), (126, "ask", []), result)
                 self.assertNotEqual(result["approval"]["id"], first["approval"]["id"])
-                self.assertFalse((self.work / "ran").exists())
                 self.nacre("deny", result["approval"]["id"], code=0)
 
     def test_what_was_named_is_not_what_it_was(self):
@@ -551,6 +564,44 @@ class Swapped(ApprovalTest):
         self.nacre("approve", ident, code=0)
         self.put("run.sh", "bad")
         self.assertNotEqual(self.ask_id("-c", "a=x; sh run.sh $a"), ident)
+
+    def test_what_comes_out_of_a_pipe_nobody_has_seen(self):
+        os.mkfifo(self.work / "fifo")
+        for line in ("sh <fifo", "sh fifo", "cat fifo | sh", ". ./fifo"):
+            ident = self.ask_id("--session", "s", "-c", line)
+            shown = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)
+            self.assertEqual((shown["names"], shown["answers"]), ("unknown", ["deny", "once"]), line)
+        # A file that becomes a pipe is not what it was.
+        ident = self.ask_id("-c", "sh <run.sh")
+        self.nacre("approve", ident, code=0)
+        (self.work / "run.sh").unlink()
+        os.mkfifo(self.work / "run.sh")
+        self.assertNotEqual(self.ask_id("-c", "sh <run.sh"), ident)
+
+    def test_a_directory_or_link_that_is_swapped(self):
+        for name in ("a", "b"):
+            (self.work / name).mkdir()
+            self.put(f"{name}/run.sh", name)
+        (self.work / "way").symlink_to("a")
+        popen, ident = self.waiting("-c", "sh way/run.sh")
+        (self.work / "way").unlink()
+        (self.work / "way").symlink_to("b")
+        self.nacre("approve", ident, code=0)
+        self.assertIn("is not what it was", self.result(popen)["reason"])
+        popen, ident = self.waiting("-c", "cd a; sh run.sh")
+        (self.work / "a").rename(self.work / "c")
+        (self.work / "b").rename(self.work / "a")
+        self.nacre("approve", ident, code=0)
+        self.assertIn("is not what it was", self.result(popen)["reason"])
+        # By another name of the same file, with its times set back.
+        before = (self.work / "run.sh").stat()
+        os.link(self.work / "run.sh", self.work / "other")
+        popen, ident = self.waiting("-c", "sh run.sh")
+        (self.work / "other").write_text("#!/bin/sh\necho evil >>ran\n")
+        os.utime(self.work / "other", ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.nacre("approve", ident, code=0)
+        self.assertIn("run.sh' is not what it was", self.result(popen)["reason"])
+        self.assertEqual(list(self.work.rglob("ran")), [])
 
     def test_a_variable_of_the_request_that_names_a_file(self):
         for entry in ("GIT_SSH_COMMAND=sh run.sh", f"EDITOR={self.work}/run.sh", "PAGER='./run.sh'"):
@@ -758,6 +809,31 @@ class Sessions(SessionTest):
         self.assertIn("--revoke", records[0]["by"])
         for words in (["--revoke"], ["--grants", "x"], ["--grants", "--all"], ["--revoke", "--watch", "x"]):
             self.nacre("approvals", *words, code=125)
+
+    def test_an_interpreter_by_any_name_is_approved_for_once_only(self):
+        for name in ("perl5.36.0", "tclsh8.6", "lua5.4", "luajit", "gmake", "python3.11"):
+            shutil.copy("/bin/true", self.bin / name)
+        (self.bin / "linked").symlink_to("/usr/bin/env")
+        (self.bin / "langue").symlink_to(shutil.which("perl"))
+        shutil.copy("/bin/true", self.work / "own")
+        (self.work / "x").touch()
+        self.write_config("asker.yaml", "profile: asker\ninherits: bash\nsandbox: {mode: none}\nask: ['*']\n")
+        for words in (("perl5.36.0", "x"), ("tclsh8.6", "x"), ("lua5.4", "x"), ("luajit", "x"), ("gmake", "-fx"), ("python3.11", "x"),
+                      ("linked", "x"), ("langue", "x"), ("./own", "x"), (str(self.work / "own"), "x"), ("vim", "-es", "x")):
+            ident = self.expect_asks("s", *words)
+            answers = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)["answers"]
+            self.assertEqual(answers, ["deny", "once"], words)
+
+    def test_a_grant_is_its_principals(self):
+        ident = self.expect_asks("s", "docker", "ps")
+        self.nacre("approve", "--session", ident, code=0)
+        self.expect_runs("s", "docker", "ps")  # by the answer itself, which is good for one run
+        grants = self.state / "grants" / "s.json"
+        text = grants.read_text()
+        grants.write_text(text.replace('"principal": ""', '"principal": "other"'))
+        self.expect_asks("s", "docker", "ps")
+        grants.write_text(text)
+        self.expect_runs("s", "docker", "ps")
 
     def test_a_running_server_heeds_what_is_taken_back(self):
         ident = self.expect_asks("s", "docker", "ps")
