@@ -29,21 +29,27 @@ bool gather_is_known(const struct shell_facts *facts, bool bases)
 	return known;
 }
 
-bool gather_runs(const struct gathering *g, size_t command)
+/* Whether its words decide what it runs. A program with a slash is one that an agent may have made.
+ */
+static bool runs_words(const struct gathering *g, size_t command)
 {
 	const struct shell_fact_command *c = &g->subject->facts->commands[command];
 	const char *resolved = g->subject->answer->commands[command].resolved;
 
-	if (!c->word_count)
-		return false;
-	if (c->words[0].kind != SHELL_VALUE_KNOWN ||
-	    policy_runs_anything(gather_text_of(&c->words[0])) || policy_words_run(c))
-		return true;
+	return c->word_count &&
+	       (c->words[0].kind != SHELL_VALUE_KNOWN || strchr(c->words[0].text.bytes, '/') ||
+	        policy_runs_anything(c->words[0].text.bytes) || policy_words_run(c) ||
+	        (resolved && policy_runs_anything(resolved)));
+}
+
+bool gather_runs(const struct gathering *g, size_t command)
+{
+	const struct shell_fact_command *c = &g->subject->facts->commands[command];
+
 	for (size_t i = 0; i < c->does_count; i++)
 		if (strcmp(c->does[i].effect, "exec") == 0)
 			return true;
-	/* A program of the workspace is one that an agent has made. */
-	return strchr(c->words[0].text.bytes, '/') || (resolved && policy_runs_anything(resolved));
+	return runs_words(g, command);
 }
 
 bool gather_sets_path(const struct shell_facts *facts)
@@ -203,7 +209,7 @@ bool gather_is_in_doubt(const struct gathering *g)
 			return true;
 	}
 	for (size_t i = 0; i < facts->command_count; i++) {
-		bool open = is_open(&facts->commands[i]), one = gather_runs(g, i);
+		bool open = is_open(&facts->commands[i]), one = runs_words(g, i);
 
 		if ((open && one) || is_in_doubt(g, i))
 			return true;

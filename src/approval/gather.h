@@ -69,8 +69,8 @@ void gather_places_done(struct gather_places *p);
 void gather_bases(struct gathering *g);
 
 /* doubt.c */
-/* Whether the command runs what lies in files: an interpreter, an option with code, a name that is
- * not known. */
+/* Whether the command runs what lies in files: an interpreter, an option with code, hooks, a name
+ * that is not known. */
 bool gather_runs(const struct gathering *g, size_t command);
 /* Whether all words are known; BASES: of those commands that may change the directory. */
 bool gather_is_known(const struct shell_facts *facts, bool bases);

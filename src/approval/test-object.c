@@ -277,6 +277,42 @@ static void where_words_are_not_known_all_that_could_be_files_are(void **state)
 	}
 }
 
+/* A name that nobody can know may be that of any file. */
+static void where_a_name_cannot_be_known_all_files_are_bound(void **state)
+{
+	static const struct {
+		const char *line;
+		enum object_names names;
+	} cases[] = {
+		{"sh d*.sh", OBJECT_NAMES_TREE},
+		{"a=de; sh sub/${a}ep.sh", OBJECT_NAMES_TREE},
+		{"python3 -m deep", OBJECT_NAMES_TREE},
+		{"PATH=$X:$PATH deep", OBJECT_NAMES_TREE},
+		{"cd $X; ./deep.sh", OBJECT_NAMES_TREE},
+		{"PATH=sub:$PATH deep", OBJECT_NAMES_KNOWN},
+		{"git push origin $X", OBJECT_NAMES_KNOWN},
+		{"rm -f *.sh", OBJECT_NAMES_KNOWN},
+		{"sh run.sh", OBJECT_NAMES_KNOWN},
+		{"python3 data x", OBJECT_NAMES_KNOWN},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < array_size(cases); i++) {
+		struct approval_object was, now;
+
+		line(b, cases[i].line);
+		b->subject.argv = LIST("/bin/bash", "-c", cases[i].line);
+		was = make(b);
+		if (was.names != cases[i].names)
+			fail_msg("%s: %d", cases[i].line, (int)was.names);
+		expect_same(&was, b);
+		put(b, "sub/other", i % 2 ? "1" : "2"); /* which the line does not name */
+		now = make(b);
+		assert_int_equal(object_compare(&was, &now, NULL),
+		                 was.names == OBJECT_NAMES_TREE ? -ESTALE : 0);
+	}
+}
+
 static void what_runs_a_script_belongs_to_it(void **state)
 {
 	struct bench *b = *state;
@@ -398,6 +434,7 @@ int main(void)
 		TEST(too_much_to_read_is_refused),
 		TEST(options_redirections_and_directories_lead_to_files),
 		TEST(where_words_are_not_known_all_that_could_be_files_are),
+		TEST(where_a_name_cannot_be_known_all_files_are_bound),
 		TEST(what_runs_a_script_belongs_to_it),
 		TEST(a_directory_made_anew_is_another_one),
 		TEST(the_input_counts),

@@ -173,6 +173,29 @@ static void a_header_is_what_the_message_says(void **state)
 	assert_false(mcp_names_name("=?base64?c2 lbGw=?=", "shell"));
 }
 
+static void a_person_is_said_by_the_token_alone(void **state)
+{
+	static const char old[] = /* of a nacre that knew of none */
+		"{\"tokens\":[{\"name\":\"a\",\"digest\":"
+		"\"0000000000000000000000000000000000000000000000000000000000000000\","
+		"\"profiles\":null,\"workspaces\":null,\"approve\":false,\"audit\":true,"
+		"\"created_ms\":1}]}";
+	const struct principal person = {.name = "p", .person = true},
+			       boss = {.name = "b", .approve = true};
+	char token[PRINCIPAL_TOKEN_MAX];
+	struct world w;
+
+	setup(&w);
+	assert_int_equal(fd_replace_file(w.fd, "tokens.json", old, strlen(old)), 0);
+	assert_int_equal(principals_create(w.fd, &person, token, NULL), 0);
+	assert_int_equal(principals_create(w.fd, &boss, token, NULL), 0);
+	assert_int_equal(principals_refresh(&w.known, w.fd, NULL, NULL), 0);
+	assert_false(principal_has_person(principals_by_name(&w.known, "a")));
+	assert_true(principal_has_person(principals_by_name(&w.known, "p")));
+	assert_true(principal_has_person(principals_by_name(&w.known, "b")));
+	teardown(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +205,7 @@ int main(void)
 		cmocka_unit_test(names_are_plain),
 		cmocka_unit_test(the_first_start_makes_one_token),
 		cmocka_unit_test(a_header_is_what_the_message_says),
+		cmocka_unit_test(a_person_is_said_by_the_token_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
