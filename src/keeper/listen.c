@@ -13,6 +13,9 @@
 #include "base/packet.h"
 #include "keeper/control.h"
 
+/* More than a socket holds of the longest ones. */
+#define ORDERS_A_TURN 256
+
 void listen_init(struct listen *l)
 {
 	*l = (struct listen){.fd = -1, .dir_fd = -1};
@@ -89,7 +92,8 @@ static void greet(struct listen *l)
 	}
 }
 
-static void take_order(int *client, listen_order order, void *owner)
+/* False: there is no other one yet. */
+static bool take_order(int *client, listen_order order, void *owner)
 {
 	char bytes[sizeof(uint32_t) + LISTEN_ORDER_MAX];
 	int fds[PACKET_FDS_MAX];
@@ -98,22 +102,30 @@ static void take_order(int *client, listen_order order, void *owner)
 	ssize_t n = packet_receive(*client, bytes, sizeof(bytes), fds, &count, MSG_DONTWAIT);
 
 	if (n == -EAGAIN || n == -EINTR)
-		return;
+		return false;
 	for (size_t i = 0; i < count; i++) /* no order has any */
 		fd_close(fds[i]);
 	if (n < (ssize_t)sizeof(kind) || count > 0) {
 		fd_close(take_fd(client));
-		return;
+		return false;
 	}
 	memcpy(&kind, bytes, sizeof(kind));
 	order(owner, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
+	return *client >= 0;
+}
+
+/* All that one has sent comes before what another sends who has come after that. */
+static void take_orders(int *client, listen_order order, void *owner)
+{
+	for (int i = 0; i < ORDERS_A_TURN && take_order(client, order, owner); i++)
+		;
 }
 
 void listen_serve(struct listen *l, const struct pollfd *polled, listen_order order, void *owner)
 {
 	for (int i = 0; i < LISTEN_CLIENTS_MAX; i++)
 		if (polled[1 + i].revents && polled[1 + i].fd == l->clients[i])
-			take_order(&l->clients[i], order, owner);
+			take_orders(&l->clients[i], order, owner);
 	if (polled[0].revents)
 		greet(l);
 }

@@ -27,6 +27,7 @@ static void type_input(struct keeper *k)
 {
 	scoped(fd_closep) int fd = take_fd(&k->fds.input);
 	struct buffer *q = &k->pty.queue;
+	uint64_t seq = 0;
 	struct stat st;
 
 	q->max = QUEUE_MAX;
@@ -36,7 +37,8 @@ static void type_input(struct keeper *k)
 		buffer_done(q);
 		return;
 	}
-	if (keeper_record_input(k, q->data, q->len) < 0) {
+	if (keeper_record_input(k, q->data, q->len, &seq) < 0 ||
+	    keeper_record_input_sync(k, seq) < 0) {
 		buffer_done(q);
 		keeper_step(k, EV_STOP_NOW);
 		return;
@@ -108,30 +110,41 @@ static void tidy(struct keeper_pty *p)
 {
 	if (p->written == p->queue.len) {
 		buffer_done(&p->queue); /* most of the time nobody types */
-		p->written = 0;
+		p->written = p->recorded = 0;
 	} else if (p->written > p->queue.len / 2) {
 		memmove(p->queue.data, p->queue.data + p->written, p->queue.len - p->written);
 		p->queue.len -= p->written;
+		p->recorded -= p->written;
 		p->written = 0;
 	}
 }
 
-/* All of it or nothing; and nothing that is not on record first. */
+/* All of it or nothing; and nothing without a record, which is synced before it is written. */
 static void type(struct keeper *k, const char *bytes, size_t n, bool seated)
 {
 	struct buffer *q = &k->pty.queue;
 	size_t before = q->len;
 
 	q->max = QUEUE_MAX;
-	if (n > QUEUE_MAX - before || (!seated && keeper_record_input(k, bytes, n) < 0))
+	if (n > QUEUE_MAX - before ||
+	    (!seated && keeper_record_input(k, bytes, n, &k->pty.typed_seq) < 0))
 		return;
 	buffer_append(q, bytes, n);
 	if (buffer_error(q) < 0) {
 		q->len = before;
 		q->failed = 0;
 	}
-	if (k->pty.open)
-		keeper_pty_write(k);
+}
+
+/* One sync for all that came in one turn. What cannot be synced is not typed. */
+static void settle(struct keeper *k)
+{
+	struct keeper_pty *p = &k->pty;
+
+	if (keeper_record_input_sync(k, p->typed_seq) < 0)
+		p->queue.len = p->recorded;
+	p->typed_seq = 0;
+	p->recorded = p->queue.len;
 }
 
 void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n,
@@ -157,6 +170,11 @@ void keeper_pty_write(struct keeper *k)
 
 	if (p->queue.len == 0)
 		return;
+	settle(k);
+	if (p->written == p->queue.len) {
+		tidy(p);
+		return;
+	}
 	n = k->streams[0].fd < 0 ? -1
 	                         : write(k->streams[0].fd, p->queue.data + p->written,
 	                                 p->queue.len - p->written);

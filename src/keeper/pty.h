@@ -7,6 +7,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/buffer.h"
 
 struct keeper;
@@ -15,7 +16,9 @@ enum control_order;
 struct keeper_pty {
 	bool open; /* the terminal has come from init */
 	struct buffer queue;
-	size_t written; /* bytes of the queue that the terminal has taken */
+	size_t written;     /* bytes of the queue that the terminal has taken */
+	size_t recorded;    /* bytes of the queue whose record is on the disk */
+	uint64_t typed_seq; /* of the last record that is not; 0: none */
 	unsigned resizes;
 };
 

@@ -108,11 +108,24 @@ int keeper_record_sync(struct keeper *k, struct error *err)
 	return judge_start(k, audit_sync(k->audit, seq, &why), &why, err);
 }
 
-int keeper_record_input(struct keeper *k, const char *bytes, size_t n)
+/* What went wrong with the record of keys: whether they may be typed all the same. */
+static int judge_input(struct keeper *k, int r, const struct error *why)
+{
+	if (r == 0)
+		return 0;
+	snprintf(k->report.audit, sizeof(k->report.audit),
+	         k->profile->audit.optional
+	                 ? "what was typed is not in the audit log: %.200s"
+	                 : "what was typed could not be recorded, so it was not typed: %.180s",
+	         why->text);
+	return k->profile->audit.optional ? 0 : r;
+}
+
+int keeper_record_input(struct keeper *k, const char *bytes, size_t n, uint64_t *ret_seq)
 {
 	struct audit_event e = event_of(k, AUDIT_TYPED);
 	struct error why = {0};
-	uint64_t seq;
+	uint64_t seq = 0;
 	int r;
 
 	if (n == 0 || k->profile->audit.off)
@@ -126,15 +139,15 @@ int keeper_record_input(struct keeper *k, const char *bytes, size_t n)
 	if (r == 0)
 		r = audit_append(k->audit, &e, 1, &seq, &why);
 	if (r == 0)
-		r = audit_sync(k->audit, seq, &why);
-	if (r == 0)
-		return 0;
-	snprintf(k->report.audit, sizeof(k->report.audit),
-	         k->profile->audit.optional
-	                 ? "what was typed is not in the audit log: %.200s"
-	                 : "what was typed could not be recorded, so it was not typed: %.180s",
-	         why.text);
-	return k->profile->audit.optional ? 0 : r;
+		*ret_seq = seq;
+	return judge_input(k, r, &why);
+}
+
+int keeper_record_input_sync(struct keeper *k, uint64_t seq)
+{
+	struct error why = {0};
+
+	return seq == 0 ? 0 : judge_input(k, audit_sync(k->audit, seq, &why), &why);
 }
 
 static void fill_end(const struct keeper *k, struct audit_event *e)

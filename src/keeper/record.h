@@ -4,6 +4,7 @@
  * does; what cannot be recorded is not run, unless the profile says otherwise.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 struct keeper;
@@ -17,9 +18,11 @@ void keeper_record_prepare(struct keeper *k, const char *state, const struct pro
 int keeper_record_start(struct keeper *k, struct error *err);
 int keeper_record_sync(struct keeper *k, struct error *err);
 
-/* What is typed on the command's terminal, before the command can read it. 0: it is on the disk, or
- * need not be; else it must not be typed, and the report says so. */
-int keeper_record_input(struct keeper *k, const char *bytes, size_t n);
+/* What is typed on the command's terminal: the record is written, and on the disk after the second
+ * call with *RET_SEQ, which is as it was where there is none. 0: it may be typed; else it must not
+ * be, and the report says so. */
+int keeper_record_input(struct keeper *k, const char *bytes, size_t n, uint64_t *ret_seq);
+int keeper_record_input_sync(struct keeper *k, uint64_t seq);
 
 /* After the end of all, or in place of a start. */
 void keeper_record_end(struct keeper *k);
