@@ -83,7 +83,7 @@ static int argv_of_bash(struct arena *arena, const struct shell_facts *f, const 
 	 * (aliases, set -k) no other text has its meaning. Both are opaque: the policy has decided
 	 * that the box may have them. */
 	if (f->tree->list && !f->changes_reading) {
-		shell_print(f->tree->list, &canonical);
+		shell_print_lines(f->tree, &canonical);
 		if (buffer_error(&canonical) < 0)
 			return -ENOMEM;
 		text = arena_strndup(arena, buffer_str(&canonical), canonical.len);

@@ -240,6 +240,10 @@ void shell_facts_write_json(const struct shell_facts *f, struct json_writer *w)
 		shell_print(f->tree->list, &text);
 		json_put_key(w, "canonical");
 		json_put_bytes(w, buffer_str(&text), text.len);
+		buffer_clear(&text);
+		shell_print_lines(f->tree, &text);
+		json_put_key(w, "executed");
+		json_put_bytes(w, buffer_str(&text), text.len);
 	} else if (!f->tree->list) {
 		write_error(w, f->tree);
 	}

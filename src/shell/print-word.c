@@ -45,6 +45,13 @@ static void close_quote(struct printer *p, bool control)
 	p->quote_control = control;
 }
 
+/* A newline that is none in the source ($'\\n') would make lines that it does not have. */
+static bool is_control(struct printer *p, char c)
+{
+	return shell_is_control(c) ||
+	       (c == '\n' && p->source && !printer_is_behind(p, p->word_end));
+}
+
 static void put_quoted(struct printer *p, const char *s, size_t n)
 {
 	size_t i = 0;
@@ -54,10 +61,10 @@ static void put_quoted(struct printer *p, const char *s, size_t n)
 		close_quote(p, false);
 	}
 	while (i < n) {
-		bool control = shell_is_control(s[i]);
+		bool control = is_control(p, s[i]);
 
 		open_quote(p, control);
-		for (; i < n && shell_is_control(s[i]) == control; i++) {
+		for (; i < n && is_control(p, s[i]) == control; i++) {
 			if (control)
 				buffer_printf(p->out, "\\%03o", (unsigned char)s[i]);
 			else if (s[i] == '\'') /* bash 5.2 misreads \' in an array in $( ) */
@@ -194,12 +201,17 @@ static void print_literal(struct printer *p, const struct shell_part *part, enum
  * bash 5.2 runs not this text, but one that it prints from what it has read; and there every ;
  * behind a here-document is lost, so that the next two commands become one. A newline is not.
  */
-static void print_substitution(struct printer *p, const struct shell_list *list)
+static void print_substitution(struct printer *p, const struct shell_part *part)
 {
+	const struct shell_list *list = part->list;
+	const struct printer_source *source = p->source;
 	struct buffer outside = p->later;
 	size_t from = p->out->len;
 	bool in_heredoc = p->in_heredoc, lines = p->lines;
+	uint32_t word_end = p->word_end;
 
+	if (part->backtick) /* its places are not those of the source */
+		p->source = NULL;
 	p->in_heredoc = false;
 	p->lines = printer_has_heredoc(list);
 	p->later = (struct buffer){0};
@@ -211,10 +223,13 @@ static void print_substitution(struct printer *p, const struct shell_list *list)
 			memmove(p->out->data + from + 1, p->out->data + from,
 			        p->out->len - from - 1);
 			p->out->data[from] = ' ';
+			p->counted += p->counted > from;
 		}
 	}
 	if (p->later.len)
 		printer_flush(p);
+	if (list->statements)
+		printer_reach(p, part->range.end, true);
 	printer_put(p, ")");
 	if (buffer_error(&p->later) && !p->out->failed)
 		p->out->failed = buffer_error(&p->later);
@@ -222,6 +237,8 @@ static void print_substitution(struct printer *p, const struct shell_list *list)
 	p->later = outside;
 	p->in_heredoc = in_heredoc;
 	p->lines = lines;
+	p->source = source;
+	p->word_end = word_end;
 }
 
 /* An operand of ${ }; quoted: the expansion stands in double quotes. */
@@ -355,12 +372,12 @@ static void print_part(struct printer *p, const struct shell_part *part, enum pl
 		break;
 	case SHELL_PART_COMMAND:
 		printer_put(p, "$(");
-		print_substitution(p, part->list);
+		print_substitution(p, part);
 		break;
 	case SHELL_PART_PROCESS_IN:
 	case SHELL_PART_PROCESS_OUT:
 		printer_put(p, part->kind == SHELL_PART_PROCESS_IN ? "<(" : ">(");
-		print_substitution(p, part->list);
+		print_substitution(p, part);
 		break;
 	case SHELL_PART_ARITH:
 		printer_put(p, part->bracket ? "$[" : "$((");
@@ -382,10 +399,29 @@ static bool is_literal(const struct shell_word *word)
 	return true;
 }
 
+/* Written without quotes, and read so again. */
+static bool is_bare(const struct shell_word *word)
+{
+	const struct shell_text *text = &word->parts->text;
+
+	if (!word->plain || word->from_braces || !text->len)
+		return false;
+	for (size_t i = 0; i < text->len; i++)
+		if (!shell_is(text->bytes[i], CLASS_BARE) || text->bytes[i] == '[')
+			return false;
+	return true;
+}
+
 void printer_word(struct printer *p, const struct shell_word *word, enum place place)
 {
 	const struct shell_part *part = word->parts;
 
+	if (place == PLACE_WORD)
+		p->word_end = word->range.end;
+	if (place == PLACE_WORD && p->bare && part && is_bare(word)) {
+		printer_text(p, &part->text);
+		return;
+	}
 	if (place == PLACE_WORD && part && is_literal(word)) {
 		for (; part; part = part->next)
 			if (part->text.len || !part->next)

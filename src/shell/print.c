@@ -67,6 +67,8 @@ static bool is_descriptor(const struct shell_word *word)
 static void print_redirect(struct printer *p, const struct shell_redirect *d)
 {
 	printer_put(p, " ");
+	if (d->op != SHELL_REDIRECT_HEREDOC)
+		printer_reach(p, d->range.start, false);
 	if (d->fd_variable.bytes)
 		buffer_printf(p->out, "{%s}", d->fd_variable.bytes);
 	else if (d->fd >= 0)
@@ -118,6 +120,21 @@ bool shell_is_raw_option(const struct shell_word *word)
 	return !*s;
 }
 
+/* A name that must not stand without quotes in front: redirections that stood there are gone. */
+static bool is_reserved(const struct shell_word *word)
+{
+	static const char *const names[] = {
+		"!",  "[[",  "]]", "case", "coproc", "do",       "done", "elif", "else",  "esac",
+		"fi", "for", "if", "in",   "select", "function", "then", "time", "until", "while"};
+
+	if (!word->plain)
+		return false;
+	for (size_t i = 0; i < array_size(names); i++)
+		if (!strcmp(word->parts->text.bytes, names[i]))
+			return true;
+	return strchr(word->parts->text.bytes, '=') != NULL;
+}
+
 /*
  * The first word. bash forks for %1 & unless the % is written without quotes: then it is a job that
  * goes on in the background.
@@ -126,11 +143,13 @@ static void print_name(struct printer *p, const struct shell_word *word)
 {
 	struct shell_part first;
 	struct shell_word rest = *word;
+	bool bare = p->bare;
 
 	if (shell_is_looked_up(word)) {
 		printer_text(p, &word->parts->text);
 		return;
 	}
+	p->bare = bare && !is_reserved(word);
 	if (!word->from_braces && word->parts && word->parts->kind == SHELL_PART_LITERAL &&
 	    word->parts->quote == SHELL_QUOTE_NONE && word->parts->text.bytes[0] == '%') {
 		printer_put(p, "%");
@@ -138,8 +157,10 @@ static void print_name(struct printer *p, const struct shell_word *word)
 		first.text.bytes++;
 		first.text.len--;
 		rest.parts = first.text.len ? &first : first.next;
+		p->bare = false;
 	}
 	printer_word(p, &rest, PLACE_WORD);
+	p->bare = bare;
 }
 
 static void print_simple(struct printer *p, const struct shell_simple *s,
@@ -152,11 +173,13 @@ static void print_simple(struct printer *p, const struct shell_simple *s,
 		printer_put(p, "{,}");
 	for (const struct shell_assign *a = s->assigns; a; a = a->next) {
 		printer_put(p, space);
+		printer_reach(p, a->range.start, false);
 		printer_assign(p, a);
 		space = " ";
 	}
 	for (const struct shell_word *w = s->words; w; w = w->next) {
 		printer_put(p, space);
+		printer_reach(p, w->range.start, false);
 		space = " ";
 		if (w->assign)
 			printer_assign(p, w->assign);
@@ -170,15 +193,16 @@ static void print_simple(struct printer *p, const struct shell_simple *s,
 	print_redirects(p, redirects);
 }
 
-/* A list inside a compound command, with what separates it from the next reserved word. */
-static void print_body(struct printer *p, const struct shell_list *list)
+/* A list inside a compound command, with what separates it from the next reserved word, which
+ * stands in front of AT. */
+static void print_body(struct printer *p, const struct shell_list *list, uint32_t at)
 {
 	const struct shell_statement *s = list->statements;
 
 	printer_list(p, list);
 	while (s && s->next)
 		s = s->next;
-	if (p->lines)
+	if (p->lines || (p->source && p->later.len && printer_is_behind(p, at)))
 		printer_flush(p);
 	else
 		printer_put(p, s && s->background ? " " : "; ");
@@ -193,12 +217,13 @@ static void print_clauses(struct printer *p, const struct shell_command *c)
 	for (const struct shell_clause *clause = c->clauses; clause; clause = clause->next) {
 		if (clause->condition) {
 			printer_put(p, word);
-			print_body(p, clause->condition);
+			print_body(p, clause->condition, clause->body->range.start);
 			printer_put(p, c->kind == SHELL_IF ? "then " : "do ");
 		} else {
 			printer_put(p, "else ");
 		}
-		print_body(p, clause->body);
+		print_body(p, clause->body,
+		           clause->next ? clause->next->range.start : c->range.end);
 		word = "elif ";
 	}
 	printer_put(p, c->kind == SHELL_IF ? "fi" : "done");
@@ -215,11 +240,11 @@ static void print_loop(struct printer *p, const struct shell_command *c)
 		printer_word(p, w, PLACE_WORD);
 	}
 	printer_put(p, "; do ");
-	print_body(p, c->loop.body);
+	print_body(p, c->loop.body, c->range.end);
 	printer_put(p, "done");
 }
 
-static void print_arith_loop(struct printer *p, const struct shell_for_arith *loop)
+static void print_arith_loop(struct printer *p, const struct shell_for_arith *loop, uint32_t end)
 {
 	printer_put(p, "for ((");
 	if (loop->init)
@@ -231,7 +256,7 @@ static void print_arith_loop(struct printer *p, const struct shell_for_arith *lo
 	if (loop->step)
 		printer_word(p, loop->step, PLACE_ARITH);
 	printer_put(p, ")); do ");
-	print_body(p, loop->body);
+	print_body(p, loop->body, end);
 	printer_put(p, "done");
 }
 
@@ -240,18 +265,22 @@ static void print_case(struct printer *p, const struct shell_case *c)
 	static const char *const ends[] = {[SHELL_CASE_BREAK] = ";; ",
 	                                   [SHELL_CASE_FALL] = ";& ",
 	                                   [SHELL_CASE_CONTINUE] = ";;& "};
+	bool bare = p->bare;
 
 	printer_put(p, "case ");
 	printer_word(p, c->word, PLACE_WORD);
 	printer_put(p, " in ");
 	for (const struct shell_case_item *item = c->items; item; item = item->next) {
 		printer_put(p, "(");
+		p->bare = false; /* esac */
 		for (const struct shell_word *w = item->patterns; w; w = w->next) {
 			printer_word(p, w, PLACE_WORD);
 			printer_put(p, w->next ? "|" : ") ");
 		}
+		p->bare = bare;
 		if (item->body->statements) {
 			printer_closed_list(p, item->body);
+			printer_close(p, item->range.end);
 			printer_put(p, " ");
 		}
 		printer_put(p, ends[item->end]);
@@ -301,28 +330,36 @@ static void print_test(struct printer *p, const struct shell_test *t)
 
 static void print_named(struct printer *p, const struct shell_command *c)
 {
+	bool bare = p->bare;
+
 	printer_put(p, c->kind == SHELL_FUNCTION ? "function " : "coproc ");
 	if (c->name.bytes) {
 		printer_text(p, &c->name);
 		printer_put(p, c->kind == SHELL_FUNCTION ? " () " : " ");
 	}
+	/* coproc NAME WORD: with some words the first would be the name of the coprocess. */
+	p->bare = bare && c->kind != SHELL_COPROC;
 	print_command(p, c->body);
+	p->bare = bare;
 }
 
 static void print_command(struct printer *p, const struct shell_command *c)
 {
+	bool bare = p->bare;
+
 	switch (c->kind) {
 	case SHELL_SIMPLE:
 		print_simple(p, &c->simple, c->redirects);
 		return;
 	case SHELL_GROUP:
 		printer_put(p, "{ ");
-		print_body(p, c->list);
+		print_body(p, c->list, c->range.end);
 		printer_put(p, "}");
 		break;
 	case SHELL_SUBSHELL:
 		printer_put(p, "( ");
 		printer_closed_list(p, c->list);
+		printer_close(p, c->range.end);
 		printer_put(p, " )");
 		break;
 	case SHELL_IF:
@@ -335,7 +372,7 @@ static void print_command(struct printer *p, const struct shell_command *c)
 		print_loop(p, c);
 		break;
 	case SHELL_FOR_ARITH:
-		print_arith_loop(p, &c->arith_loop);
+		print_arith_loop(p, &c->arith_loop, c->range.end);
 		break;
 	case SHELL_CASE:
 		print_case(p, &c->cases);
@@ -347,7 +384,9 @@ static void print_command(struct printer *p, const struct shell_command *c)
 		break;
 	case SHELL_TEST:
 		printer_put(p, "[[ ");
+		p->bare = false; /* its operators are words */
 		print_test(p, c->test);
+		p->bare = bare;
 		printer_put(p, " ]]");
 		break;
 	case SHELL_FUNCTION:
@@ -359,12 +398,14 @@ static void print_command(struct printer *p, const struct shell_command *c)
 	print_redirects(p, c->redirects);
 }
 
-static void print_pipeline(struct printer *p, const struct shell_pipeline *pipeline)
+/* NEWLINE: one may stand in front of it. */
+static void print_pipeline(struct printer *p, const struct shell_pipeline *pipeline, bool newline)
 {
 	static const char *const joins[] = {
 		[SHELL_JOIN_FIRST] = "", [SHELL_JOIN_AND] = " && ", [SHELL_JOIN_OR] = " || "};
 
 	printer_put(p, joins[pipeline->join]);
+	printer_reach(p, pipeline->range.start, newline);
 	if (pipeline->negated && pipeline->negated_first)
 		printer_put(p, "! ");
 	if (pipeline->timed)
@@ -375,8 +416,10 @@ static void print_pipeline(struct printer *p, const struct shell_pipeline *pipel
 		printer_put(p, "! ! ");
 	for (const struct shell_command *c = pipeline->commands; c; c = c->next) {
 		print_command(p, c);
-		if (c->next)
-			printer_put(p, c->pipe_stderr ? " |& " : " | ");
+		if (!c->next)
+			break;
+		printer_put(p, c->pipe_stderr ? " |& " : " | ");
+		printer_reach(p, c->next->range.start, true);
 	}
 }
 
@@ -395,14 +438,17 @@ static bool is_last_input(const struct shell_statement *s)
 
 void printer_list(struct printer *p, const struct shell_list *list)
 {
+	bool newline = true;
+
 	p->level++;
 	for (const struct shell_statement *s = list->statements; s; s = s->next) {
 		for (const struct shell_pipeline *q = s->pipelines; q; q = q->next)
-			print_pipeline(p, q);
+			print_pipeline(p, q, newline || q != s->pipelines);
+		newline = p->lines || s->newline;
 		if (s->background)
 			printer_put(p, " &");
-		if (s->next &&
-		    (p->lines || (s->newline && (p->level == 1 || is_last_input(s->next)))))
+		if (s->next && (p->lines || (s->newline && (p->source || p->level == 1 ||
+		                                            is_last_input(s->next)))))
 			printer_flush(p);
 		else if (s->next)
 			printer_put(p, s->background ? " " : "; ");

@@ -34,6 +34,69 @@ static void expect_print(const char *text, const char *expected)
 	assert_string_equal(buffer_str(&out), buffer_str(&again));
 }
 
+/* The text for bash: the same tree, the same again, and each command on its line. */
+static void expect_lines(const char *text, const char *expected)
+{
+	scoped(arena_freep) struct arena *a = arena_new(SHELL_ARENA_MAX);
+	scoped(buffer_donep) struct buffer out = {0};
+	scoped(buffer_donep) struct buffer again = {0};
+	struct shell_tree *tree, *back;
+
+	assert_int_equal(shell_parse(a, text, strlen(text), NULL, &tree), 0);
+	assert_int_equal(tree->status, SHELL_OK);
+	shell_print_lines(tree, &out);
+	assert_int_equal(buffer_error(&out), 0);
+	assert_string_equal(buffer_str(&out), expected);
+	assert_int_equal(shell_parse(a, buffer_str(&out), out.len, NULL, &back), 0);
+	assert_int_equal(back->status, SHELL_OK);
+	assert_true(shell_list_equal(tree->list, back->list));
+	shell_print_lines(back, &again);
+	assert_string_equal(buffer_str(&out), buffer_str(&again));
+}
+
+static void keeps_the_lines_of_the_source(void **state)
+{
+	expect_lines("\n\na\n# b\nc", "\n\na\n\nc");
+	expect_lines("if a\nthen\n  b\nelse\n  c\nfi\nd", "if a; then \n\nb; else \n\nc; fi\n\nd");
+	expect_lines("a \\\n  b &&\n  c |\n  d", "a \\\nb && \nc | \nd");
+	expect_lines("for i in a b\ndo\n  c\n  d & e\ndone\nf",
+	             "for i in a b; do \n\nc\nd & e; done\n\nf");
+	expect_lines("case $x in\n  a) b\n     c;;\nesac\nd",
+	             "case ${x} in ('a') \nb\nc ;; esac\n\nd");
+	expect_lines("f() {\n  a\n}\nf", "function f () { \na; }\n\nf");
+	expect_lines("x=$(\n  a\n  b\n)\nc", "x=$(\na\nb\n)\nc");
+	expect_lines("a 'b\nc' $'d\\ne'\nf", "a 'b\nc' 'd'$'\\012''e'\nf");
+	expect_lines("a=`b\nc`\nd", "a=$(b; c)\n\nd");
+	expect_lines("a;\\\nb", "a; \\\nb");
+}
+
+static void keeps_the_lines_of_documents(void **state)
+{
+	expect_lines("cat <<E\na\nE\nb", "cat <<EOF\na\nEOF\nb");
+	expect_lines("if cat <<E\na\nE\nthen b\nfi\nc", "if cat <<EOF\na\nEOF\nthen b; fi\n\nc");
+	expect_lines("{ cat <<E\na\nE\n}; b", "{ cat <<EOF\na\nEOF\n}; b");
+	expect_lines("{ cat <<E; }; b\na\nE\nc", "{ cat <<EOF; }; b\na\nEOF\nc");
+	expect_lines("(cat <<E\na\nE\n)\nb", "( cat <<EOF\na\nEOF\n )\nb");
+	expect_lines("cat <<E &&\na\nE\nb", "cat <<EOF && \na\nEOF\nb");
+	expect_lines("cat <<E | b\na\nE\nc", "cat <<EOF | b\na\nEOF\nc");
+	expect_lines("cat <<E \\\n >x\na\nE\nb", "cat <<EOF \\\n> x\na\nEOF\nb");
+}
+
+static void leaves_words_alone_that_need_no_quotes(void **state)
+{
+	expect_lines("ls -la a/b.c x=y \"a b\" 'c' d\"e\"", "ls -la a/b.c x=y 'a b' 'c' 'de'");
+	expect_lines(">x if y", "'if' y > x");
+	expect_lines(">x time y", "'time' y > x");
+	expect_lines("'if' x; \\a", "'if' x; 'a'");
+	expect_lines("echo {if,a}b", "echo 'ifb' 'ab'");
+	expect_lines("[[ a == b ]]; case a in b) ;; esac",
+	             "[[ 'a' == 'b' ]]; case a in ('b') ;; esac");
+	expect_lines("coproc >x a b", "coproc 'a' 'b' > 'x'");
+	expect_lines("%1 a", "%'1' a");
+	expect_lines("a [ b ] !", "a '[' b ] !");
+	expect_lines("x=a b=c d", "x=a b=c d");
+}
+
 static void quotes_what_is_known(void **state)
 {
 	expect_print("time -- a", "time -p 'a'");
@@ -202,6 +265,9 @@ static void compares_by_meaning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_the_lines_of_the_source),
+		cmocka_unit_test(keeps_the_lines_of_documents),
+		cmocka_unit_test(leaves_words_alone_that_need_no_quotes),
 		cmocka_unit_test(quotes_what_is_known),
 		cmocka_unit_test(leaves_patterns_and_tildes_alone),
 		cmocka_unit_test(keeps_names_that_bash_looks_up_unquoted),

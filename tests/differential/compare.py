@@ -264,13 +264,13 @@ def check(text, answer, again, runs):
         written = unpredicted_files(answer, runs["first"]["files"])
         if written:
             found.append(("unwritten", json.dumps(written, ensure_ascii=False)))
-    if "canonical" in answer and not refused and runs["second"]:
+    if "executed" in answer and not refused and runs["second"]:
         if again is None or "status" not in again:
-            found.append(("crash", "of the canonical text: " + answer["canonical"]))
+            found.append(("crash", "of the canonical text: " + answer["executed"]))
         elif again["status"] != status or status in PROOF and shape(again) != shape(answer):
-            found.append(("reprint", "%s / %s: %s" % (status, again["status"], answer["canonical"])))
-        told = "\ufffd" not in answer["canonical"] or not re.search(r"\\[xuUc0-7]", text)
+            found.append(("reprint", "%s / %s: %s" % (status, again["status"], answer["executed"])))
+        told = "\ufffd" not in answer["executed"] or not re.search(r"\\[xuUc0-7]", text)
         if told and not runs["first"]["late"] and not runs["second"]["late"]:
             for what, words in differences(text, runs["first"], runs["second"])[:1]:
-                found.append(("canonical", what + ": " + words + " with " + answer["canonical"]))
+                found.append(("canonical", what + ": " + words + " with " + answer["executed"]))
     return found

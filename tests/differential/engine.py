@@ -48,7 +48,7 @@ class Engine:
     def examine(self, box, lines, strace=0):
         """[(line, disagreements)]; STRACE: every so many lines are traced, too."""
         answers = analyse(self.nacre, lines)
-        canonical = [answer.get("canonical") if answer else None for answer in answers]
+        canonical = [answer.get("executed") if answer else None for answer in answers]
         printed = [text for text in canonical if text is not None]
         again = iter(analyse(self.nacre, printed))
         for number, (line, answer, text) in enumerate(zip(lines, answers, canonical)):
@@ -96,7 +96,7 @@ class Engine:
     def is_never_the_same(self, box, line):
         """The line always does the same, and its canonical text never does that."""
         answer = analyse(self.nacre, [line])[0]
-        texts = [box.run([{"text": line}, {"text": answer["canonical"]}]) for _ in range(5)]
+        texts = [box.run([{"text": line}, {"text": answer["executed"]}]) for _ in range(5)]
         if any(compare.differences(line, texts[0][0], first) for first, _ in texts[1:]):
             return False
         return all(compare.differences(line, texts[0][0], second) for _, second in texts)

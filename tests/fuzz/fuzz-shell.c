@@ -32,13 +32,41 @@ static void check_values(struct arena *arena, const struct shell_list *list)
 			}
 }
 
+static void print_tree(const struct shell_tree *tree, int lines, struct buffer *out)
+{
+	if (lines)
+		shell_print_lines(tree, out);
+	else
+		shell_print(tree->list, out);
+}
+
+/* What is printed reads back as an equal tree, and prints the same again. */
+static void check_print(struct arena *arena, const struct shell_tree *tree,
+                        const struct shell_parse_options *options, int lines)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	scoped(buffer_donep) struct buffer again = {0};
+	struct shell_tree *back;
+
+	print_tree(tree, lines, &out);
+	if (buffer_error(&out))
+		return;
+	if (shell_parse(arena, buffer_str(&out), out.len, options, &back) < 0)
+		return;
+	if (back->status == SHELL_LIMIT) /* quotes make the text longer */
+		return;
+	if (back->status != SHELL_OK || !shell_list_equal(tree->list, back->list))
+		abort();
+	print_tree(back, lines, &again);
+	if (!buffer_error(&again) && strcmp(buffer_str(&out), buffer_str(&again)) != 0)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct shell_parse_options options = {.allow_control = size % 2};
 	scoped(arena_freep) struct arena *arena = arena_new(SHELL_ARENA_MAX);
-	scoped(buffer_donep) struct buffer out = {0};
-	scoped(buffer_donep) struct buffer again = {0};
-	struct shell_tree *tree, *back;
+	struct shell_tree *tree;
 
 	if (!arena || shell_parse(arena, (const char *)data, size, &options, &tree) < 0)
 		return 0;
@@ -47,17 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!tree->list)
 		return 0;
 	check_values(arena, tree->list);
-	shell_print(tree->list, &out);
-	if (buffer_error(&out))
-		return 0;
-	if (shell_parse(arena, buffer_str(&out), out.len, &options, &back) < 0)
-		return 0;
-	if (back->status == SHELL_LIMIT) /* quotes make the text longer */
-		return 0;
-	if (back->status != SHELL_OK || !shell_list_equal(tree->list, back->list))
-		abort();
-	shell_print(back->list, &again);
-	if (!buffer_error(&again) && strcmp(buffer_str(&out), buffer_str(&again)) != 0)
-		abort();
+	for (int lines = 0; lines < 2; lines++)
+		check_print(arena, tree, &options, lines);
 	return 0;
 }

@@ -104,9 +104,15 @@ class Corpus(unittest.TestCase):
         self.assertLessEqual(len(other), 0.01 * len(static), other)
 
     def test_the_canonical_text_has_the_same_commands(self):
+        self.expect_same("canonical")
+
+    def test_the_text_for_bash_has_the_same_commands(self):
+        self.expect_same("executed")
+
+    def expect_same(self, text):
         readable = [(ident, got) for (ident, _, _), got in zip(self.rows, self.answers)
                     if got["status"] in ("static", "dynamic")]
-        done, again = batch([got["canonical"] for _, got in readable])
+        done, again = batch([got[text] for _, got in readable])
         self.assertEqual(done.returncode, 0, done.stderr)
         for (ident, got), other in zip(readable, again):
             with self.subTest(line=ident):

@@ -95,7 +95,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(self.judge(self.answer(status="error"), self.run_of(), refused=True), [])
 
     def test_a_canonical_text_that_does_something_else_is_found(self):
-        answer = self.answer({"argv": ["c1"]}, canonical="'c1'")
+        answer = self.answer({"argv": ["c1"]}, executed="c1")
         first = self.run_of(["c1"])
         self.assertEqual(self.judge(answer, first, second=self.run_of(["c1"])), [])
         for second in (self.run_of(), self.run_of(["c1"], status=1), self.run_of(["c1"], out="x\n"),

@@ -128,6 +128,39 @@ class Start(NacreTest):
         self.assertEqual(done[:2], (0, want))
 
 
+class Lines(NacreTest):
+    """What bash runs is printed from the tree; what it says about lines and commands is about the source."""
+    SCRIPTS = (
+        "if true\nthen\n  x=1\nfi\nnosuch",
+        "for i in 1 2\ndo\n  true\n\n  nosuch $i\ndone\nnosuch2",
+        "# a remark\n\nwhile nosuch\ndo :\ndone\necho $LINENO",
+        "f() {\n  true\n  echo $LINENO\n  nosuch\n}\nf\necho $LINENO",
+        "case a in\n  b) true ;;\n  a)\n    echo $LINENO\n    nosuch ;;\nesac\nnosuch2",
+        "cat <<E\none\ntwo\nE\nnosuch",
+        "if cat <<E\none\nE\nthen\n  nosuch\nfi\necho $LINENO",
+        "{ cat <<E; }; echo $LINENO\none\nE\nnosuch",
+        "(\ncat <<E\none\nE\nnosuch\n)\nnosuch2",
+        "true &&\n  nosuch ||\n  echo $LINENO |\n  cat",
+        "x=$(\n  true\n  nosuch\n)\necho $LINENO",
+        "echo 'a\nb' $'c\\nd'\nnosuch",
+        "nosuch \\\n  a \\\n  b\necho $LINENO",
+        "trap 'echo \"$BASH_COMMAND\"' DEBUG\nls -d /dev/null\ntrue a=b -x",
+        "set -x\ntrue a b",
+    )
+
+    def test_messages_name_the_lines_of_the_source(self):
+        for script in self.SCRIPTS:
+            with self.subTest(script=script):
+                plain = subprocess.run(["/bin/bash", "--noprofile", "--norc", "-p", "-c", script], cwd=self.work,
+                                       env=self.env, capture_output=True, timeout=60, check=False)
+                done = self.run_nacre("-c", script)
+                self.assertEqual((done.code, done.out, done.err), (plain.returncode, plain.stdout, plain.stderr))
+
+    def test_those_of_a_session_do_so_too(self):
+        done = self.run_nacre("--session", "s", "-c", "if true\nthen\n  x=1\nfi\nnosuch")
+        self.assertIn(b"line 5: nosuch", done.err)
+
+
 class Directory(NacreTest):
     def test_the_workspace_is_the_current_directory_unless_told(self):
         (self.work / "sub").mkdir()
