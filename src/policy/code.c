@@ -22,13 +22,15 @@
 
 #define LINE_MAX_WORDS 64
 #define GLUED_MAX      8
+#define CODE_BYTES_MAX (32 << 10)
 
 struct code {
 	struct look *l;
 	struct subject *s;
 	void (*try)(struct look *l, const char *line, size_t n, void *data);
 	void *data;
-	bool more; /* than are tried */
+	bool values; /* some variable holds the name of a refused program */
+	bool more;   /* than are tried */
 };
 
 static bool is_refused(const struct look *l, const char *name, size_t n)
@@ -82,11 +84,12 @@ static void shell_line(struct code *c, const char *text, size_t n)
 		text += 5, n -= 5;
 	if (!n || !has_refused(c->l, text, n))
 		return;
-	if (*c->l->code_count == GUESS_MAX) {
+	if (c->l->code->count == GUESS_MAX || n > CODE_BYTES_MAX - c->l->code->bytes) {
 		c->more = true;
 		return;
 	}
-	++*c->l->code_count;
+	c->l->code->count++;
+	c->l->code->bytes += n;
 	copy = look_string(c->l, text, n);
 	if (copy)
 		c->try(c->l, copy, n, c->data);
@@ -197,7 +200,7 @@ static void own_code(struct code *c, const char *text, size_t n)
 {
 	size_t refused = next_refused(c->l, text, n, 0), end;
 
-	for (size_t i = 0; i < n && refused < n;) {
+	for (size_t i = 0; i < n && refused < n && !c->more;) {
 		end = strchr("'\"`", text[i]) && text[i] ? quoted_end(text, n, i) : i;
 		if (end > i) {
 			size_t behind = end + strspn(text + end, " \t");
@@ -317,9 +320,11 @@ static void variable_code(struct code *c, const char *pattern)
 	for (size_t i = 0; i < f->assign_count; i++)
 		if (knowledge_is_variable(pattern, f->assigns[i].name.bytes))
 			shell_word(c, &f->assigns[i].value, 0);
-	for (size_t i = 0; i < c->l->value_count; i++) {
+	for (size_t i = 0; c->values && i < c->l->value_count; i++) {
 		const struct value *v = &c->l->values[i];
-		const char *name = look_string(c->l, v->name.bytes, v->name.len);
+		const char *name = has_refused(c->l, v->text.bytes, v->text.len)
+		                           ? look_string(c->l, v->name.bytes, v->name.len)
+		                           : NULL;
 
 		if (name && knowledge_is_variable(pattern, name))
 			shell_line(c, v->text.bytes, v->text.len);
@@ -489,7 +494,16 @@ static bool mentions_refused(const struct look *l, const struct shell_fact_comma
 	for (size_t i = 0; i < f->redirect_count; i++)
 		if (f->redirects[i].fd == 0)
 			return true;
-	return l->value_count > 0;
+	return false;
+}
+
+/* A variable that the line sets, wherever that is. */
+static bool values_mention_refused(const struct look *l)
+{
+	for (size_t i = 0; i < l->value_count; i++)
+		if (has_refused(l, l->values[i].text.bytes, l->values[i].text.len))
+			return true;
+	return false;
 }
 
 /* A program that nobody knows may run its words. Where the box does not stop it, a word that is the
@@ -525,6 +539,7 @@ bool code_all(struct look *l, void (*try)(struct look *l, const char *line, size
 {
 	struct code c = {.l = l, .try = try, .data = data};
 
+	c.values = values_mention_refused(l);
 	for (size_t i = 0; i < l->facts->command_count && !l->failed; i++) {
 		const struct knowledge_command *k;
 		const char *other;
@@ -534,7 +549,7 @@ bool code_all(struct look *l, void (*try)(struct look *l, const char *line, size
 			continue;
 		k = knowledge_find(c.s->name);
 		other = knowledge_other_name(c.s->name);
-		if (!mentions_refused(l, c.s->command))
+		if (!c.values && !mentions_refused(l, c.s->command))
 			continue;
 		if (!k && !other && !strchr(c.s->word, '/') && !shell_wrapper_find(c.s->name) &&
 		    rule_runs_unread(c.s))

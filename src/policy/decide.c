@@ -218,7 +218,7 @@ static void try_guess(struct look *l, const char *line, size_t n, void *data)
 	                     .q = &q,
 	                     .arena = l->arena,
 	                     .files = l->files,
-	                     .code_count = l->code_count,
+	                     .code = l->code,
 	                     .depth = l->depth + 1,
 	                     .guess = true};
 	struct ranked *best = data, found;
@@ -274,9 +274,8 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
                   struct policy_answer *ret_answer, struct error *err)
 {
-	size_t code_count = 0;
-	struct look l = {
-		.policy = p, .q = q, .facts = q->facts, .arena = arena, .code_count = &code_count};
+	struct code_spent code = {0};
+	struct look l = {.policy = p, .q = q, .facts = q->facts, .arena = arena, .code = &code};
 	struct policy_answer answer = {0};
 	struct ranked line;
 	int r = decide(&l, &line, &answer);

@@ -147,6 +147,10 @@ struct file_cache {
 	size_t count;
 };
 
+struct code_spent { /* command lines in words that were tried */
+	size_t count, bytes;
+};
+
 #define VALUE_MAX     64
 #define CANDIDATE_MAX 16
 
@@ -173,10 +177,10 @@ struct look {
 	bool values_read;
 	struct shell_text *texts; /* what rules about texts look at; NULL: not made yet */
 	size_t text_count;
-	size_t *code_count; /* of command lines in words, of the line and of all guesses */
-	unsigned depth;     /* of guesses in guesses */
-	bool guess;         /* this is a guess already */
-	bool failed;        /* no memory */
+	struct code_spent *code; /* of the line and of all guesses */
+	unsigned depth;          /* of guesses in guesses */
+	bool guess;              /* this is a guess already */
+	bool failed;             /* no memory */
 };
 
 /* Memory of the decision; NULL sets look->failed. */

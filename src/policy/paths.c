@@ -108,13 +108,15 @@ bool path_is_inside(struct look *l, const char *path)
 
 /* Operands of one command */
 
-#define START_MAX 32 /* where the value of an option could begin in its word */
+#define START_MAX  32   /* where the value of an option could begin in its word */
+#define STARTS_MAX 1024 /* in all words of a command */
 
 struct walk {
 	struct look *l;
 	const char **ret_operand;
 	bool relative;
-	bool removes;      /* the words are removed: then the workspace itself is not inside */
+	bool removes; /* the words are removed: then the workspace itself is not inside */
+	size_t starts;
 	enum match inside; /* all of them so far */
 };
 
@@ -140,8 +142,7 @@ static void judge(struct walk *w, const struct shell_fact_word *word, const char
 		w->inside = match_least(w->inside, MATCH_MAYBE);
 		return;
 	}
-	in = !(w->relative && text[0] == '/') &&
-	     !(text[0] == '~' && word->kind != SHELL_VALUE_KNOWN) && path_is_inside(w->l, text) &&
+	in = !(w->relative && text[0] == '/') && text[0] != '~' && path_is_inside(w->l, text) &&
 	     !(w->removes && is_workspace(w->l, text));
 	if (in && w->l->moves && text[0] != '/') {
 		w->inside = match_least(w->inside, MATCH_MAYBE);
@@ -163,10 +164,11 @@ static void judge_text(struct walk *w, const struct shell_fact_word *word, const
 		equals = url = NULL;
 	}
 	judge(w, word, text);
-	if (equals && (!url || equals < url) && equals[1]) {
+	if (url && equals > url)
+		equals = NULL;
+	for (size_t i = 0; equals && equals[1] && w->inside; equals = strchr(text, '=')) {
 		text = equals + 1;
-		if (w->inside)
-			judge(w, word, text);
+		judge(w, word, ++i < START_MAX ? text : NULL);
 	}
 	if (text[0] == '@' && text[1] && w->inside)
 		judge(w, word, text + 1);
@@ -220,7 +222,7 @@ static void judge_option(struct walk *w, const struct shell_fact_word *word,
 		return;
 	}
 	for (size_t i = r->glued; i < n && w->inside; i++) {
-		if (i >= r->glued + START_MAX) {
+		if (i >= r->glued + START_MAX || w->starts++ >= STARTS_MAX) {
 			judge(w, word, NULL);
 			return;
 		}
