@@ -252,6 +252,118 @@ class WorkTrees(GitTest):
         self.attempt(arrange, hooks=["."], tops=["tree", "main"])
 
 
+class ByLinks(GitTest):
+    """Links on the way, in the workspace and outside of it."""
+
+    def test_out_and_back(self):
+        def arrange():
+            main = self.repository("main", ("config", "core.hooksPath", "way"))
+            self.write(main / "real" / "file", "x")
+            (self.world / "by").symlink_to(main)
+            (main / "way").symlink_to("../by/real")
+            return main
+        self.attempt(arrange, hooks=["real"], tops=["main"])
+
+    def test_absolute_and_back(self):
+        def arrange():
+            main = self.repository("main", ("config", "core.hooksPath", "way/deep"))
+            self.write(main / "real" / "deep" / "file", "x")
+            (self.world / "by").symlink_to(main)
+            (main / "way").symlink_to(self.world / "by" / "real")
+            return main
+        self.attempt(arrange, hooks=["real/deep"], tops=["main"])
+
+    def test_from_elsewhere_by_a_link_in_the_workspace(self):
+        """The link is replaced, and so is what it leads to."""
+        def arrange():
+            main = self.repository("main", ("config", "core.hooksPath", f"{self.world}/by/way"))
+            self.write(main / "real" / "file", "x")
+            self.write(main / "evil" / "pre-commit", self.hook(), 0o755)
+            (self.world / "by").symlink_to(main)
+            (main / "way").symlink_to("real")
+            self.run_cold(main, "ln -sfn evil way; rm -f way; mv evil way; mv real old; mv evil real; echo TRIED")
+            return main
+        self.attempt(arrange, hooks=["real"], tops=["main"])
+
+    def test_many_links(self):
+        def arrange():
+            main = self.repository("main", ("config", "core.hooksPath", "l0"))
+            self.write(main / "real" / "file", "x")
+            for n in range(20):
+                (main / f"l{n}").symlink_to(f"l{n + 1}" if n < 19 else "real")
+            return main
+        self.attempt(arrange, hooks=["real"], tops=["main"], ways=["cold"])
+
+    def test_a_hook_that_is_a_link(self):
+        def arrange():
+            main = self.repository("main")
+            self.write(main / "scripts" / "check", "#!/bin/sh\n", 0o755)
+            (main / ".git/hooks").mkdir(exist_ok=True)
+            (main / ".git/hooks/pre-commit").symlink_to(self.world / "by" / "scripts" / "check")
+            (self.world / "by").symlink_to(main)
+            return main
+        self.attempt(arrange, programs=["scripts/check"], tops=["main"])
+
+
+class Programs(GitTest):
+    """Programs that git runs by itself."""
+
+    def filtered(self, key, value, attribute):
+        def arrange():
+            main = self.repository("main")
+            self.write(main / "file", "x\n")
+            self.write(main / ".gitattributes", f"file {attribute}\n")
+            self.must(main, "add", ".")
+            self.must(main, "commit", "-q", "-m", "file")
+            self.must(main, "config", key, value)
+            self.write(main / "tools" / "clean", "#!/bin/sh\ncat\n", 0o755)
+            self.write(main / "file", "y\n")
+            return main
+        return arrange
+
+    def test_a_filter(self):
+        self.attempt(self.filtered("filter.f.clean", "tools/clean %f", "filter=f"), programs=["tools/clean"], tops=["main"])
+
+    def test_a_filter_by_an_interpreter(self):
+        self.attempt(self.filtered("filter.f.clean", "sh './tools/clean' -x", "filter=f"), programs=["tools/clean"],
+                     tops=["main"])
+
+    def test_a_directory_that_is_named_can_be_written(self):
+        main = self.filtered("filter.f.clean", "cat tools/ | sed s/x/y/", "filter=f")
+        self.world.mkdir()
+        (self.dir / ".gitconfig").write_text(IDENTITY)
+        self.assertEqual(self.run_cold(main(), "echo z >tools/new && cat tools/new"), "z\n")
+
+
+class WithoutNamespaces(GitTest):
+    """In the landlock tier nothing that is there can be protected; what is not there must not appear."""
+
+    def setUp(self):
+        super().setUp()
+        self.args = ("--policy", self.policy("tier", "profile: tier\ninherits: bash\nsandbox: {mode: landlock}\n"))
+
+    def test_a_linked_work_tree(self):
+        def arrange():
+            main = self.repository("main", ("config", "core.hooksPath", ".tools/hooks"))
+            self.must(main, "worktree", "add", "-q", "../tree")
+            return self.world / "tree"
+        self.attempt(arrange, hooks=[".tools/hooks"], tops=["tree"], args=self.args)
+
+    def test_linked_ones_inside(self):
+        def arrange():
+            main = self.repository("main", ("config", "core.hooksPath", ".tools/_"))
+            self.must(main, "worktree", "add", "-q", "wt")
+            return main
+        self.attempt(arrange, hooks=["wt/.tools/_"], tops=["main/wt"], args=self.args)
+
+    def test_a_part_of_a_repository(self):
+        def arrange():
+            main = self.repository("main", ("config", "include.path", "../sub/x.config"))
+            self.write(main / "sub/file", "x")
+            return main / "sub"
+        self.attempt(arrange, files=["x.config"], tops=["main"], args=self.args)
+
+
 class Modules(GitTest):
     """A submodule has a configuration of its own."""
 
