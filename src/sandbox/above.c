@@ -125,7 +125,11 @@ static struct sandbox_plan *shadow_new(const struct sandbox_plan *p, const struc
 	q->arena = p->arena;
 	q->spec = p->spec;
 	q->home = p->home;
+	memcpy(q->other_homes, p->other_homes, sizeof(q->other_homes));
+	q->other_home_count = p->other_home_count;
 	q->workspace = a->path;
+	q->workspace_device = a->device;
+	q->workspace_inode = a->inode;
 	q->keeps = p->keeps;
 	q->has_company = p->has_company;
 	q->workspace_fd = open(a->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -173,9 +177,8 @@ static int check_protected(struct sandbox_plan *p, struct error *err)
 		int r = q ? shadow_plan(q, &p->above[i], CLONE_NEWNS) : -ENOMEM;
 
 		if (r < 0)
-			return error_set(err, ERROR_SYSTEM, -r,
-			                 "protected paths above the workspace: %s",
-			                 strerrordesc_np(-r));
+			return q ? box_plan_error(q, r, "protected paths above the workspace", err)
+			         : error_set(err, ERROR_SYSTEM, -r, "out of memory");
 		if (holds_workspace(p, q))
 			return refuse(err, "it is protected in a directory above it");
 	}
@@ -271,6 +274,8 @@ int box_above_protect(struct sandbox_plan *p)
 		r = q ? shadow_plan(q, &p->above[i], p->clone_flags) : -ENOMEM;
 		if (r == 0 && holds_workspace(p, q)) /* since it was looked at */
 			r = -ESTALE;
+		if (q && q->refusal) /* in the same arena */
+			p->refusal = q->refusal;
 		if (r == 0)
 			r = take_all(p, q);
 	}
