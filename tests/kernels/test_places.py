@@ -142,12 +142,14 @@ class User(Places):
         self.expect_unit_bounds_processes(managed("TasksMax=40"))
 
     def test_a_unit_with_limits_that_may_be_divided(self):
+        """A user's manager does not mark what it has delegated: nacre stays in the unit, unless that has room."""
         place = managed("MemoryMax=96M", "Delegate=yes")
-        if version() < 254:  # a user's manager does not mark what it has delegated: nacre stays in the unit
-            self.assertEqual(self.doctor(place)["cgroup"]["kind"], "none")
-        else:
-            self.expect_groups(place)
+        self.assertEqual(self.doctor(place)["cgroup"]["kind"], "none")
         self.expect_unit_bounds_memory(place)
+        if version() >= 254:
+            place = managed("MemoryMax=96M", "Delegate=yes", "DelegateSubgroup=nacre")
+            self.expect_groups(place)
+            self.expect_unit_bounds_memory(place)
 
     def test_a_scope(self):
         self.expect_groups(scope())
