@@ -126,7 +126,7 @@ _Noreturn void child_main(const struct child_plan *plan)
 		child_fail(plan, CHILD_TERMINAL, errno, 0);
 	/* Everything of ours is close-on-exec; what nacre itself inherited may not be. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		child_fail(plan, CHILD_STDIO, errno, 0);
+		child_fail(plan, CHILD_CLOSE, errno, 0);
 	if (plan->notes_fd > 0 && dup2(plan->notes_fd, CHILD_NOTES_FD) < 0)
 		child_fail(plan, CHILD_STDIO, errno, 0);
 	if (!plan->sandbox)

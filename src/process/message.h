@@ -27,6 +27,7 @@ enum child_step {
 	CHILD_FORK,
 	CHILD_SANDBOX, /* detail says where */
 	CHILD_TERMINAL,
+	CHILD_CLOSE,
 	CHILD_STEP_MAX,
 };
 

@@ -380,11 +380,17 @@ void process_reap(struct process *p)
 const char *process_step_text(enum child_step step)
 {
 	static const char *const texts[] = {
-		[CHILD_SETSID] = "new session",      [CHILD_STDIO] = "standard streams",
-		[CHILD_LIMITS] = "resource limits",  [CHILD_CWD] = "working directory",
-		[CHILD_SIGNALS] = "signals",         [CHILD_PRIVILEGES] = "no_new_privs",
-		[CHILD_EXEC] = "executing the file", [CHILD_FORK] = "new process",
-		[CHILD_SANDBOX] = "sandbox",         [CHILD_TERMINAL] = "terminal",
+		[CHILD_SETSID] = "new session",
+		[CHILD_STDIO] = "standard streams",
+		[CHILD_LIMITS] = "resource limits",
+		[CHILD_CWD] = "working directory",
+		[CHILD_SIGNALS] = "signals",
+		[CHILD_PRIVILEGES] = "no_new_privs",
+		[CHILD_EXEC] = "executing the file",
+		[CHILD_FORK] = "new process",
+		[CHILD_SANDBOX] = "sandbox",
+		[CHILD_TERMINAL] = "terminal",
+		[CHILD_CLOSE] = "close_range, which needs Linux 5.12 and no filter against it",
 	};
 
 	return texts[step];

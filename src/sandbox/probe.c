@@ -243,13 +243,14 @@ static const char *call_remedy(void)
 	return "this kernel is too old: kernel 5.12 or newer is needed";
 }
 
-/* How to get a group that nacre may divide. */
-static const char *group_remedy(const struct cgroup_place *place)
+/* How to get a group that nacre may divide. In a container there is no manager to ask. */
+static const char *group_remedy(const struct sandbox_survey *s)
 {
+	const struct cgroup_place *place = &s->cgroup;
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	char manager[256];
 
-	if (place->kind != CGROUP_NONE)
+	if (place->kind != CGROUP_NONE || s->container)
 		return NULL;
 	if (place->bounded)
 		return "the unit around nacre has limits of its own, and nacre stays in it: add "
@@ -357,7 +358,7 @@ void sandbox_survey_read(const char *directory, struct sandbox_survey *ret_surve
 	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++)
 		s.trials[k].remedy = remedy(&s, k);
 	cgroup_find(&s.cgroup);
-	s.cgroup_remedy = group_remedy(&s.cgroup);
+	s.cgroup_remedy = group_remedy(&s);
 	*ret_survey = s;
 }
 

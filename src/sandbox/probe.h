@@ -46,7 +46,7 @@ struct sandbox_survey {
 	bool has_proc;  /* /proc is mounted: without it nothing runs */
 	struct sandbox_trial trials[SANDBOX_TRIAL_MAX];
 	struct cgroup_place cgroup;
-	const char *cgroup_remedy; /* NULL: groups can be made */
+	const char *cgroup_remedy; /* NULL: groups can be made, or none is known */
 };
 
 /* Tries what a box would do, in children that change nothing outside of themselves. DIRECTORY is

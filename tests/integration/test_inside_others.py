@@ -171,6 +171,7 @@ class Old(Others):
                 self.assertIn("close_range", answer["trials"]["close_range"]["remedy"])
                 result = self.run_in("close_range@2:4=EINVAL", program, "echo fine", **identity)
                 self.assertEqual((result["exit_code"], result["stdout"]), (125, ""))
+                self.assertIn("close_range", result["reason"])
 
     def test_neither_namespaces_nor_landlock(self):
         refused = "mount_setattr=ENOSYS,landlock_create_ruleset=ENOSYS"
