@@ -105,10 +105,11 @@ coverage:
 	tools/setup coverage
 	tools/coverage $(BUILD)-coverage
 
-# The newcomer's two commands in a fresh Debian 12; needs root and a network.
+# The newcomer's two commands in a fresh Debian 12; needs root and a network. With a directory (FRESH=DIR) it stays there, and
+# another run goes on where this one ended; WHO=root or WHO=user is one of the two.
 fresh:
 	tools/setup fresh
-	tests/fresh/run
+	tests/fresh/run $(if $(FRESH),--in '$(FRESH)') $(WHO)
 
 # Debian's own kernels, emulated: doctor, groups under systemd, limits, MCP, batch, escapes. Root once, for the images.
 kernels: all
@@ -137,7 +138,7 @@ help:
 	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log at 500"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"
-	echo "make fresh              'make run' and 'make test' in a fresh Debian 12 (root)"
+	echo "make fresh [WHO=root|user] [FRESH=DIR]     'make run' and 'make test' in a fresh Debian 12 (root); goes on in DIR"
 	echo "make kernels [KERNELS='bookworm trixie'] [STEPS='places limits']   the sandbox on Debian's own kernels, emulated"
 	echo "make install [PREFIX=/usr/local] [DESTDIR=]"
 	echo "make clean              remove the build directories; V=1 with any of these shows more"

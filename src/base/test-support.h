@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include "base/buffer.h"
 
-/* What no event of healthy code takes, with a sanitizer, on a machine that is as busy as this one is
- * now: a minute for each process that wants one of its processors, 20 at the most. */
+/* What no event of healthy code takes, with a sanitizer, on a machine that is as busy as this one
+ * is now: a minute for each process that wants one of its processors, 20 at the most. */
 #define TEST_PATIENCE_MS test_patience_ms()
 static inline int test_patience_ms(void)
 {
@@ -37,7 +37,6 @@ static inline int test_patience_ms(void)
 	wanted /= processors > 0 ? (double)processors : 1;
 	return (int)(60000 * (wanted < 1 ? 1 : wanted > 20 ? 20 : wanted));
 }
-
 
 /* xorshift64; *SEED must not be 0. */
 static inline uint64_t test_random(uint64_t *seed)
