@@ -478,6 +478,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	if (r < 0)
 		return r;
 	o->cwd = copy(run->arena, place.cwd);
+	o->base = copy(run->arena, place.base);
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
 	o->request = (struct keeper_request){
 		.profile = e->profile->by_fallback ? e->wishes.fallback : e->wishes.profile,
@@ -492,7 +493,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		.state = state,
 		.force = rq->force,
 	};
-	if (!o->cwd || !o->command || !o->request.workspace || !o->request.root ||
+	if (!o->cwd || !o->base || !o->command || !o->request.workspace || !o->request.root ||
 	    !o->request.cwd ||
 	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
 		return no_memory(err);

@@ -64,6 +64,7 @@ int place_open_workspace(const char *operator_, const char *root, struct place *
 	if (p.workspace_fd < 0)
 		return p.workspace_fd;
 	memcpy(p.root, p.workspace, sizeof(p.root));
+	memcpy(p.base, p.workspace, sizeof(p.base));
 	r = root ? open_root(&p, root, err) : 0;
 	if (r < 0) {
 		place_done(&p);

@@ -15,7 +15,8 @@ struct place {
 	 * canonical. Secrets, protected paths and project files of all directories from here down
 	 * hold. */
 	char root[PATH_MAX];
-	char cwd[PATH_MAX]; /* canonical */
+	char base[PATH_MAX]; /* the directory that was opened first; canonical */
+	char cwd[PATH_MAX];  /* canonical */
 };
 
 void place_done(struct place *p);

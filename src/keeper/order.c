@@ -74,8 +74,8 @@ static void write_request(struct json_writer *w, const struct keeper_order *o)
 	json_object_end(w);
 }
 
-/* The workspace only where it is not the root itself. Before all that a caller can make long: lists
- * read only the beginning. */
+/* What the door serves and the workspace only where they are not the root itself. Before all that a
+ * caller can make long: lists read only the beginning. */
 static void write_origin(struct json_writer *w, const struct keeper_order *o)
 {
 	const char *root = o->request.root;
@@ -84,6 +84,10 @@ static void write_origin(struct json_writer *w, const struct keeper_order *o)
 		return;
 	json_put_key(w, "root");
 	write_exact(w, root);
+	if (o->base && strcmp(root, o->base) != 0) {
+		json_put_key(w, "base");
+		write_exact(w, o->base);
+	}
 	if (strcmp(root, o->request.workspace) == 0)
 		return;
 	json_put_key(w, "workspace");
@@ -261,27 +265,27 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	json_int_t timeout, patience = 0, idle = 0, grace, cap, processes, head, tail, rows = 0,
 			    cols = 0;
 	struct keeper_order o = {0};
-	json_t *argv, *env, *cwd, *request, *origin, *workspace = NULL;
+	json_t *argv, *env, *cwd, *request, *origin, *workspace = NULL, *base = NULL;
 	json_error_t e;
 	int r, interactive = 0, findable = 0, merged, follow, background, lets_go;
 
 	r = json_read(bytes, n, ORDER_BYTES_MAX, "order", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack_ex(root, &e, JSON_STRICT,
-	                   "{s:s, s?s, s?s, s:o, s?o, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, "
-	                   "s:I, s:I, s:I, s:I, "
-	                   "s:I, s?I, s?I, s?I, s?b, s?b, "
-	                   "s:o, s:o, s:o}",
-	                   "task_id", &id, "principal", &principal, "door", &door, "root", &origin,
-	                   "workspace", &workspace, "command", &command, "description",
-	                   &description, "cwd", &cwd, "merged", &merged, "follow", &follow,
-	                   "background", &background, "timeout_lets_go", &lets_go, "timeout_ms",
-	                   &timeout, "idle_ms", &idle, "grace_ms", &grace, "spool_cap", &cap,
-	                   "max_processes", &processes, "head_bytes", &head, "tail_bytes", &tail,
-	                   "patience", &patience, "rows", &rows, "cols", &cols, "interactive",
-	                   &interactive, "findable", &findable, "argv", &argv, "env", &env,
-	                   "request", &request);
+	r = json_unpack_ex(
+		root, &e, JSON_STRICT,
+		"{s:s, s?s, s?s, s:o, s?o, s?o, s:s, s?s, s:o, s:b, s:b, s:b, s:b, s:I, s?I, "
+		"s:I, s:I, s:I, s:I, "
+		"s:I, s?I, s?I, s?I, s?b, s?b, "
+		"s:o, s:o, s:o}",
+		"task_id", &id, "principal", &principal, "door", &door, "root", &origin, "base",
+		&base, "workspace", &workspace, "command", &command, "description", &description,
+		"cwd", &cwd, "merged", &merged, "follow", &follow, "background", &background,
+		"timeout_lets_go", &lets_go, "timeout_ms", &timeout, "idle_ms", &idle, "grace_ms",
+		&grace, "spool_cap", &cap, "max_processes", &processes, "head_bytes", &head,
+		"tail_bytes", &tail, "patience", &patience, "rows", &rows, "cols", &cols,
+		"interactive", &interactive, "findable", &findable, "argv", &argv, "env", &env,
+		"request", &request);
 	if (r < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "order: %s", e.text);
 	if (timeout < 0 || idle < 0 || grace < 0 || cap < 0 || processes < 0 || head < 0 ||
@@ -293,6 +297,7 @@ int keeper_order_read(const char *bytes, size_t n, struct arena *arena,
 	o.command = copy(arena, command);
 	o.principal = copy(arena, principal);
 	o.door = copy(arena, door);
+	o.base = base ? read_exact(base, arena) : NULL;
 	o.description = copy(arena, description);
 	o.cwd = read_exact(cwd, arena);
 	o.terminal = (struct pty_size){.rows = (uint16_t)rows, .cols = (uint16_t)cols};

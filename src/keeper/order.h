@@ -41,6 +41,7 @@ struct keeper_order {
 	const struct sandbox_spec *sandbox; /* never travels: it comes from the second check */
 	const char *task_id;
 	const char *principal, *door; /* who asked for it, and where; each may be NULL */
+	const char *base;             /* the directory that the door serves; NULL: the root */
 	const char *command;          /* as it was asked for; shown to people, never run */
 	const char *description;      /* may be NULL */
 	const char *const *argv;      /* what is executed */

@@ -173,7 +173,7 @@ static bool on_sees(const void *owner, const struct find_origin *origin)
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 
 	return place_open_workspace(s->options->workspace, NULL, &place, NULL) == 0 &&
-	       strcmp(place.root, origin->root) == 0;
+	       strcmp(place.base, origin->base) == 0;
 }
 
 static void take_line(struct stdio *s, const char *line, size_t n)

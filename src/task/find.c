@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 
-#define SPEC_BYTES   (4 * PATH_MAX + 4096) /* command and description stand behind two paths */
+#define SPEC_BYTES   (6 * PATH_MAX + 4096) /* command and description stand behind three paths */
 #define ID_BEGINNING "bash-"
 
 int64_t find_stat_ms(const struct stat *st)
@@ -179,8 +179,12 @@ static const char *scan_origin(const char *text, struct find_origin *o)
 	if (!p)
 		return text;
 	next = scan_path(p, ",\"root\":", o->root);
+	p = scan_path(next, ",\"base\":", o->base);
+	if (p == next) /* nothing is written twice */
+		memcpy(o->base, o->root, sizeof(o->root));
+	next = p;
 	p = scan_path(next, ",\"workspace\":", o->workspace);
-	if (p == next) /* not written twice */
+	if (p == next)
 		memcpy(o->workspace, o->root, sizeof(o->root));
 	return p;
 }

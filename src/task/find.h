@@ -22,9 +22,9 @@ enum find_state {
 
 /* Where a task comes from, as its spec.json says; empty: unknown. */
 struct find_origin {
-	char principal[64];                       /* who asked for it; empty: who runs nacre */
-	char door[16];                            /* "cli", "mcp", "http" ... */
-	char root[PATH_MAX], workspace[PATH_MAX]; /* see keeper/order.h */
+	char principal[64]; /* who asked for it; empty: who runs nacre */
+	char door[16];      /* "cli", "mcp", "http" ... */
+	char root[PATH_MAX], base[PATH_MAX], workspace[PATH_MAX]; /* see keeper/order.h */
 };
 
 #define FIND_CURSOR_MAX (STORE_ID_MAX + 24)

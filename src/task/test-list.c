@@ -95,6 +95,10 @@ static void tells_where_a_task_comes_from(void **state)
 	              "/a\n\"\\\1", "/a\n\"\\\1");
 	expect_origin(p, "{\"task_id\":\"x\",\"root\":{\"hex\":\"2f61ff\"},\"command\":\"y\"}",
 	              "/a\xff", "/a\xff");
+	expect_origin(p,
+	              "{\"task_id\":\"x\",\"root\":\"/a\",\"base\":\"/a/b\","
+	              "\"workspace\":\"/a/c\",\"command\":\"y\"}",
+	              "/a", "/a/c");
 	/* Of what is cut, damaged, or stands elsewhere nothing is believed. */
 	expect_origin(p, "{\"task_id\":\"x\",\"root\":\"/a", "", "");
 	expect_origin(p, "{\"task_id\":\"x\",\"root\":{\"hex\":\"2f6\"},", "", "");

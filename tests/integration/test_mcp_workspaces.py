@@ -105,6 +105,19 @@ class Workspaces(NacreTest):
         mine.close()
         below.close()
 
+    def test_a_root_around_several_workspaces_does_not_join_them(self):
+        """Where the profile has roots, what is protected is looked for from there; whose a task is does not change by that."""
+        self.write_config("bash.yaml", f"profile: bash\nsandbox: {{mode: none}}\nworkspace: {{roots: ['{self.above}', '{self.dir}']}}\n")
+        beside = self.above / "beside"
+        beside.mkdir()
+        clients = [self.client(at) for at in (self.mine, beside, self.above)]
+        tasks = [self.begin(c, "echo of-one") for c in clients]
+        for c, task in zip(clients, tasks):
+            listed = c.text("TaskList")
+            self.assertEqual([id for id in tasks if id in listed], [task])
+            self.assertIn("of-one", c.text("TaskOutput", {"task_id": task, "block": True}))
+            c.close()
+
     def test_odd_names_of_directories_are_told_apart(self):
         """A name is compared byte by byte: what is cut, quoted or not text is another directory."""
         names = [b"a", b"a b", b'a"b', b"a\\b", b"a\nb", b"a\tb", b"a\xffb", b"a\xfeb", b"a\x01b", "ä".encode(), b"x" * 200]
