@@ -201,6 +201,8 @@ static int load_inherited(struct loader *l, const char *file, const struct yaml_
 		                 node->line, node->column, INHERIT_MAX);
 	agent = !exists(l, parent, false) && exists(l, parent, true);
 	r = load_named(l, parent, agent);
+	if (strcmp(parent, PROFILE_COMMON) == 0)
+		l->binder.profile->base = name;
 	if (r == -ENOENT) /* what is wrong in another file has its place there */
 		return error_wrap(l->err, "%s:%u:%u", yaml_name_shown(file), node->line,
 		                  node->column);
@@ -468,6 +470,16 @@ static int load_own(struct loader *l, bool *ret_done)
 	return 0;
 }
 
+/* The profile that is asked for by name. */
+static int load_top(struct loader *l, const char *name)
+{
+	if (strcmp(name, PROFILE_COMMON) == 0 && !l->request->unchecked)
+		return error_set(l->err, ERROR_INPUT, EINVAL,
+		                 "the profile '%s' is only there to be inherited: name another",
+		                 name);
+	return load_named(l, name, !exists(l, name, false) && exists(l, name, true));
+}
+
 static int load_chain(struct loader *l)
 {
 	const struct profile_request *q = l->request;
@@ -479,7 +491,7 @@ static int load_chain(struct loader *l)
 
 	p->by_fallback = !q->agent && !q->name && !named;
 	if (!q->agent)
-		return load_named(l, name, !exists(l, name, false) && exists(l, name, true));
+		return load_top(l, name);
 	r = load_named(l, q->agent, true);
 	if (r < 0)
 		return r;

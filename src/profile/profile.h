@@ -152,6 +152,7 @@ struct profile_request {
 };
 
 #define PROFILE_DEFAULT      "bash"
+#define PROFILE_COMMON       "base" /* what the shipped ones inherit; nothing runs by it alone */
 #define PROFILE_PROJECT_FILE ".nacre.yaml"
 /* Whether a message begins with the name of a file of the project, and not of the operator. */
 bool profile_blames_project(const char *message);

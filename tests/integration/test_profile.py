@@ -142,7 +142,7 @@ class Layers(ProfileTest):
         file = self.policy("timeout: {max: 400s}\ndeny: [dd]\n")
         shown = self.show("--workspace", self.work, "--policy", file)
         self.assertEqual([layer.replace(str(self.dir), "") for layer in shown["layers"]],
-                         ["built-in:bash", "/config/nacre/bash.yaml", "/config/nacre/nacre.yaml",
+                         ["built-in:base", "built-in:bash", "/config/nacre/bash.yaml", "/config/nacre/nacre.yaml",
                           ".nacre.yaml", "/p.yaml"])
         self.assertEqual(shown["values"]["timeout.max"]["value"], "400s")
         self.assertEqual(shown["values"]["timeout.max"]["from"]["file"], str(file))
