@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include "base/arena.h"
-#include "keeper/check.h"
-#include "keeper/consent.h"
+#include "decide/check.h"
+#include "decide/consent.h"
 
 int __real_consent_check(struct arena *arena, const struct check_request *rq,
                          const struct keeper_order *order, int input_fd, struct check *ret_check,

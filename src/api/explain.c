@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "engine/explain.h"
 #include "json/write.h"
-#include "keeper/check.h"
+#include "decide/check.h"
 #include "shell/facts.h"
 
 #define EXPLANATION_MAX ((size_t)64 << 20)

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "engine/request.h"
-#include "task/launcher.h"
+#include "launch/launcher.h"
 
 struct approval;
 struct arena;

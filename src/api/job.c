@@ -18,8 +18,8 @@
 #include "base/fd.h"
 #include "engine/job.h"
 #include "engine/result.h"
-#include "keeper/order.h"
-#include "loop/loop.h"
+#include "task/order.h"
+#include "base/loop.h"
 
 struct nacre_job {
 	struct nacre_context *context;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "engine/tasks.h"
+#include "task/tasks.h"
 #include "output/keys.h"
 #include "task/find.h"
 #include "task/follow.h"

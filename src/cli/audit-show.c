@@ -22,7 +22,7 @@
 #include "cli/audit.h"
 #include "cli/cli.h"
 #include "engine/result.h"
-#include "keeper/session.h"
+#include "session/session.h"
 #include "policy/policy.h"
 
 #define SHOW_LIMIT   50

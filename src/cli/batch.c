@@ -22,8 +22,8 @@
 #include "engine/request-json.h"
 #include "engine/result.h"
 #include "json/write.h"
-#include "loop/loop.h"
-#include "task/launcher.h"
+#include "base/loop.h"
+#include "launch/launcher.h"
 
 #define LINE_BYTES_MAX ((size_t)1 << 20)
 

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cli/cli.h"
-#include "docker/ready.h"
+#include "container/ready.h"
 #include "json/write.h"
 
 #define PING_MS  2000

@@ -4,8 +4,8 @@
  * boxes that are containers.
  */
 #include <stdbool.h>
-#include "docker/endpoint.h"
-#include "docker/ping.h"
+#include "container/endpoint.h"
+#include "container/ping.h"
 
 struct buffer;
 struct json_writer;

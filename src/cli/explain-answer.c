@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "cli/analyse-text.h"
 #include "cli/cli.h"
-#include "keeper/check.h"
+#include "decide/check.h"
 #include "shell/facts.h"
 
 /* Of the line or of any command of it. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "cli/cli.h"
 #include "engine/result.h"
-#include "task/launcher.h"
+#include "launch/launcher.h"
 
 int cli_launcher(int argc, char **argv)
 {

@@ -19,13 +19,13 @@
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
-#include "engine/session.h"
-#include "loop/loop.h"
+#include "session/use.h"
+#include "base/loop.h"
 #include "mcp/server.h"
 #include "profile/profile.h"
 #include "serve/secret.h"
 #include "serve/stdio.h"
-#include "task/launcher.h"
+#include "launch/launcher.h"
 
 #define OFFERS_MAX       16
 #define LINE_MAX_DEFAULT ((uint64_t)16 << 20)

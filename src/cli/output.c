@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/pty.h"
 #include "engine/result.h"
-#include "engine/tasks.h"
+#include "task/tasks.h"
 #include "json/write.h"
 
 #define JSON_TEXT_MAX ((size_t)16 << 20) /* of one answer; --since goes on from there */

@@ -15,7 +15,7 @@
 #include "cli/profile-options.h"
 #include "engine/result.h"
 #include "json/write.h"
-#include "keeper/check.h"
+#include "decide/check.h"
 #include "shell/facts.h"
 
 /* The same everywhere, so that a policy is judged alike on every machine. */

@@ -30,7 +30,7 @@
 #include "base/fd.h"
 #include "cli/desk.h"
 #include "engine/engine.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "process/clone.h"
 
 #define CTRL_C 3

@@ -31,12 +31,12 @@
 #include "cli/run-options.h"
 #include "engine/result.h"
 #include "json/write.h"
-#include "keeper/control.h"
-#include "keeper/report.h"
+#include "task/control.h"
+#include "task/report.h"
 #include "process/clone.h"
 #include "process/pty.h"
 #include "task/replay.h"
-#include "task/task.h"
+#include "launch/task.h"
 
 #define AGAIN_MS 10
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <termios.h>
-#include "loop/loop.h"
+#include "base/loop.h"
 
 struct error;
 struct keeper_report;

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "cli/pty.h"
 #include "engine/result.h"
-#include "engine/session.h"
+#include "session/use.h"
 
 #define JOBS_MAX 256
 

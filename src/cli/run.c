@@ -23,7 +23,7 @@
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 
 #define TICK_MS           80
 #define GRACE_MAX_MS      60000

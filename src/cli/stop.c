@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "engine/result.h"
-#include "engine/tasks.h"
+#include "task/tasks.h"
 #include "json/write.h"
 
 static int help(void)

@@ -16,8 +16,8 @@
 #include "cli/table.h"
 #include "engine/engine.h"
 #include "engine/result.h"
-#include "engine/session.h"
-#include "engine/tasks.h"
+#include "session/use.h"
+#include "task/tasks.h"
 #include "json/write.h"
 
 #define LIMIT_DEFAULT 20

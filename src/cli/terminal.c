@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "cli/cli.h"
 #include "engine/result.h"
-#include "keeper/report.h"
+#include "task/report.h"
 
 #define QUIET_MS      600
 #define CATCH_UP_MAX  ((off_t)4 << 20) /* further behind than this, the middle is not shown live */

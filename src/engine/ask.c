@@ -14,8 +14,8 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "engine/request.h"
-#include "keeper/consent.h"
-#include "keeper/order.h"
+#include "decide/consent.h"
+#include "task/order.h"
 #include "policy/policy.h"
 #include "profile/profile.h"
 

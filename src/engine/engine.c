@@ -15,15 +15,15 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "engine/ask.h"
-#include "engine/environment.h"
+#include "session/environment.h"
 #include "engine/inside.h"
-#include "engine/place.h"
+#include "session/place.h"
 #include "engine/record.h"
-#include "engine/session.h"
+#include "session/use.h"
 #include "engine/result.h"
-#include "keeper/check.h"
-#include "keeper/consent.h"
-#include "task/ahead.h"
+#include "decide/check.h"
+#include "decide/consent.h"
+#include "launch/ahead.h"
 
 const struct engine_wishes engine_wishes_default = {
 	.grace_ms = -1,

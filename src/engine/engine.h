@@ -9,7 +9,7 @@
 #include "output/view.h"
 #include "profile/profile.h"
 #include "task/store.h"
-#include "task/task.h"
+#include "launch/task.h"
 
 struct error;
 struct audit;

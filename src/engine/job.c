@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/result.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 
 struct job {
 	struct engine *engine;

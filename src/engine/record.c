@@ -14,7 +14,7 @@
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/inside.h"
-#include "keeper/order.h"
+#include "task/order.h"
 #include "policy/policy.h"
 #include "profile/profile.h"
 

@@ -12,12 +12,12 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "engine/ask.h"
-#include "engine/place.h"
+#include "session/place.h"
 #include "output/capture.h"
 #include "policy/policy.h"
 #include "process/spawn.h"
 #include "sandbox/protect.h"
-#include "task/task.h"
+#include "launch/task.h"
 
 static const char *const stream_files[2] = {"out", "err"};
 

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "engine/job.h"
 #include "engine/result.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 
 /* An engine whose profile asks about touch, a loop, and what was heard of a job. */
 struct place {

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "engine/job.h"
 #include "engine/result.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "task/find.h"
 
 /* An engine with directories of its own, a loop, and what was heard of a job. */

@@ -5,7 +5,7 @@
 #include <microhttpd.h>
 #include "base/buffer.h"
 #include "http/server.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 
 #define HTTP_LISTENERS_MAX 16
 #define HTTP_SOON_MS       200 /* for the rest of what a client has sent before it left */

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include "base/clock.h"
 #include "base/fd.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 
 struct world {
 	char dir[64];

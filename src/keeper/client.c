@@ -13,12 +13,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/packet.h"
-#include "docker/left.h"
-#include "docker/ready.h"
-#include "keeper/check.h"
-#include "keeper/control.h"
+#include "container/left.h"
+#include "container/ready.h"
+#include "decide/check.h"
+#include "task/control.h"
 #include "keeper/inside.h"
-#include "keeper/variables.h"
+#include "session/variables.h"
 #include "profile/profile.h"
 
 #define CLIENT_ARENA ((size_t)16 << 20)

@@ -4,8 +4,8 @@
  * and where the profile allows it the box gets the engine's socket.
  */
 #include <stdint.h>
-#include "docker/endpoint.h"
-#include "docker/tool.h"
+#include "container/endpoint.h"
+#include "container/tool.h"
 
 struct arena;
 struct error;

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "docker/container.h"
-#include "docker/endpoint.h"
-#include "docker/guard.h"
+#include "container/container.h"
+#include "container/endpoint.h"
+#include "container/guard.h"
 #include "keeper/container.h"
 #include "sandbox/spec.h"
 

@@ -11,17 +11,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "keeper/home.h"
-#include "keeper/index.h"
+#include "task/home.h"
+#include "task/index.h"
 #include "base/buffer.h"
 #include "keeper/keeper.h"
 #include "keeper/listen.h"
-#include "keeper/order.h"
+#include "task/order.h"
 #include "keeper/pty.h"
-#include "keeper/report.h"
+#include "task/report.h"
 #include "keeper/stream.h"
 #include "keeper/watch.h"
-#include "docker/tool.h"
+#include "container/tool.h"
 #include "sandbox/spec.h"
 
 struct arena;

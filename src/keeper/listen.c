@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/fd.h"
 #include "base/packet.h"
-#include "keeper/control.h"
+#include "task/control.h"
 
 /* More than a socket holds of the longest ones. */
 #define ORDERS_A_TURN 256

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "keeper/control.h"
+#include "task/control.h"
 
 #define LISTEN_CLIENTS_MAX 8
 #define LISTEN_POLL_MAX    (1 + LISTEN_CLIENTS_MAX)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
-#include "keeper/control.h"
+#include "task/control.h"
 #include "keeper/inside.h"
 #include "keeper/record.h"
 #include "output/capture.h"

@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "keeper/check.h"
-#include "keeper/order.h"
-#include "keeper/report.h"
+#include "decide/check.h"
+#include "task/order.h"
+#include "task/report.h"
 
 static void decide(struct arena *arena, const struct profile *profile, const struct keeper_order *o)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/arena.h"
-#include "keeper/variables.h"
+#include "session/variables.h"
 
 int keeper_search_paths(struct arena *arena, const char *name, const char *const *envp,
                         const char *const **ret_paths)

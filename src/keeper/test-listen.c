@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/packet.h"
-#include "keeper/control.h"
+#include "task/control.h"
 #include "keeper/listen.h"
 
 struct place {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/fd.h"
-#include "engine/errand.h"
+#include "task/errand.h"
 #include "mcp/inside.h"
 #include "mcp/tasks.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 #include "json/write.h"
-#include "rpc/message.h"
+#include "json/rpc.h"
 
 static const char *const names[MCP_REVISION_MAX] = {
 	[MCP_2024_11_05] = "2024-11-05", [MCP_2025_03_26] = "2025-03-26",

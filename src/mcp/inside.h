@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include "base/buffer.h"
 #include "json/write.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "mcp/era.h"
 #include "mcp/server.h"
-#include "rpc/message.h"
-#include "rpc/write.h"
+#include "json/rpc.h"
+#include "json/rpc-write.h"
 #include "task/store.h"
 
 struct approval;

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "engine/tasks.h"
+#include "task/tasks.h"
 #include "mcp/content.h"
 #include "mcp/inside.h"
 #include "mcp/task-put.h"

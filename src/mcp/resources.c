@@ -13,7 +13,7 @@
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
-#include "keeper/check.h"
+#include "decide/check.h"
 #include "mcp/fixtures.h"
 #include "mcp/inside.h"
 #include "mcp/task-text.h"

@@ -3,7 +3,7 @@
  * What the files about running a command share.
  */
 #include "engine/request.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "mcp/inside.h"
 #include "mcp/last-line.h"
 #include "policy/grants.h"

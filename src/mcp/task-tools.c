@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "engine/errand.h"
+#include "task/errand.h"
 #include "mcp/content.h"
 #include "mcp/inside.h"
 #include "mcp/task-put.h"

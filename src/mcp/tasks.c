@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "engine/engine.h"
-#include "engine/errand.h"
+#include "task/errand.h"
 #include "engine/job.h"
 #include "mcp/ask.h"
 #include "mcp/content.h"

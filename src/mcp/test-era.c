@@ -5,7 +5,7 @@
 #include "mcp/arguments.h"
 #include "mcp/era.h"
 #include "mcp/uri.h"
-#include "rpc/message.h"
+#include "json/rpc.h"
 
 #define VERSION      "\"" MCP_META "protocolVersion\":"
 #define CAPABILITIES "\"" MCP_META "clientCapabilities\":{}"

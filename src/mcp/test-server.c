@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "engine/dialect.h"
 #include "json/read.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "mcp/server.h"
-#include "rpc/message.h"
+#include "json/rpc.h"
 
 #define MODERN                                                                                     \
 	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                   \

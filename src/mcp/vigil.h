@@ -4,7 +4,7 @@
  * until a deadline.
  */
 #include <stdint.h>
-#include "loop/loop.h"
+#include "base/loop.h"
 
 struct follow;
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include "base/arena.h"
 #include "base/error.h"
-#include "engine/place.h"
+#include "session/place.h"
 #include "serve/inside.h"
 
 #define BENCHES_MAX 2048 /* each has a descriptor, and a few more once it is used */

@@ -6,11 +6,11 @@
 #include <limits.h>
 #include "base/buffer.h"
 #include "engine/engine.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "serve/metrics.h"
 #include "serve/principal.h"
 #include "serve/server.h"
-#include "engine/tasks.h"
+#include "task/tasks.h"
 #include "serve/watch.h"
 #include "task/store.h"
 

@@ -3,7 +3,7 @@
  * What the files about MCP over HTTP share: a client, and one request of it under way.
  */
 #include <stdbool.h>
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "mcp/server.h"
 #include "serve/inside.h"
 #include "serve/replay.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "http/server.h"
-#include "rpc/message.h"
+#include "json/rpc.h"
 
 static const struct {
 	const char *method, *param;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "engine/errand.h"
+#include "task/errand.h"
 #include "engine/job.h"
 #include "serve/inside.h"
 #include "serve/mcp-http.h"

@@ -24,9 +24,9 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/packet.h"
-#include "engine/place.h"
-#include "loop/loop.h"
-#include "rpc/message.h"
+#include "session/place.h"
+#include "base/loop.h"
+#include "json/rpc.h"
 #include "task/find.h"
 
 #define READ_BYTES    65536

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/tasks.h"
+#include "task/tasks.h"
 #include "http/server.h"
 #include "json/write.h"
 #include "serve/watch.h"

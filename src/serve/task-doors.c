@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "engine/errand.h"
+#include "task/errand.h"
 #include "http/text.h"
 #include "json/read.h"
 #include "json/schema.h"

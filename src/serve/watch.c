@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 
 #define BUCKETS 256
 

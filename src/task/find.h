@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
-#include "keeper/report.h"
+#include "task/report.h"
 #include "task/store.h"
 
 struct error;

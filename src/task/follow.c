@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "keeper/index.h"
+#include "task/index.h"
 #include "task/find.h"
 
 #define LOOK_ANYWAY_MS 1000

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
-#include "keeper/report.h"
+#include "task/report.h"
 
 struct error;
 struct follow;

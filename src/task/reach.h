@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "keeper/control.h"
+#include "task/control.h"
 
 struct error;
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "keeper/index.h"
+#include "task/index.h"
 #include "output/spool.h"
 #include "task/find.h"
 #include "task/follow.h"

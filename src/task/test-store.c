@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "keeper/home.h"
+#include "task/home.h"
 #include "task/store.h"
 
 /* The directory of this test; NACRE_STATE_DIR and TMPDIR point into it. */

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "docker/container.h"
-#include "docker/left.h"
-#include "docker/ping.h"
-#include "docker/tool.h"
+#include "container/container.h"
+#include "container/left.h"
+#include "container/ping.h"
+#include "container/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "engine/dialect.h"
 #include "engine/engine.h"
-#include "loop/loop.h"
+#include "base/loop.h"
 #include "mcp/server.h"
-#include "rpc/message.h"
+#include "json/rpc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

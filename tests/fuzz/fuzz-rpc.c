@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "rpc/message.h"
-#include "rpc/write.h"
+#include "json/rpc.h"
+#include "json/rpc-write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
-#include "keeper/session.h"
-#include "keeper/variables.h"
+#include "session/session.h"
+#include "session/variables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

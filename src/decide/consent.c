@@ -1,0 +1,123 @@
+#include "decide/consent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include "approval/desk.h"
+#include "approval/grants.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "task/order.h"
+#include "profile/profile.h"
+
+static const char *principal_of(const struct keeper_order *o)
+{
+	return o->principal ? o->principal : "";
+}
+
+/* What the person takes for granted beside the command: by which rules, and in which box. The last
+ * is about this request alone. */
+static const char *const *terms_of(struct arena *arena, const struct check_request *rq,
+                                   const struct keeper_order *o)
+{
+	const struct profile *p = rq->profile;
+	const char **terms = arena_new_array(arena, const char *, 7);
+
+	if (!terms)
+		return NULL;
+	terms[0] = p->name;
+	terms[1] = p->base ? p->base : "";
+	terms[2] = o->request.agent ? o->request.agent : "";
+	terms[3] = o->request.policy_file ? o->request.policy_file : "";
+	terms[4] = arena_printf(arena, "%d %d %d %d %d", (int)p->mode, (int)p->sandbox.network,
+	                        (int)p->sandbox.exec, (int)p->sandbox.workspace_readonly,
+	                        (int)p->docker.allow);
+	terms[5] = arena_printf(arena, "%d %d", (int)rq->force, (int)(o->terminal.rows > 0));
+	return terms[4] && terms[5] ? terms : NULL;
+}
+
+int consent_terms(struct arena *arena, const struct check_request *rq,
+                  const struct keeper_order *order, struct policy_digest *ret)
+{
+	const char *const *all = terms_of(arena, rq, order);
+	const char *lasting[6] = {0};
+
+	if (!all)
+		return -ENOMEM;
+	memcpy(lasting, all, 5 * sizeof(*lasting));
+	return object_digest_strings(lasting, ret);
+}
+
+bool consent_is_grantable(const struct keeper_order *order, int input_fd)
+{
+	return order->request.session && !order->terminal.rows && object_input_is_empty(input_fd);
+}
+
+int consent_check(struct arena *arena, const struct check_request *rq,
+                  const struct keeper_order *order, int input_fd, struct check *ret_check,
+                  struct error *err)
+{
+	scoped(grants_donep) struct grants grants = {0};
+	struct grants_of of = {.state = order->request.state,
+	                       .session = order->request.session,
+	                       .principal = principal_of(order)};
+	struct check_request granted = *rq;
+	int r = 0;
+
+	if (consent_is_grantable(order, input_fd)) {
+		r = consent_terms(arena, rq, order, &of.terms);
+		if (r == 0)
+			r = grants_load(&of, arena, &grants, err);
+		else
+			error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	}
+	if (r < 0)
+		return r;
+	granted.grants = grants.policy;
+	r = check_request(arena, &granted, ret_check, err);
+	/* A name that leads to another program by now is not what was approved. */
+	if (r == 0 && grants.policy && !grants_hold(&grants, &ret_check->answer))
+		r = check_request(arena, rq, ret_check, err);
+	return r;
+}
+
+int consent_object(struct arena *arena, const struct check_request *rq, const struct check *check,
+                   const struct keeper_order *order, int input_fd, struct approval_object *ret,
+                   struct error *err)
+{
+	scoped(fd_closep) int cwd = open(order->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct object_subject s = {
+		.argv = check->argv,
+		.envp = order->envp,
+		.input_fd = input_fd,
+		.workspace_fd = rq->workspace_fd,
+		.cwd_fd = cwd,
+		.workspace = rq->workspace,
+		.cwd = order->cwd,
+		.facts = check->facts,
+		.answer = &check->answer,
+		.terms = terms_of(arena, rq, order),
+	};
+
+	if (cwd < 0)
+		return error_sys(err, errno, "working directory");
+	if (!s.terms)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	return object_make(&s, arena, ret, err);
+}
+
+int consent_use(struct arena *arena, const struct keeper_order *order,
+                const struct approval_object *object, bool spend, struct error *err)
+{
+	scoped(fd_closep) int desk = -1;
+	struct approval given;
+
+	if (!order->request.state)
+		return error_set(err, ERROR_INPUT, EACCES, "there are no approvals");
+	desk = desk_open(order->request.state, false, err);
+	if (desk < 0)
+		return desk;
+	return (spend ? desk_spend : desk_check)(desk, order->request.approval, principal_of(order),
+	                                         object, arena, &given, err);
+}

@@ -1,0 +1,39 @@
+#pragma once
+/*
+ * Consent: what persons have approved, as both checks see it.
+ *
+ * A session's grants make a command allowed that would be asked about. An approval for once does
+ * not change the verdict: it lets run what is exactly the object that a person has seen, and is
+ * used up by that.
+ */
+#include "approval/object.h"
+#include "decide/check.h"
+
+struct approval;
+struct arena;
+struct error;
+struct keeper_order;
+
+/* Whether a grant can be given for this, or cover it: it is of a session, and reads nothing, from
+ * INPUT_FD or from a terminal, that nobody has seen when it is approved. */
+bool consent_is_grantable(const struct keeper_order *order, int input_fd);
+
+/* Decides as check_request() does, by the grants of the order's session and principal. INPUT_FD is
+ * its standard input. */
+int consent_check(struct arena *arena, const struct check_request *rq,
+                  const struct keeper_order *order, int input_fd, struct check *ret_check,
+                  struct error *err);
+
+/* By which profile it is decided, and what its box is like: what a grant is bound to. */
+int consent_terms(struct arena *arena, const struct check_request *rq,
+                  const struct keeper_order *order, struct policy_digest *ret);
+
+/* What would run: the answer was to ask, or to allow. INPUT_FD is the command's standard input. */
+int consent_object(struct arena *arena, const struct check_request *rq, const struct check *check,
+                   const struct keeper_order *order, int input_fd, struct approval_object *ret,
+                   struct error *err);
+
+/* Whether the approval that the order names is given for exactly this; SPEND: it is used up. An
+ * error means that nothing may run. */
+int consent_use(struct arena *arena, const struct keeper_order *order,
+                const struct approval_object *object, bool spend, struct error *err);

@@ -1,0 +1,20 @@
+#pragma once
+/*
+ * Ahead: the keeper of one command that is still being decided about. It makes the box meanwhile,
+ * on another processor; nothing of the command is in it before it has the order, and has decided
+ * once more. A command that may not run costs a box that nobody saw.
+ */
+#include "base/cleanup.h"
+#include "launch/task.h"
+
+struct ahead;
+
+/* NULL: there is none, and task_start() is the way. */
+struct ahead *ahead_new(const struct keeper_ahead *wanted);
+void ahead_drop(struct ahead *a); /* no order will come; does not wait for anything; or NULL */
+struct ahead *ahead_free(struct ahead *a); /* waits a while for a keeper without a task; or NULL */
+DEFINE_CLEANUP(struct ahead *, ahead_free);
+
+/* As task_start(): the keeper is the task's then. */
+int ahead_start(struct ahead *a, struct store *store, struct keeper_order *order, int input_fd,
+                struct task **ret_task, struct error *err);

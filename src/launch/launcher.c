@@ -1,0 +1,338 @@
+/*
+ * One packet per keeper: the key of its box and the order as text, the order in a memfd if it is
+ * long, and as further descriptors the control socket, the command's input and the directory of all
+ * tasks. The launcher answers nothing; a keeper that could not be started shows as a closed control
+ * socket.
+ */
+#include "launch/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "audit/audit.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/packet.h"
+#include "task/order.h"
+#include "process/clone.h"
+#include "launch/shelf.h"
+
+#define KEY_MAX     12288
+#define KEY_PARTS   8
+#define SHELVES_MAX 8
+#define CALM_MS     2      /* without a request: then there is time to make more stand by */
+#define IDLE_MS     300000 /* a shelf that nobody asks for is given up */
+#define LEAVE_MS    1000
+
+struct launching {
+	int socket, signals;
+	int again[2]; /* keepers that stand by once more write their pid to the second */
+	struct shelf *shelves[SHELVES_MAX];
+	int shelf_count;
+};
+
+/* The parts of a key are strings one behind the other; a packet without them is none. How many
+ * bytes they have, or 0. */
+static size_t read_key(const char *text, size_t n, struct shelf_key *ret_key)
+{
+	const char *parts[KEY_PARTS];
+	size_t at = 0;
+
+	for (int i = 0; i < KEY_PARTS; i++) {
+		size_t len = strnlen(text + at, n - at);
+
+		if (at + len == n)
+			return 0;
+		parts[i] = text + at;
+		at += len + 1;
+	}
+	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3],
+	                              parts[4], parts[5], parts[6], parts[7]};
+	return at;
+}
+
+static void drop_shelf(struct launching *l, int i)
+{
+	shelf_free(l->shelves[i]);
+	l->shelves[i] = l->shelves[--l->shelf_count];
+}
+
+static struct shelf *find_shelf(struct launching *l, const struct shelf_key *key, int64_t now)
+{
+	int oldest = 0;
+
+	for (int i = 0; i < l->shelf_count; i++) {
+		if (shelf_fits(l->shelves[i], key))
+			return l->shelves[i];
+		if (shelf_used_at(l->shelves[i]) < shelf_used_at(l->shelves[oldest]))
+			oldest = i;
+	}
+	if (l->shelf_count == SHELVES_MAX)
+		drop_shelf(l, oldest);
+	l->shelves[l->shelf_count] = shelf_new(key, l->again[1], now);
+	return l->shelves[l->shelf_count] ? l->shelves[l->shelf_count++] : NULL;
+}
+
+/* PACKET as it came, with the key in front of its text. */
+static void start_keeper(struct launching *l, struct keeper_packet *packet)
+{
+	int64_t now = clock_now_ms();
+	struct shelf *shelf = NULL;
+	struct shelf_key key;
+	size_t key_bytes = read_key(packet->text, packet->text_bytes, &key);
+	int pidfd = -1;
+	pid_t pid;
+
+	if (key_bytes == 0)
+		return;
+	packet->text += key_bytes;
+	packet->text_bytes -= key_bytes;
+	if (*key.workspace) /* else the key was too long: there is no box for it, only a keeper */
+		shelf = find_shelf(l, &key, now);
+	if (shelf && shelf_hand_out(shelf, packet, now))
+		return;
+	pid = process_clone(&pidfd);
+	if (pid == 0)
+		keeper_launched(packet);
+	fd_close(pidfd);
+	if (pid > 0 && shelf)
+		shelf_started(shelf, pid, now);
+}
+
+/* False: the server is gone. */
+static bool take_packet(struct launching *l)
+{
+	int fds[PACKET_FDS_MAX];
+	char text[KEY_MAX + KEEPER_PACKET_MAX];
+	struct keeper_packet packet = {.fds = fds, .text = text};
+	ssize_t n = packet_receive(l->socket, text, sizeof(text), fds, &packet.count, MSG_DONTWAIT);
+
+	if (n == -EAGAIN || n == -EBADMSG)
+		return true;
+	packet.text_bytes = n > 0 ? (size_t)n : 0;
+	if (n > 0 && (packet.count == KEEPER_FD_TASKS || packet.count == KEEPER_FD_MAX))
+		start_keeper(l, &packet);
+	for (size_t i = 0; i < packet.count; i++)
+		fd_close(fds[i]);
+	return n > 0;
+}
+
+/* Whose keeper has ended gets a new one to stand by. */
+static void reap(struct launching *l)
+{
+	struct signalfd_siginfo info;
+	pid_t pid;
+
+	if (read(l->signals, &info, sizeof(info)) < 0) {
+		/* Signals are merged: the children are asked in any case. */
+	}
+	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+		for (int i = 0; i < l->shelf_count; i++)
+			if (shelf_ended(l->shelves[i], pid))
+				break;
+}
+
+static void take_back(struct launching *l)
+{
+	pid_t pid;
+
+	while (packet_get(l->again[0], &pid, sizeof(pid), MSG_DONTWAIT) == (ssize_t)sizeof(pid))
+		for (int i = 0; i < l->shelf_count; i++)
+			if (shelf_returned(l->shelves[i], pid))
+				break;
+}
+
+/* Makes one keeper more stand by. False: there are enough. */
+static bool fill(struct launching *l, bool calm)
+{
+	int64_t now = clock_now_ms();
+
+	for (int i = 0; i < l->shelf_count; i++)
+		if (shelf_fill(l->shelves[i], calm, now))
+			return true;
+	return false;
+}
+
+/* When it is to be called again, in milliseconds; -1: after the next request. */
+static int drop_idle(struct launching *l)
+{
+	int64_t now = clock_now_ms();
+	int next = -1;
+
+	for (int i = l->shelf_count; i-- > 0;) {
+		if (now - shelf_used_at(l->shelves[i]) > IDLE_MS)
+			drop_shelf(l, i);
+		else if (!shelf_shrink(l->shelves[i], now))
+			next = SHELF_CROWD_MS;
+		else if (next < 0)
+			next = IDLE_MS / 4;
+	}
+	return next;
+}
+
+/* The keepers that run go on without us. */
+static _Noreturn void leave(struct launching *l)
+{
+	while (l->shelf_count > 0)
+		drop_shelf(l, 0);
+	_exit(0);
+}
+
+static _Noreturn void launcher_main(int socket)
+{
+	struct launching l = {.socket = socket};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, fallback = {.sa_handler = SIG_DFL};
+	int n, next = -1;
+	sigset_t child;
+
+	(void)prctl(PR_SET_NAME, "nacre-launcher", 0, 0, 0);
+	(void)setsid();
+	fd_close_except(&socket, 1);
+	audit_prepare();
+	fd_null_standard(); /* a reader of nacre's output must not wait for us */
+	for (int s = 1; s < 32; s++)
+		if (s != SIGSEGV && s != SIGBUS && s != SIGABRT && s != SIGILL && s != SIGFPE)
+			(void)sigaction(s, &ignore, NULL);
+	(void)sigaction(SIGCHLD, &fallback, NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	l.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l.again) < 0)
+		l.again[0] = l.again[1] = -1; /* then each keeper has one command only */
+	for (;;) {
+		struct pollfd fds[3] = {{.fd = socket, .events = POLLIN},
+		                        {.fd = l.signals, .events = POLLIN},
+		                        {.fd = l.again[0], .events = POLLIN}};
+
+		n = poll(fds, 3, next);
+		if (n < 0)
+			continue;
+		if (fds[2].revents)
+			take_back(&l);
+		/* Then requests: somebody waits for them. */
+		if (fds[0].revents && !take_packet(&l))
+			leave(&l);
+		if (fds[1].revents)
+			reap(&l);
+		next = drop_idle(&l);
+		if (fill(&l, n == 0) || fds[0].revents || fds[1].revents)
+			next = CALM_MS;
+	}
+}
+
+int launcher_serve(int socket, const char *version)
+{
+	int kept = fcntl(socket, F_DUPFD_CLOEXEC, 3);
+
+	if (kept < 0)
+		return -errno;
+	/* Before a word of an order is read: another version may mean something else by it. */
+	if (packet_send(kept, NACRE_VERSION, strlen(NACRE_VERSION), NULL, 0, NULL, 0,
+	                MSG_NOSIGNAL) < 0 ||
+	    strcmp(version, NACRE_VERSION) != 0)
+		return -EPROTO;
+	launcher_main(kept);
+}
+
+int launcher_start(struct launcher *ret_launcher, struct error *err)
+{
+	scoped(fd_closep) int ours = -1;
+	scoped(fd_closep) int theirs = -1;
+	int sockets[2], pidfd = -1;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_sys(err, errno, "socket pair for the launcher");
+	ours = sockets[0];
+	theirs = sockets[1];
+	pid = process_clone(&pidfd);
+	if (pid == 0)
+		launcher_main(theirs);
+	if (pid < 0)
+		return error_sys(err, (int)-pid, "starting the launcher");
+	*ret_launcher = (struct launcher){.socket = take_fd(&ours), .pid = pid, .pidfd = pidfd};
+	return 0;
+}
+
+void launcher_done(struct launcher *l)
+{
+	struct pollfd end = {.fd = l->pidfd, .events = POLLIN};
+
+	if (l->socket < 0)
+		return;
+	fd_close(take_fd(&l->socket)); /* end of file: it leaves */
+	if (l->pid > 0)
+		(void)waitpid(l->pid, NULL, 0);
+	else if (poll(&end, 1, LEAVE_MS) > 0) /* a host that is a subreaper has got it as a child */
+		(void)waitid(P_PIDFD, (id_t)l->pidfd, &(siginfo_t){0}, WEXITED | WNOHANG);
+	fd_close(take_fd(&l->pidfd));
+}
+
+/* NULL parts are empty ones. */
+static int put_key(struct buffer *key, const struct keeper_order *order)
+{
+	const struct keeper_request *rq = &order->request;
+	const char *const parts[KEY_PARTS] = {rq->profile,   rq->agent,       rq->policy_file,
+	                                      rq->workspace, rq->root,        rq->state,
+	                                      rq->session,   order->principal};
+
+	for (int i = 0; i < KEY_PARTS; i++) {
+		buffer_puts(key, parts[i] ? parts[i] : "");
+		buffer_putc(key, '\0');
+	}
+	if (buffer_error(key) == 0)
+		return 0;
+	/* Longer than a packet: there is no box for it, only a keeper. */
+	buffer_done(key);
+	*key = (struct buffer){.max = KEY_MAX};
+	for (int i = 0; i < KEY_PARTS; i++)
+		buffer_putc(key, '\0');
+	return buffer_error(key);
+}
+
+int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
+                   const struct keeper_order *order, const char *text, size_t text_bytes,
+                   struct error *err)
+{
+	bool fits = text_bytes < KEEPER_PACKET_MAX; /* and the NUL behind it */
+	scoped(fd_closep) int file = fits ? -1 : memfd_create("nacre-order", MFD_CLOEXEC);
+	scoped(buffer_donep) struct buffer key = {.max = KEY_MAX};
+	int wire[KEEPER_FD_MAX];
+	size_t count = keeper_fds_list(fds, fits ? fds->input : file, wire);
+	int r;
+
+	if (!fits && (file < 0 || fd_write_all(file, text, text_bytes) < 0))
+		return error_sys(err, errno, "memory for an order");
+	if (!fits)
+		text_bytes = 0;
+	if (put_key(&key, order) < 0)
+		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+	/* Without one the last attempt to start one has failed. */
+	r = l->socket < 0 ? -EPIPE
+	                  : packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
+	                                MSG_NOSIGNAL);
+	if (r == -EPIPE || r == -ECONNRESET) {
+		/* Forking from here may be slow by now, but it is once. */
+		launcher_done(l);
+		r = l->program ? launcher_execute(l->program, l, err) : launcher_start(l, err);
+		if (r < 0)
+			return r;
+		r = packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
+		                MSG_NOSIGNAL);
+	}
+	return r < 0 ? error_sys(err, -r, "the launcher does not answer") : 0;
+}
