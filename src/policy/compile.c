@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/name.h"
 #include "shell/options.h"
 
 #define REGEX_MATCHES 100000
@@ -74,7 +75,7 @@ static void sort_rules(struct policy *p)
 /* Entries of one name are chained in the order of the rules. */
 static void add_name(struct policy *p, const char *name, uint32_t rule)
 {
-	uint32_t at = shell_name_hash(name) & p->slot_mask, *link;
+	uint32_t at = name_hash(name) & p->slot_mask, *link;
 
 	while (p->slots[at] && strcmp(p->names[p->slots[at] - 1].name, name) != 0)
 		at = (at + 1) & p->slot_mask;
@@ -104,12 +105,12 @@ static void index_names(struct policy *p)
 
 const struct name_entry *policy_name_first(const struct policy *p, const char *name)
 {
-	for (uint32_t at = shell_name_hash(name);; at++) {
+	for (uint32_t at = name_hash(name);; at++) {
 		uint32_t slot = p->slots[at & p->slot_mask];
 
 		if (!slot)
 			return NULL;
-		if (shell_name_is(p->names[slot - 1].name, name))
+		if (name_is(p->names[slot - 1].name, name))
 			return &p->names[slot - 1];
 	}
 }

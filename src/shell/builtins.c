@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <string.h>
 #include "base/cleanup.h"
+#include "base/name.h"
 
 static const char eval_subscript[] = "eval-subscript";
 
@@ -510,13 +511,13 @@ bool pass_builtin(struct shell_pass *p, const struct pass_call *call)
 	if (pass_declare(p, call))
 		return true;
 	for (size_t i = 0; i < array_size(own); i++) {
-		if (shell_name_is(own[i].name, name)) {
+		if (name_is(own[i].name, name)) {
 			own[i].run(p, call);
 			return true;
 		}
 	}
 	for (size_t i = 0; i < array_size(rules); i++) {
-		if (shell_name_is(rules[i].name, name)) {
+		if (name_is(rules[i].name, name)) {
 			run_rule(p, call, &rules[i]);
 			if (strcmp(name, "enable") == 0)
 				enabled(p, call);

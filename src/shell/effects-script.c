@@ -2,6 +2,7 @@
  * Programs in the words of a command: which word of sed or awk is one, and what it can do.
  */
 #include "shell/effects.h"
+#include "base/name.h"
 
 #include "base/cleanup.h"
 #include "shell/script.h"
@@ -16,7 +17,7 @@ bool effects_first_is_script(const struct reading *r)
 		    strcmp(r->found[i].item->name, "--file") == 0)
 			return false;
 	for (size_t i = 0; i < array_size(names); i++)
-		if (shell_name_is(r->known->name, names[i]))
+		if (name_is(r->known->name, names[i]))
 			return true;
 	return false;
 }

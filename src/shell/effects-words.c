@@ -7,6 +7,7 @@
  * as possible.
  */
 #include "shell/effects.h"
+#include "base/name.h"
 
 static void record(struct reading *r, const struct knowledge_item *item, bool maybe,
                    const struct shell_fact_word *value)
@@ -151,7 +152,7 @@ bool effects_is_option(const struct shell_fact_word *w)
 void effects_read_words(struct reading *r)
 {
 	const struct shell_fact_command *c = r->command;
-	bool old = shell_name_is(r->known->name, "tar") || shell_name_is(r->known->name, "ar");
+	bool old = name_is(r->known->name, "tar") || name_is(r->known->name, "ar");
 	bool ended = false;
 
 	for (size_t i = 1; i < c->word_count; i++) {

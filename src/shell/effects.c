@@ -10,6 +10,7 @@
 #include <strings.h>
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/name.h"
 
 /* KEY= of ssh -o: in any case, with blanks in front, and a blank will do for the equals sign. */
 static enum match keyword_matches(const struct shell_fact_word *value, const char *filter)
@@ -346,7 +347,7 @@ const char *knowledge_other_name(const char *name)
 	};
 
 	for (size_t i = 0; i < array_size(names); i++)
-		if (shell_name_is(names[i][0], name))
+		if (name_is(names[i][0], name))
 			return names[i][1];
 	return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 #include <string.h>
+#include "base/name.h"
 
 const struct knowledge_command *knowledge_find(const char *name)
 {
@@ -10,12 +11,12 @@ const struct knowledge_command *knowledge_find(const char *name)
 	/* The name / alone has no base. */
 	if (slash && slash[1])
 		name = slash + 1;
-	for (uint32_t at = shell_name_hash(name);; at++) {
+	for (uint32_t at = name_hash(name);; at++) {
 		uint16_t slot = knowledge_slots.slots[at & knowledge_slots.mask];
 
 		if (!slot)
 			return NULL;
-		if (shell_name_is(knowledge_commands[slot - 1].name, name))
+		if (name_is(knowledge_commands[slot - 1].name, name))
 			return &knowledge_commands[slot - 1];
 	}
 }

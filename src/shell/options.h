@@ -19,21 +19,6 @@ struct shell_name_slots {
 	uint32_t mask;
 };
 
-static inline uint32_t shell_name_hash(const char *name)
-{
-	uint32_t hash = 0;
-
-	for (; *name; name++)
-		hash = hash * 31 + (unsigned char)*name;
-	return hash;
-}
-
-/* Most names differ in their first byte. */
-static inline bool shell_name_is(const char *a, const char *b)
-{
-	return *a == *b && strcmp(a, b) == 0;
-}
-
 enum shell_option_value {
 	SHELL_OPTION_FLAG,     /* takes no value */
 	SHELL_OPTION_VALUE,    /* glued, behind =, or the next word */

@@ -7,6 +7,7 @@
 #include "shell/pass.h"
 
 #include <string.h>
+#include "base/name.h"
 
 struct flags {
 	bool display; /* -p, -f, -F: shows, or is about functions */
@@ -154,11 +155,11 @@ bool pass_declare(struct shell_pass *p, const struct pass_call *call)
 	struct flags f = {0};
 	size_t at = 1;
 
-	f.export_only = shell_name_is(name, "export");
-	f.local = shell_name_is(name, "local");
-	f.readonly = f.readonly_only = shell_name_is(name, "readonly");
-	if (!f.export_only && !f.local && !shell_name_is(name, "declare") &&
-	    !shell_name_is(name, "typeset") && !f.readonly)
+	f.export_only = name_is(name, "export");
+	f.local = name_is(name, "local");
+	f.readonly = f.readonly_only = name_is(name, "readonly");
+	if (!f.export_only && !f.local && !name_is(name, "declare") &&
+	    !name_is(name, "typeset") && !f.readonly)
 		return false;
 
 	if (read_flags(p, call, &at, &f)) {

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/name.h"
 
 const struct usage_command *usage_find(const char *name, const char *sub)
 {
@@ -12,12 +13,12 @@ const struct usage_command *usage_find(const char *name, const char *sub)
 		return NULL;
 	if (sub)
 		name = both;
-	for (uint32_t at = shell_name_hash(name);; at++) {
+	for (uint32_t at = name_hash(name);; at++) {
 		uint16_t slot = usage_slots.slots[at & usage_slots.mask];
 
 		if (!slot)
 			return NULL;
-		if (shell_name_is(usage_commands[slot - 1].name, name))
+		if (name_is(usage_commands[slot - 1].name, name))
 			return &usage_commands[slot - 1];
 	}
 }

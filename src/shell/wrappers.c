@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/name.h"
 #include "shell/pass.h"
 
 const struct shell_wrapper *shell_wrapper_find(const char *name)
@@ -16,12 +17,12 @@ const struct shell_wrapper *shell_wrapper_find(const char *name)
 	    (strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0) &&
 	    strstr(name, ".so"))
 		name = "ld.so";
-	for (uint32_t at = shell_name_hash(name);; at++) {
+	for (uint32_t at = name_hash(name);; at++) {
 		uint16_t slot = shell_wrapper_slots.slots[at & shell_wrapper_slots.mask];
 
 		if (!slot)
 			return NULL;
-		if (shell_name_is(shell_wrappers[slot - 1].name, name))
+		if (name_is(shell_wrappers[slot - 1].name, name))
 			return &shell_wrappers[slot - 1];
 	}
 }
