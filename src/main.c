@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "engine/result.h"
@@ -83,8 +84,22 @@ static int help(FILE *to)
 	return to == stdout ? 0 : EXIT_NACRE_FAILED;
 }
 
+/* The command for people that is nearest to what was typed; NULL: none is near. */
+static const char *nearest(const char *typed)
+{
+	const char *found = NULL;
+	unsigned best = SUGGEST_NONE;
+
+	for (size_t i = 0; i < array_size(commands); i++)
+		if (commands[i].summary && suggest_is_near(typed, commands[i].name, &best))
+			found = commands[i].name;
+	return found;
+}
+
 int main(int argc, char **argv)
 {
+	char words[SUGGEST_WORDS_MAX];
+	const char *near;
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
 	if (fd_fill_standard() < 0)
@@ -104,6 +119,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < array_size(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].main(argc - 1, argv + 1);
-	cli_complain("unknown command '%s'; 'nacre --help' lists them", argv[1]);
+	near = nearest(argv[1]);
+	cli_complain("unknown command '%.60s'%s", argv[1],
+	             near ? suggest_words(near, words) : "; 'nacre --help' lists them");
 	return EXIT_NACRE_FAILED;
 }

@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "cli/cli.h"
 #include "cli/desk.h"
+#include "cli/options.h"
 #include "cli/table.h"
 #include "engine/result.h"
 #include "json/write.h"
@@ -231,7 +232,7 @@ int cli_approvals(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
 		if (id == 'h')
 			return help();
 		if (id == '?')

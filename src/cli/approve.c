@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "cli/cli.h"
 #include "cli/desk.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 
@@ -145,7 +146,7 @@ int cli_approve(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
 		if (id == 'h')
 			return help_approve();
 		if (id == '?')
@@ -176,7 +177,7 @@ int cli_deny(int argc, char **argv)
 
 	argv[0] = name;
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
 		if (id == 'h')
 			return help_deny();
 		if (id == '?')

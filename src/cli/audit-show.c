@@ -21,6 +21,7 @@
 #include "base/number.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "session/session.h"
 #include "policy/policy.h"
@@ -309,7 +310,7 @@ static int read_options(int argc, char **argv, struct show_options *o)
 	int id;
 
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "f", options, NULL)) != -1)
+	while ((id = cli_next_option(argc, argv, "f", options)) != -1)
 		if (take_option(o, id, optarg) < 0)
 			return -EINVAL;
 	if (optind < argc) {

@@ -15,7 +15,9 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "task/store.h"
@@ -169,7 +171,7 @@ static int read_options(int argc, char **argv, struct audit_options *o)
 	int id;
 
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1)
 		switch (id) {
 		case 'j':
 			o->json = true;
@@ -265,7 +267,7 @@ int cli_audit(int argc, char **argv)
 		{"verify", verify, "nacre audit verify"},
 		{"checkpoint", checkpoint, "nacre audit checkpoint"},
 	};
-	char shown[24];
+	char shown[24], near[SUGGEST_WORDS_MAX];
 
 	if (argc < 2) {
 		cli_complain("nacre audit wants show, tail, verify or checkpoint");
@@ -282,6 +284,9 @@ int cli_audit(int argc, char **argv)
 		}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return help();
-	cli_complain("nacre audit does not know '%s': show, tail, verify or checkpoint", argv[1]);
+	cli_complain(
+		"nacre audit does not know '%.60s': show, tail, verify or checkpoint%s", argv[1],
+		suggest_words(suggest_from(argv[1], verbs, array_size(verbs), sizeof(verbs[0])),
+	                      near));
 	return EXIT_NACRE_FAILED;
 }

@@ -11,7 +11,9 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/run-options.h"
 #include "cli/run.h"
 #include "engine/dialect.h"
@@ -72,10 +74,24 @@ static int read_parameters(int argc, char **argv, const struct dialect *d, struc
 	return r;
 }
 
+static const char *nearest(const char *written)
+{
+	const char *found = NULL;
+	const struct dialect *d;
+	unsigned best = SUGGEST_NONE;
+
+	for (size_t i = 0; (d = dialect_at(i)); i++)
+		if (suggest_is_near(written, dialect_tool(d), &best))
+			found = dialect_tool(d);
+	return found;
+}
+
 static int call(int argc, char **argv, struct run_options *o)
 {
 	const struct dialect *d = argc > 0 ? dialect_find(argv[0]) : NULL;
 	scoped(fd_closep) int signal_fd = -1;
+	char near[SUGGEST_WORDS_MAX];
+	const char *found;
 	struct engine engine;
 	int exit_code;
 
@@ -84,7 +100,9 @@ static int call(int argc, char **argv, struct run_options *o)
 		return EXIT_NACRE_FAILED;
 	}
 	if (!d) {
-		cli_complain("there is no tool '%s'; see nacre call --list", argv[0]);
+		found = nearest(argv[0]);
+		cli_complain("there is no tool '%.60s'%s", argv[0],
+		             found ? suggest_words(found, near) : "; see nacre call --list");
 		return EXIT_NACRE_FAILED;
 	}
 	if (read_parameters(argc, argv, d, o) < 0)
@@ -117,7 +135,7 @@ int cli_call(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "+h", options)) != -1) {
 		if (id == 'h')
 			return help();
 		if (id == 'l')

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/doctor-engines.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "profile/profile.h"
@@ -329,7 +330,7 @@ static int read_arguments(int argc, char **argv, bool *json, bool *help)
 	int c;
 
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+	while ((c = cli_next_option(argc, argv, "+h", options)) != -1) {
 		if (c == 'j')
 			*json = true;
 		else if (c == 'h')

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/pty.h"
 #include "engine/result.h"
 #include "json/write.h"
@@ -195,7 +196,7 @@ static int run(struct input *in, int argc, char **argv, bool *json)
 	int id, r = 0;
 
 	/* "-": words come in their order, as if they were options. */
-	while (r == 0 && (id = getopt_long(argc, argv, "-h", options, NULL)) != -1) {
+	while (r == 0 && (id = cli_next_option(argc, argv, "-h", options)) != -1) {
 		if (id == '?')
 			return error_set(&in->err, ERROR_INPUT, EINVAL,
 			                 "'nacre input --help' tells the options");

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "cli/cli.h"
 #include "cli/offer.h"
+#include "cli/options.h"
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
@@ -262,7 +263,7 @@ int cli_mcp(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "+h", options)) != -1) {
 		if (id == 'h')
 			return help();
 		if (read_option(&a, id, optarg) < 0)

@@ -17,6 +17,12 @@ struct cli_option {
 	void *owner;                                 /* of EACH */
 };
 
+struct option;
+
+/* As getopt_long(), which complains about an option that nobody knows; then this adds the name that
+ * was meant, if one is near. */
+int cli_next_option(int argc, char **argv, const char *letters, const struct option *names);
+
 /* Reads options up to the first operand, where optind is then. -EINVAL: getopt has complained about
  * one, else what EACH has returned. */
 int cli_options_read(int argc, char **argv, const struct cli_option *options, size_t count);

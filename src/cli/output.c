@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/pty.h"
 #include "engine/result.h"
 #include "task/tasks.h"
@@ -352,7 +353,7 @@ int cli_output(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "hfC:", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "hfC:", options)) != -1) {
 		if (id == 'h')
 			return help();
 		if (read_option(&o, id, optarg) < 0)

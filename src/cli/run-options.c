@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/pty.h"
 #include "engine/result.h"
 #include "session/use.h"
@@ -376,7 +377,7 @@ int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit
 	make_options(names, letters);
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, letters, names)) != -1) {
 		const struct row *row = find_row(id);
 
 		if (!row || take(o, row, optarg) < 0)

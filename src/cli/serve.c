@@ -20,6 +20,7 @@
 #include "base/number.h"
 #include "cli/cli.h"
 #include "cli/offer.h"
+#include "cli/options.h"
 #include "engine/engine.h"
 #include "engine/result.h"
 #include "base/loop.h"
@@ -254,7 +255,7 @@ static void find_config(int argc, char **argv, const struct option *options, str
 
 	opterr = 0;
 	optind = 0;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1)
 		if (id == 'c')
 			s->config_path = optarg;
 	opterr = 1;
@@ -291,7 +292,7 @@ static int read_options(int argc, char **argv, struct setup *s)
 	if (read_config(s, &config) < 0)
 		return -EINVAL;
 	optind = 0;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1)
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1)
 		if (read_option(s, id, optarg) < 0)
 			return -EINVAL;
 	if (optind < argc) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "task/tasks.h"
 #include "json/write.h"
@@ -69,7 +70,7 @@ int cli_stop(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
 		if (id == 'h')
 			return help();
 		if (id == '?')

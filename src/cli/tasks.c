@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/table.h"
 #include "engine/engine.h"
 #include "engine/result.h"
@@ -237,7 +238,7 @@ int cli_tasks(int argc, char **argv)
 
 	argv[0] = name; /* getopt puts it in front of its messages */
 	optind = 1;
-	while ((id = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
 		if (id == 'h')
 			return help();
 		if (read_option(&o, id, optarg) < 0)

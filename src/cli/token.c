@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "profile/profile.h"
@@ -244,7 +245,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
 
 	argv[0] = name;
 	optind = 0;
-	while (code == 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while (code == 0 && (c = cli_next_option(argc, argv, "h", options)) != -1) {
 		if (c == 'p')
 			code = add_profile(a, optarg);
 		else if (c == 'w')

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "json/schema.h"
 #include "json/write.h"
 #include "process/pty.h"
@@ -198,6 +199,7 @@ int parameters_read(const struct parameter *table, size_t count, const char *ski
 	struct reader r = {.arena = arena, .request = request, .err = err};
 	const char *const *args = NULL;
 	const char *key, *name = NULL;
+	char near[SUGGEST_WORDS_MAX];
 	const struct parameter *p;
 	json_t *value;
 	int code;
@@ -210,7 +212,10 @@ int parameters_read(const struct parameter *table, size_t count, const char *ski
 		for (p = table; p < table + count && strcmp(p->name, key) != 0; p++)
 			;
 		if (p == table + count)
-			return error_set(err, ERROR_INPUT, EINVAL, "unknown member '%.60s'", key);
+			return error_set(
+				err, ERROR_INPUT, EINVAL, "unknown member '%.60s'%s", key,
+				suggest_words(suggest_from(key, table, count, sizeof(*table)),
+			                      near));
 		code = read_one(&r, p, value, &args, &name);
 		if (code < 0)
 			return code;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "json/read.h"
 #include "json/schema.h"
 #include "json/write.h"
@@ -55,6 +56,7 @@ static bool read_one(const struct argument *a, json_t *value, struct argument_va
 int arguments_read(const struct argument *table, size_t count, json_t *object,
                    struct argument_value *values, struct error *err)
 {
+	char near[SUGGEST_WORDS_MAX];
 	const char *key;
 	json_t *value;
 	size_t i;
@@ -64,7 +66,10 @@ int arguments_read(const struct argument *table, size_t count, json_t *object,
 		for (i = 0; i < count && strcmp(table[i].name, key) != 0; i++)
 			;
 		if (i == count)
-			return error_set(err, ERROR_INPUT, EINVAL, "unknown argument '%.60s'", key);
+			return error_set(
+				err, ERROR_INPUT, EINVAL, "unknown argument '%.60s'%s", key,
+				suggest_words(suggest_from(key, table, count, sizeof(*table)),
+			                      near));
 		if (!read_one(&table[i], value, &values[i]))
 			return error_set(err, ERROR_INPUT, EINVAL, "'%s' must be %s", key,
 			                 types[table[i].type].words);

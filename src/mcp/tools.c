@@ -1,7 +1,9 @@
 #include "mcp/tools.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "base/error.h"
+#include "base/suggest.h"
 #include "engine/dialect.h"
 #include "mcp/content.h"
 #include "mcp/fixtures.h"
@@ -157,6 +159,23 @@ static void call_tool(struct mcp_call *c, const struct mcp_tool *t, json_t *argu
 	t->call(c, values);
 }
 
+static void no_such_tool(struct mcp_call *c, const char *name)
+{
+	const struct mcp_peer *p = c->peer;
+	char near[SUGGEST_WORDS_MAX], words[SUGGEST_WORDS_MAX + 32];
+	unsigned best = SUGGEST_NONE;
+	const char *found = NULL;
+
+	for (size_t i = 0; i < p->offer_count; i++)
+		if (suggest_is_near(name, dialect_tool(p->offers[i].dialect), &best))
+			found = dialect_tool(p->offers[i].dialect);
+	for (size_t i = 0; i < mcp_tool_count; i++)
+		if (suggest_is_near(name, mcp_tools[i].name, &best))
+			found = mcp_tools[i].name;
+	snprintf(words, sizeof(words), "there is no such tool%s", suggest_words(found, near));
+	mcp_call_error(c, RPC_INVALID_PARAMS, words, NULL);
+}
+
 void method_tools_call(struct mcp_call *c, const struct rpc_message *m)
 {
 	scoped(json_decrefp) json_t *none = json_object();
@@ -176,7 +195,7 @@ void method_tools_call(struct mcp_call *c, const struct rpc_message *m)
 	offer = mcp_offer_find(c->peer, name);
 	tool = find_tool(name);
 	if (!offer && !tool)
-		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such tool", NULL);
+		return no_such_tool(c, name);
 	if (!offer && !c->modern && rpc_param(m, "task"))
 		return mcp_call_error(c, RPC_METHOD_NOT_FOUND, "this tool cannot be run as a task",
 		                      NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "profile/profile.h"
 #include "profile/value.h"
 #include "yaml/yaml.h"
@@ -310,7 +311,7 @@ static int bind_entry(struct binder *b, const struct key *table, const char *pat
 	int r;
 
 	if (!key) {
-		near = key_suggest(table, entry->key->text);
+		near = suggest_from(entry->key->text, table, SIZE_MAX, sizeof(*table));
 		if (near)
 			return bind_fail(b, entry->key, "unknown key '%.60s', did you mean '%s'?",
 			                 entry->key->text, near);

@@ -82,12 +82,5 @@ extern const struct key rule_keys[];
 extern const struct key example_keys[];
 
 const struct key *key_find(const struct key *table, const char *name);
-/* The name of the table that is nearest to what was written; NULL: none is near. */
-const char *key_suggest(const struct key *table, const char *name);
-const char *key_suggest_choice(const struct key_choice *choices, const char *name);
 const struct key_choice *key_choice_find(const struct key_choice *choices, const char *name);
 const struct key_choice *key_choice_by_value(const struct key_choice *choices, uint32_t value);
-/* How many characters must be changed, put in, left out or swapped; at most LIMIT + 1. */
-unsigned key_distance(const char *a, const char *b, unsigned limit);
-/* Whether two words are near enough for "did you mean". */
-bool key_is_near(const char *written, const char *known, unsigned *best);

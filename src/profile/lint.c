@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/suggest.h"
 #include "policy/policy.h"
 #include "profile/keys.h"
 #include "profile/profile.h"
@@ -134,7 +135,7 @@ static const char *near_option(const struct knowledge_command *known, const char
 			if (strcmp(item->name + strspn(item->name, "-"),
 			           option + strspn(option, "-")) == 0)
 				return NULL;
-			if (strlen(item->name) > 3 && key_is_near(option, item->name, &best))
+			if (strlen(item->name) > 3 && suggest_is_near(option, item->name, &best))
 				found = item->name;
 		}
 	return found;

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/suggest.h"
 #include "policy/policy.h"
 #include "profile/bind.h"
 #include "profile/store.h"
@@ -244,21 +245,30 @@ static bool is_plain_name(const char *name)
 	return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 64;
 }
 
+struct nearest {
+	const char *written;
+	bool agent;
+	unsigned best;
+	char name[SUGGEST_MAX + 1]; /* empty: none */
+};
+
+static void look_at_name(void *context, const char *name, const char *path, bool agent)
+{
+	struct nearest *n = context;
+
+	if (agent == n->agent && suggest_is_near(n->written, name, &n->best))
+		snprintf(n->name, sizeof(n->name), "%s", name);
+}
+
 static int not_found(struct loader *l, const char *name, bool agent)
 {
-	const char *near = NULL;
-	unsigned best = ~0U;
+	struct nearest near = {.written = name, .agent = agent, .best = SUGGEST_NONE};
+	char words[SUGGEST_WORDS_MAX];
 
-	for (size_t i = 0; i < profile_builtin_count; i++)
-		if (profile_builtins[i].agent == agent &&
-		    key_is_near(name, profile_builtins[i].name, &best))
-			near = profile_builtins[i].name;
-	if (near)
-		return error_set(l->err, ERROR_INPUT, ENOENT,
-		                 "there is no %s '%.60s', did you mean '%s'?",
-		                 agent ? "agent" : "profile", name, near);
-	return error_set(l->err, ERROR_INPUT, ENOENT, "there is no %s '%.60s'",
-	                 agent ? "agent" : "profile", name);
+	profile_names(l->request, look_at_name, &near);
+	return error_set(l->err, ERROR_INPUT, ENOENT, "there is no %s '%.60s'%s",
+	                 agent ? "agent" : "profile", name,
+	                 suggest_words(near.name[0] ? near.name : NULL, words));
 }
 
 static int load_named(struct loader *l, const char *name, bool agent)

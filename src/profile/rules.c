@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/suggest.h"
 #include "policy/policy.h"
 #include "profile/bind.h"
 #include "profile/profile.h"
@@ -427,10 +428,10 @@ int bind_rules(struct binder *b, enum policy_list list, const struct yaml_node *
 static int no_such_rule(struct binder *b, const struct yaml_node *node)
 {
 	const char *near = NULL;
-	unsigned best = ~0U;
+	unsigned best = SUGGEST_NONE;
 
 	for (const struct bind_rule *r = b->rules; r; r = r->next)
-		if (!r->removed && key_is_near(node->text, r->rule.id, &best))
+		if (!r->removed && suggest_is_near(node->text, r->rule.id, &best))
 			near = r->rule.id;
 	if (near)
 		return bind_fail(b, node, "no rule below has the id '%.60s', did you mean '%.60s'?",

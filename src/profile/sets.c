@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/suggest.h"
 #include "policy/runners.h"
 #include "profile/bind.h"
 #include "yaml/yaml.h"
@@ -44,13 +45,13 @@ const char *const *bind_set_find(const struct binder *b, const char *name)
 const char *bind_set_suggest(const struct binder *b, const char *name)
 {
 	const char *found = NULL;
-	unsigned best = ~0U;
+	unsigned best = SUGGEST_NONE;
 
 	for (const struct bind_set *s = b->sets; s; s = s->next)
-		if (key_is_near(name, s->name, &best))
+		if (suggest_is_near(name, s->name, &best))
 			found = s->name;
 	for (size_t i = 0; i < array_size(builtin); i++)
-		if (key_is_near(name, builtin[i].name, &best))
+		if (suggest_is_near(name, builtin[i].name, &best))
 			found = builtin[i].name;
 	return found;
 }

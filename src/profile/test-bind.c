@@ -416,19 +416,6 @@ static void the_box_lacks_what_is_refused_in_any_case(void **state)
 	assert_null(p->sandbox.programs); /* exec: any */
 }
 
-static void words_that_are_near_are_found(void **state)
-{
-	unsigned best = ~0U;
-
-	assert_int_equal(key_distance("allow", "alow", 3), 1);
-	assert_int_equal(key_distance("allow", "lalow", 3), 1);
-	assert_int_equal(key_distance("", "abc", 5), 3);
-	assert_int_equal(key_distance("kitten", "sitting", 5), 3);
-	assert_int_equal(key_distance("abcdef", "uvwxyz", 2), 3);
-	assert_true(key_is_near("dney", "deny", &best));
-	assert_false(key_is_near("x", "deny", &best));
-}
-
 struct found {
 	int count;
 	char text[1024];
@@ -508,7 +495,6 @@ int main(void)
 		TEST(a_long_rule_is_not_taken_for_another),
 		TEST(the_members_of_sets_are_limited),
 		TEST(the_box_lacks_what_is_refused_in_any_case),
-		TEST(words_that_are_near_are_found),
 		TEST(lint_finds_rules_that_never_decide),
 	};
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "audit/mask.h"
 #include "base/arena.h"
+#include "base/suggest.h"
 #include "profile/bind.h"
 #include "yaml/yaml.h"
 
@@ -122,7 +123,7 @@ size_t bind_texts_count(const char *const *list)
 int bind_fail_choice(struct binder *b, const struct key *key, const char *name,
                      const struct yaml_node *node)
 {
-	const char *near = key_suggest_choice(key->choices, node->text);
+	const char *near = suggest_from(node->text, key->choices, SIZE_MAX, sizeof(*key->choices));
 	char all[160] = "";
 	size_t used = 0;
 

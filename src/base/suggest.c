@@ -1,19 +1,15 @@
-/*
- * "Did you mean": the distance between words counts a swap of neighbours as one slip, as fingers
- * do.
- */
+#include "base/suggest.h"
+
+#include <stdio.h>
 #include <string.h>
-#include "profile/keys.h"
 
-#define WORD_MAX 40
-
-unsigned key_distance(const char *a, const char *b, unsigned limit)
+unsigned suggest_distance(const char *a, const char *b, unsigned limit)
 {
-	unsigned rows[3][WORD_MAX + 1];
+	unsigned rows[3][SUGGEST_MAX + 1];
 	unsigned *before = rows[0], *last = rows[1], *row = rows[2], *spare;
 	size_t n = strlen(a), m = strlen(b);
 
-	if (n > WORD_MAX || m > WORD_MAX)
+	if (n > SUGGEST_MAX || m > SUGGEST_MAX)
 		return limit + 1;
 	for (size_t j = 0; j <= m; j++)
 		last[j] = (unsigned)j;
@@ -39,36 +35,38 @@ unsigned key_distance(const char *a, const char *b, unsigned limit)
 	return last[m] > limit ? limit + 1 : last[m];
 }
 
-bool key_is_near(const char *written, const char *known, unsigned *best)
+bool suggest_is_near(const char *written, const char *known, unsigned *best)
 {
 	size_t n = strlen(known);
 	unsigned allowed = n <= 3 ? 1 : n <= 7 ? 2 : 3, distance;
 
-	distance = key_distance(written, known, allowed);
+	distance = suggest_distance(written, known, allowed);
 	if (distance > allowed || distance >= *best)
 		return false;
 	*best = distance;
 	return true;
 }
 
-const char *key_suggest(const struct key *table, const char *name)
+const char *suggest_from(const char *written, const void *table, size_t count, size_t size)
 {
 	const char *found = NULL;
-	unsigned best = ~0U;
+	unsigned best = SUGGEST_NONE;
 
-	for (; table->name; table++)
-		if (key_is_near(name, table->name, &best))
-			found = table->name;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = *(const char *const *)((const char *)table + i * size);
+
+		if (!name)
+			break;
+		if (suggest_is_near(written, name, &best))
+			found = name;
+	}
 	return found;
 }
 
-const char *key_suggest_choice(const struct key_choice *choices, const char *name)
+const char *suggest_words(const char *name, char into[SUGGEST_WORDS_MAX])
 {
-	const char *found = NULL;
-	unsigned best = ~0U;
-
-	for (; choices->name; choices++)
-		if (key_is_near(name, choices->name, &best))
-			found = choices->name;
-	return found;
+	into[0] = '\0';
+	if (name)
+		snprintf(into, SUGGEST_WORDS_MAX, ", did you mean '%.*s'?", SUGGEST_MAX, name);
+	return into;
 }

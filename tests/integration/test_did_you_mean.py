@@ -1,0 +1,55 @@
+"""A misspelt command, option, profile, tool or member is answered with the one that was meant."""
+import subprocess
+import unittest
+
+from helpers import NACRE, NacreTest
+from mcp_client import Client
+
+
+class DidYouMean(NacreTest):
+    def nacre(self, *words, **options):
+        return subprocess.run([NACRE, *words], cwd=self.work, env=self.env, capture_output=True, text=True, timeout=60,
+                              check=False, stdin=subprocess.DEVNULL, **options)
+
+    def test_commands_and_options(self):
+        self.write_config("mine.yaml", "profile: mine\ninherits: bash\n")
+        for words, meant in ((("rnu", "-c", "true"), "unknown command 'rnu', did you mean 'run'?"),
+                             (("aproove", "x"), "did you mean 'approve'?"),
+                             (("run", "--timout", "5s", "-c", "true"), "nacre run: did you mean '--timeout'?"),
+                             (("run", "--timout=5s", "-c", "true"), "nacre run: did you mean '--timeout'?"),
+                             (("tasks", "--jsn"), "did you mean '--json'?"),
+                             (("serve", "--lisen", "x"), "did you mean '--listen'?"),
+                             (("explain", "--proflie", "x", "-c", "x"), "did you mean '--profile'?"),
+                             (("audit", "shwo"), "did you mean 'show'?"),
+                             (("call", "Bsah", "{}"), "there is no tool 'Bsah', did you mean 'Bash'?"),
+                             (("call", "Bash", '{"comand": "ls"}'), "unknown member 'comand', did you mean 'command'?"),
+                             (("run", "--profile", "bsah", "-c", "true"), "no profile 'bsah', did you mean 'bash'?"),
+                             (("run", "--profile", "mien", "-c", "true"), "no profile 'mien', did you mean 'mine'?"),
+                             (("run", "--agent", "wrtier", "-c", "true"), "no agent 'wrtier', did you mean 'writer'?")):
+            with self.subTest(words):
+                done = self.nacre(*words)
+                self.assertEqual((done.returncode, done.stdout), (125, ""), done)
+                self.assertIn(meant, done.stderr)
+
+    def test_what_is_near_to_nothing_stands_alone(self):
+        for words in (("frobnicate",), ("run", "--frobnicate"), ("run", "--" + "a" * 5000), ("x" * 5000,),
+                      ("run", "-x"), ("run", "--timeout"), ("run", "--profile", "zzzzzz", "-c", "true"), ("lancher",),
+                      ("call", "Bash", '{"frobnicate": 1}')):
+            with self.subTest(words):
+                done = self.nacre(*words)
+                self.assertEqual(done.returncode, 125, done)
+                self.assertNotIn("did you mean", done.stderr)
+
+    def test_members(self):
+        done = self.run_nacre("--batch", input=b'{"comand": "ls"}\n')
+        self.assertIn(b"unknown member 'comand', did you mean 'command'?", done.out)
+        client = Client(self)
+        client.initialize()
+        self.assertIn("did you mean 'command'?", client.refusal("Bash", {"comand": "ls"}))
+        answer = client.ask("tools/call", {"name": "Bsh", "arguments": {}})
+        self.assertIn("did you mean 'Bash'?", answer["error"]["message"])
+        client.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
