@@ -47,6 +47,7 @@ struct engine_run {
 	struct view_limits view;
 	int64_t timeout_asked_ms;      /* more than the maximum; 0: it was granted */
 	bool left, timed_out;          /* it goes on without us */
+	uint64_t profile_number;       /* of the engine's profile that decided */
 	bool decided;                  /* there is a finding */
 	struct policy_finding finding; /* about the whole line */
 	struct error refusal;          /* why it did not start */
@@ -138,6 +139,7 @@ static int load_profile(struct engine *e, const struct place *place, struct erro
 	    strcmp(e->profile_root, place->root) == 0 && profile_is_current(e->profile))
 		return 0;
 	e->profile = profile_free(e->profile);
+	e->profile_number++;
 	e->audit = audit_free(e->audit); /* as the next profile wants it */
 	profile_request_init(&rq, buffer, sizeof(buffer));
 	rq.name = e->wishes.profile;
@@ -473,6 +475,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	r = session_use(run->arena, state, rq->session, &run->session, err);
 	if (r == 0)
 		r = engine_choose_place(e, rq, state, &run->session, &place, err);
+	run->profile_number = e->profile_number;
 	if (r == 0)
 		r = choose_limits(e, rq, run);
 	if (r < 0)
@@ -661,6 +664,7 @@ void engine_result(struct engine *e, struct engine_run *run, struct result *ret_
 {
 	struct result_facts facts = {
 		.order = &run->order,
+		.profile = run->profile_number == e->profile_number ? e->profile : NULL,
 		.output_mode = run->output_mode,
 		.timeout_asked_ms = run->timeout_asked_ms,
 		.finding = run->decided ? &run->finding : NULL,

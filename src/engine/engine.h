@@ -45,6 +45,7 @@ struct engine {
 	const char *const *environment; /* nacre's own, from which a command's is built */
 	char *policy_path;              /* wishes.policy_file, made absolute */
 	struct profile *profile;        /* of the last request; reused while nothing changed */
+	uint64_t profile_number;        /* counts how often it was loaded */
 	struct audit *audit;            /* the log of the profile; NULL: not opened yet */
 	dev_t profile_device;           /* the workspace that it was loaded for */
 	ino_t profile_inode;

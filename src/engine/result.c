@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,10 +13,12 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "engine/ask.h"
+#include "engine/hint.h"
 #include "session/place.h"
 #include "output/capture.h"
 #include "policy/policy.h"
 #include "process/spawn.h"
+#include "profile/profile.h"
 #include "sandbox/protect.h"
 #include "launch/task.h"
 
@@ -212,17 +215,6 @@ static void fill_view(struct result *r, const struct result_facts *f, int stream
 		       (unsigned long long)s->dropped_bytes, stream ? "stderr" : "the output");
 }
 
-static const char *limit_words(enum limit_hit hit)
-{
-	static const char *const words[LIMIT_HIT_MAX] = {
-		[LIMIT_HIT_MEMORY] = "memory",       [LIMIT_HIT_PROCESSES] = "processes",
-		[LIMIT_HIT_FILE_SIZE] = "file size", [LIMIT_HIT_CPU] = "processor time",
-		[LIMIT_HIT_TMP] = "temporary files",
-	};
-
-	return words[hit] ? words[hit] : "something";
-}
-
 /* Landlock takes nothing away from what it grants: a directory with something hidden below it is
  * granted entry by entry, and nothing new can be made in it. */
 static bool state_is_in_the_way(const struct result *r, const struct keeper_request *rq)
@@ -266,6 +258,39 @@ static void note_planted(struct result *r, const struct result_facts *f, const c
 	}
 }
 
+static void give_hints(struct result *r, const struct result_facts *f)
+{
+	const struct keeper_order *o = f->order;
+	struct hint_facts facts = {
+		.report = &r->report,
+		.spec = f->profile ? &f->profile->sandbox : NULL,
+		.command = o->command,
+		.workspace = o->request.workspace,
+		.root = o->request.root,
+		.cwd = o->cwd,
+		.home = getenv("HOME"),
+		.exit_code = r->exit_code,
+		.timeout_ms = o->timeout_ms,
+		.timeout_max_ms = f->profile ? f->profile->timeout.max_ms : 0,
+		.max_processes = o->max_processes,
+		.cli = o->door && strcmp(o->door, "cli") == 0,
+		.discreet = f->output_prefix != NULL,
+	};
+	char hints[HINTS_MAX][HINT_TEXT_MAX];
+	int n;
+
+	for (int i = 0; i < 2; i++) {
+		const struct capture_snapshot *s = &f->task->captures[i];
+
+		facts.streams[i] = (struct hint_stream){s->data, s->head_len + s->tail_len};
+	}
+	if (r->report.end == KEEPER_END_FAILED)
+		facts.streams[2] = (struct hint_stream){r->reason, strlen(r->reason)};
+	n = hint_find(&facts, hints);
+	for (int i = 0; i < n; i++)
+		notice(r, "%s", hints[i]);
+}
+
 static void note_circumstances(struct result *r, const struct result_facts *f)
 {
 	char asked[32], granted[32];
@@ -291,8 +316,8 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		notice(r, "nacre's state directory lies in the workspace, so that here, without "
 		          "namespaces, nothing new can be made beside it: set NACRE_STATE_DIR to a "
 		          "place outside");
-	if (r->report.limit_hit != LIMIT_HIT_NONE)
-		notice(r, "the limit on %s was reached", limit_words(r->report.limit_hit));
+	if (!f->refusal && !f->left)
+		give_hints(r, f);
 	for (const char *path = r->report.ungranted, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
 		notice(r,
@@ -311,9 +336,6 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		       "ran; from then on the command could change it: look at it",
 		       (int)(end - path), path);
 	}
-	if (r->report.killed > 0)
-		notice(r, "%d process%s still alive at the end and had to be killed",
-		       r->report.killed, r->report.killed == 1 ? " was" : "es were");
 	if (r->report.survivors > 0)
 		notice(r, "%d process%s could not be killed", r->report.survivors,
 		       r->report.survivors == 1 ? "" : "es");

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "approval/approval.h"
+#include "engine/hint.h"
 #include "engine/request.h"
 #include "task/report.h"
 #include "output/view.h"
@@ -16,6 +17,7 @@ struct buffer;
 struct error;
 struct keeper_order;
 struct policy_finding;
+struct profile;
 struct task;
 
 enum {
@@ -55,13 +57,14 @@ struct result {
 	char output_files[2][PATH_MAX + 64]; /* empty: not kept */
 	bool output_kept;
 	struct keeper_report report;
-	char notices[RESULT_NOTICES_MAX][400];
+	char notices[RESULT_NOTICES_MAX][HINT_TEXT_MAX];
 	int notice_count;
 };
 
 /* All that a result is made from. */
 struct result_facts {
 	const struct keeper_order *order;
+	const struct profile *profile; /* NULL: there is another one by now */
 	enum output_mode output_mode;
 	int64_t timeout_asked_ms;
 	const struct policy_finding *finding; /* about the line; NULL: there was no decision */

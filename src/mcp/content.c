@@ -189,6 +189,16 @@ static void put_structured(struct content *c, const struct result *r, const char
 		json_put_key(&w, "timed_out");
 		json_put_bool(&w, true);
 	}
+	if (r->notice_count > 0) {
+		json_put_key(&w, "notices");
+		json_array_begin(&w);
+		for (int i = 0; i < r->notice_count; i++) {
+			buffer_clear(&text);
+			put_scrubbed(&text, r->notices[i], strlen(r->notices[i]), r, tasks);
+			json_put_bytes(&w, buffer_str(&text), text.len);
+		}
+		json_array_end(&w);
+	}
 	if (c->link[0]) {
 		json_put_key(&w, "output_uri");
 		buffer_clear(&text);
