@@ -1,7 +1,7 @@
 /*
- * Preloaded into an instrumented nacre by tools/house: notes which function of which process begins.
- * All processes write into one file that they share as memory, so nothing is lost by a fork, an end
- * or a filter of system calls.
+ * Preloaded into an instrumented nacre by tools/house: notes which function of which process
+ * begins. All processes write into one file that they share as memory, so nothing is lost by a
+ * fork, an end or a filter of system calls.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static struct {
 	_Atomic uint64_t count;
 	uint64_t unused;
 	struct event events[EVENTS_MAX];
-} *trace;
+} * trace;
 
 void __cyg_profile_func_enter(void *function, void *caller);
 void __cyg_profile_func_exit(void *function, void *caller);
@@ -51,7 +51,8 @@ PLAIN void __cyg_profile_func_enter(void *function, void *caller)
 		return;
 	n = atomic_fetch_add(&trace->count, 1);
 	if (n < EVENTS_MAX)
-		trace->events[n] = (struct event){(uint64_t)syscall(SYS_getpid), (uint64_t)function};
+		trace->events[n] =
+			(struct event){(uint64_t)syscall(SYS_getpid), (uint64_t)function};
 }
 
 PLAIN void __cyg_profile_func_exit(void *function, void *caller)

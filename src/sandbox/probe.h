@@ -27,7 +27,7 @@ enum sandbox_trial_kind {
 	SANDBOX_TRIAL_IDMAP,   /* idmapped mount of a directory; tried by root only */
 	SANDBOX_TRIAL_CLONE3,
 	SANDBOX_TRIAL_OPENAT2, /* else paths are looked up part by part */
-	SANDBOX_TRIAL_CLOSE, /* close_range with its flag: without it nothing runs */
+	SANDBOX_TRIAL_CLOSE,   /* close_range with its flag: without it nothing runs */
 	SANDBOX_TRIAL_MAX,
 };
 

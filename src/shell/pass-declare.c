@@ -158,8 +158,8 @@ bool pass_declare(struct shell_pass *p, const struct pass_call *call)
 	f.export_only = name_is(name, "export");
 	f.local = name_is(name, "local");
 	f.readonly = f.readonly_only = name_is(name, "readonly");
-	if (!f.export_only && !f.local && !name_is(name, "declare") &&
-	    !name_is(name, "typeset") && !f.readonly)
+	if (!f.export_only && !f.local && !name_is(name, "declare") && !name_is(name, "typeset") &&
+	    !f.readonly)
 		return false;
 
 	if (read_flags(p, call, &at, &f)) {
