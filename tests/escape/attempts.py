@@ -53,6 +53,7 @@ ATTEMPTS = [
     _("reading", "kernel_log", "read the kernel's log", ROOT),
     _("reading", "kernel_memory", "read kcore, kallsyms, keys, /dev/mem", ROOT, landlock=PROC),
     _("reading", "disk_raw", "read the disk's blocks", LACKS),
+    _("reading", "disk_planted", "read the disk through a node that root has planted", LACKS, landlock=NODEV),
     _("reading", "tmp_of_others", "read and list the host's /tmp, /var/tmp, /dev/shm"),
     _("reading", "runtime_dirs", "list /run, /var/lib, /var/log, /boot, /home, /root"),
     _("reading", "metadata", "see that a file outside exists", landlock=PATHS),

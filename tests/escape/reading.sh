@@ -177,8 +177,12 @@ disk_raw() {
 		head -c 2048 "$d" 2> /dev/null | wc -c | grep -vx 0 | sed "s|^|GOT bytes of $d: |"
 	done
 	mknod "$PWD/disk" b 254 0 && head -c 2048 disk | wc -c | grep -vx 0 | sed 's/^/GOT disk /'
-	head -c 2048 planted-disk | wc -c | grep -vx 0 | sed 's/^/GOT the planted node: /'
 	rm -f disk
+	:
+}
+
+disk_planted() {
+	head -c 2048 planted-disk | wc -c | grep -vx 0 | sed 's/^/GOT the planted node: /'
 	:
 }
 
