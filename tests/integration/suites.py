@@ -49,7 +49,7 @@ class Server:
 
     def __init__(self, test, *args, program=helpers.NACRE):
         self.test = test
-        token = subprocess.run([program, "token", "create", "suite"], env=test.env, cwd=test.work, check=True,
+        token = subprocess.run([program, "token", "create", "suite", "--person"], env=test.env, cwd=test.work, check=True,
                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=helpers.DEADLINE)
         self.token = token.stdout.strip()
         self.log = open(test.dir / "serve.log", "w+", encoding="utf-8")  # read while it is written
