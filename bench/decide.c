@@ -43,7 +43,7 @@ static void time_loads(FILE *out, size_t rounds)
 			int64_t begin = now_ns(), taken;
 			struct profile *p;
 
-			if (strcmp(b->name, PROFILE_COMMON) == 0)
+			if (!profile_builtin_runs(b))
 				continue;
 			p = load(b->name, b->agent);
 			taken = now_ns() - begin;
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	time_loads(out, rounds);
 	for (size_t i = 0; i < profile_builtin_count; i++) {
 		const struct profile_builtin *b = &profile_builtins[i];
-		bool alone = !b->agent && strcmp(b->name, PROFILE_COMMON) != 0;
+		bool alone = !b->agent && profile_builtin_runs(b);
 		struct profile *p = alone ? load(b->name, false) : NULL;
 
 		for (size_t round = 0; p && round < rounds; round++) {

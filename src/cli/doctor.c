@@ -356,7 +356,7 @@ int cli_doctor(int argc, char **argv)
 	sandbox_survey_read(".", &d.survey);
 	doctor_engines_read(d.engines);
 	for (size_t i = 0; i < profile_builtin_count && d.count < PROFILES_MAX; i++)
-		if (!profile_builtins[i].agent)
+		if (!profile_builtins[i].agent && profile_builtin_runs(&profile_builtins[i]))
 			examine(&d, profile_builtins[i].name);
 	if (json)
 		write_json(&d, &out);

@@ -58,7 +58,7 @@ static void visit_directory(const char *dir, const char *sub, profile_visit *vis
 void profile_names(const struct profile_request *request, profile_visit *visit, void *context)
 {
 	for (size_t i = 0; i < profile_builtin_count; i++)
-		if (strcmp(profile_builtins[i].name, PROFILE_COMMON) != 0)
+		if (profile_builtin_runs(&profile_builtins[i]))
 			visit(context, profile_builtins[i].name, NULL, profile_builtins[i].agent);
 	visit_directory(request->system_dir, "", visit, context);
 	visit_directory(request->user_dir, "", visit, context);

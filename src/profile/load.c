@@ -597,6 +597,11 @@ void profile_request_init(struct profile_request *request, char *buffer, size_t 
 		request->user_dir = buffer;
 }
 
+bool profile_builtin_runs(const struct profile_builtin *b)
+{
+	return strcmp(b->name, PROFILE_COMMON) != 0;
+}
+
 const struct profile_builtin *profile_builtin_find(const char *name, bool agent)
 {
 	for (size_t i = 0; i < profile_builtin_count; i++)

@@ -184,6 +184,8 @@ struct profile_builtin {
 	size_t tree_len;
 	bool agent;
 };
+/* False: it is only inherited. */
+bool profile_builtin_runs(const struct profile_builtin *b);
 const struct profile_builtin *profile_builtin_find(const char *name, bool agent);
 extern const struct profile_builtin profile_builtins[]; /* profiles, then agents, by name */
 extern const size_t profile_builtin_count;
