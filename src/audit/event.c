@@ -125,13 +125,14 @@ static void put_field(struct json_writer *w, const char *key, const char *text)
 static void put_masked_bytes(struct json_writer *w, const char *key, const char *text, size_t n,
                              const struct mask *mask)
 {
-	scoped(buffer_donep) struct buffer masked = {0};
+	scoped(buffer_donep) struct buffer masked = {0}, ended = {0};
 
 	if (!text)
 		return;
-	mask_text(mask, text, n, &masked);
-	if (buffer_error(&masked) < 0)
-		w->out->failed = buffer_error(&masked);
+	buffer_append(&ended, text, n); /* what is typed has no NUL behind it */
+	mask_text(mask, buffer_str(&ended), ended.len, &masked);
+	if (buffer_error(&ended) < 0 || buffer_error(&masked) < 0)
+		w->out->failed = -ENOMEM;
 	put_cut(w, key, buffer_str(&masked), masked.len, AUDIT_TEXT_MAX);
 }
 

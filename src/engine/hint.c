@@ -113,7 +113,8 @@ static bool was_silent(const struct hint_facts *f)
 /* Else the command did not end by itself, and the caller knows why. */
 static bool left_processes(const struct hint_facts *f)
 {
-	return f->report->end == KEEPER_END_EXITED && f->report->ended[0];
+	return f->report->end == KEEPER_END_EXITED && f->report->ended[0] &&
+	       f->report->limit_hit == LIMIT_HIT_NONE;
 }
 
 static bool killed_processes(const struct hint_facts *f)

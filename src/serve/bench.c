@@ -16,7 +16,7 @@
 
 #define BENCHES_MAX 2048 /* each has a descriptor, and a few more once it is used */
 
-static void bench_free(struct bench *b)
+void bench_free(struct bench *b)
 {
 	if (!b)
 		return;

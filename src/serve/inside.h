@@ -141,6 +141,7 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
  * protections hold, too. */
 int bench_at(struct serve *s, const char *profile, const char *const *roots, const char *root,
              struct bench **ret, struct error *err);
+void bench_free(struct bench *b);
 /* The engines have one store among them, this is any of its handles. */
 int bench_store(struct serve *s, struct store **ret, struct error *err);
 const char *const *bench_roots(const struct call *c);

@@ -68,10 +68,7 @@ static void free_benches(struct serve *s)
 
 	while ((b = s->benches)) {
 		s->benches = b->next;
-		engine_done(&b->engine);
-		free(b->profile);
-		free(b->root);
-		free(b);
+		bench_free(b);
 	}
 }
 
