@@ -371,12 +371,40 @@ class Commands(ProfileTest):
 
 class Reference(ProfileTest):
     def test_the_reference_in_the_docs_is_the_one_that_is_generated(self):
-        page = (ROOT / "docs" / "policy.md").read_text()
+        page = (ROOT / "docs" / "policy-reference.md").read_text()
         begin, end = "<!-- reference: nacre policy schema --doc -->\n", "<!-- end of the reference -->"
         self.assertIn(begin, page)
         written = page[page.index(begin) + len(begin):page.index(end)].strip()
         told = self.nacre("policy", "schema", "--doc").stdout.decode().strip()
         self.assertEqual(written, told, "tools/update-reference writes it")
+
+    def test_the_manual_page_names_every_key(self):
+        page = subprocess.run([ROOT / "tools" / "manual-page", ROOT / "docs" / "man" / "nacre.yaml.5.scd", ROOT / "docs" / "policy-reference.md"],
+                              check=True, capture_output=True, text=True, timeout=DEADLINE).stdout
+        entries = {entry.replace("\\", "") for entry in re.findall(r"^\*(.+?)\*(?= \(|$)", page, re.MULTILINE)}
+
+        def keys(schema, prefix=""):
+            for form in (schema, *schema.get("anyOf", [])):
+                for name, inner in form.get("properties", {}).items():
+                    yield prefix + name
+                    yield from keys(inner, f"{prefix}{name}.")
+        schema = json.loads(self.nacre("policy", "schema").stdout)
+        told = {re.sub(r"^coding\.", "shell.", key)  # an older name of the same map
+                for part in (schema, *schema["$defs"].values()) for key in keys(part)}
+        self.assertGreater(len(told), 80)
+        self.assertEqual(told - entries, set())
+
+    def test_the_examples_of_the_manual_page_can_be_used(self):
+        page = (ROOT / "docs" / "man" / "nacre.yaml.5.scd").read_text()
+        blocks = re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 3)
+        for i, text in enumerate(blocks):
+            with self.subTest(i):
+                path = self.project(text) if "# .nacre.yaml" in text else self.policy(text, f"block{i}.yaml")
+                done = self.nacre("policy", "check", "--strict", path)
+                self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout)
+                if "examples:" in text:
+                    self.assertEqual(self.nacre("policy", "test", path).returncode, 0)
 
     def test_the_examples_of_the_docs_can_be_used(self):
         page = (ROOT / "docs" / "policy.md").read_text()
