@@ -290,7 +290,7 @@ static const struct row rows[] = {
          .words = WORDS("no new privileges", "effective uid is not 0", "must be setuid root",
                         "have the setuid bit set", "are you root?", "you must be root",
                         "must be run as root", "requires superuser privilege",
-                        "requires root privileges"),
+                        "requires root privileges", "no valid sudoers sources"),
          .text = "A command cannot gain privileges (no_new_privs, in every sandbox.mode), so sudo "
                  "fails. Run it without sudo and install into the workspace, or ask the operator "
                  "to install what is missing."},
