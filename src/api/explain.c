@@ -70,11 +70,11 @@ static int explain(struct nacre_context *c, const struct request *rq, struct giv
 	int r;
 
 	if (!facts)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	(void)pthread_mutex_lock(&c->lock);
 	r = engine_explain(&c->engine, rq, facts, &check, err);
 	if (r == 0 && fill(g, &check) < 0)
-		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		r = error_nomem(err);
 	(void)pthread_mutex_unlock(&c->lock);
 	return r;
 }

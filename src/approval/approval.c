@@ -398,7 +398,7 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	if (r == 0)
 		r = approval_read_digest(json_object_get(root, "terms"), &a.terms);
 	if (r < 0)
-		return r == -ENOMEM ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory")
+		return r == -ENOMEM ? error_nomem(err)
 		                    : error_set(err, ERROR_INPUT, EINVAL,
 		                                "approval: its file is damaged");
 	*ret_approval = a;

@@ -141,7 +141,7 @@ static int read_answer(int desk, struct arena *arena, struct approval *a)
 int desk_damaged(struct error *err, int r)
 {
 	if (r == -ENOMEM)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (r == -ENOENT)
 		return error_set(err, ERROR_INPUT, ENOENT, "there is no such approval");
 	return error_set(err, ERROR_SYSTEM, -r, "the approval cannot be read: %s",

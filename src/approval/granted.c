@@ -154,7 +154,7 @@ int grants_list(int desk, struct arena *arena, struct grant **ret_list, size_t *
 	}
 	g.list = arena_new_array(arena, struct grant, LIST_MAX);
 	if (!g.list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = dir_fd < 0 ? 0 : visit_all(dir_fd, gather, &g, err);
 	if (r < 0)
 		return r;

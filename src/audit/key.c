@@ -89,7 +89,7 @@ int key_sign(int dir_fd, uint64_t seq, const unsigned char prev[AUDIT_HASH_BYTES
 	buffer_printf(body, ",\"key\":\"%s\"", hex);
 	audit_hex(signature, sizeof(signature), hex);
 	buffer_printf(body, ",\"signature\":\"%s\"", hex);
-	return buffer_error(body) < 0 ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory") : 0;
+	return buffer_error(body) < 0 ? error_nomem(err) : 0;
 }
 
 int key_read_public(int dir_fd, const char *path, unsigned char ret_key[AUDIT_KEY_BYTES],

@@ -171,7 +171,7 @@ static int read_strings(struct explain *x, json_t *array, const char *first,
 	const char **list = arena_new_array(x->arena, const char *, n + 2);
 
 	if (!list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (first)
 		list[used++] = first;
 	for (size_t i = 0; i < n; i++) {
@@ -193,7 +193,7 @@ static int read_env(struct explain *x, json_t *object, const char *const **ret, 
 	size_t n = 0;
 
 	if (!list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	json_object_foreach (object, key, value) {
 		if (!json_is_string(value))
 			return error_set(err, ERROR_INPUT, EINVAL, "env wants strings");

@@ -78,7 +78,7 @@ static int flush(struct input *in)
 	int r = 0;
 
 	if (buffer_error(&in->typed) < 0)
-		return error_set(&in->err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(&in->err);
 	for (size_t at = 0; r == 0 && at < in->typed.len; at += CONTROL_INPUT_MAX) {
 		size_t n = in->typed.len - at;
 

@@ -117,7 +117,7 @@ static int make_policy_absolute(struct engine *e, struct error *err)
 		                 e->wishes.policy_file, strerrordesc_np(errno));
 	e->policy_path = strdup(path);
 	if (!e->policy_path)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	e->wishes.policy_file = e->policy_path;
 	return 0;
 }
@@ -309,11 +309,6 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	return 0;
 }
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 static const char *copy(struct arena *arena, const char *text)
 {
 	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
@@ -356,7 +351,7 @@ static int take_answer(struct engine_run *run)
 		run->answered = true;
 		f->reason = arena_printf(run->arena, "%s%s%s", f->reason, *f->reason ? " " : "",
 		                         run->ask.words);
-		return f->reason ? -EPERM : no_memory(&run->refusal);
+		return f->reason ? -EPERM : error_nomem(&run->refusal);
 	case ASK_WAITING:
 	case ASK_NONE:
 		break;
@@ -415,7 +410,7 @@ static int decide(struct engine *e, const struct request *rq, struct engine_run 
 	if (r < 0)
 		return r;
 	if (keep_finding(run, &answer.answer.line) < 0)
-		return no_memory(&run->refusal);
+		return error_nomem(&run->refusal);
 	o->argv = answer.argv;
 	r = record(e, rq, run);
 	if (r < 0)
@@ -499,7 +494,7 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 	if (!o->cwd || !o->base || !o->command || !o->request.workspace || !o->request.root ||
 	    !o->request.cwd ||
 	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	r = environment_build(run->arena,
 	                      &(struct environment_wish){.base = e->environment,
 	                                                 .pass = e->profile->environment_pass,
@@ -567,7 +562,7 @@ int engine_start(struct engine *e, const struct request *rq, struct engine_run *
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
 	}
 	if (!run || !run->arena)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (id_new("bash-", run->task_id, sizeof(run->task_id)) < 0)
 		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
 	if (prepare(e, rq, run) == 0)

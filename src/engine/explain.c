@@ -44,7 +44,7 @@ static int decide(struct engine *e, const struct request *rq, struct arena *aren
 	int r;
 
 	if (session_environment(session, arena, rq->env, &question.env) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = environment_build(arena, &wish, &question.envp, err);
 	return r < 0 ? r : check_request(arena, &question, ret_check, err);
 }

@@ -20,17 +20,12 @@ static int wrong(struct reader *r, const char *key, const char *wanted)
 	return error_set(r->err, ERROR_INPUT, EINVAL, "'%s' must be %s", key, wanted);
 }
 
-static int no_memory(struct reader *r)
-{
-	return error_set(r->err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 static int read_string(struct reader *r, const char *key, json_t *value, const char **ret_text)
 {
 	if (!json_is_string(value))
 		return wrong(r, key, "a string");
 	*ret_text = arena_strndup(r->arena, json_string_value(value), json_string_length(value));
-	return *ret_text ? 0 : no_memory(r);
+	return *ret_text ? 0 : error_nomem(r->err);
 }
 
 /* The first place of *ret_strings is left free for a name if NAMED. */
@@ -45,7 +40,7 @@ static int read_strings(struct reader *r, const char *key, json_t *value, bool n
 		return wrong(r, key, named ? "a list of strings" : "a list of at least one string");
 	strings = arena_new_array(r->arena, const char *, n + 2);
 	if (!strings)
-		return no_memory(r);
+		return error_nomem(r->err);
 	for (size_t i = 0; i < n; i++) {
 		code = read_string(r, key, json_array_get(value, i), &strings[i + named]);
 		if (code < 0)
@@ -65,7 +60,7 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 		return wrong(r, key, "an object of strings");
 	env = arena_new_array(r->arena, const char *, json_object_size(value) + 1);
 	if (!env)
-		return no_memory(r);
+		return error_nomem(r->err);
 	json_object_foreach (value, name, v) {
 		if (!json_is_string(v))
 			return wrong(r, key, "an object of strings");
@@ -73,7 +68,7 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 			return wrong(r, key, "an object whose names hold no '='");
 		env[n] = arena_printf(r->arena, "%s=%s", name, json_string_value(v));
 		if (!env[n++])
-			return no_memory(r);
+			return error_nomem(r->err);
 	}
 	r->request->env = env;
 	return 0;
@@ -185,7 +180,7 @@ static int join_argv(struct reader *r, const char *name, const char *const *args
 		n++;
 	argv = arena_new_array(r->arena, const char *, n + 1);
 	if (!argv)
-		return no_memory(r);
+		return error_nomem(r->err);
 	argv[0] = name;
 	for (size_t i = 1; i < n; i++)
 		argv[i] = args[i];

@@ -50,7 +50,7 @@ int request_read_json(const char *text, size_t n, struct arena *arena, struct re
 		return code;
 	id = json_object_get(root, "id");
 	if (id && read_id(arena, id, ret_id) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	code = parameters_read(table, array_size(table), "id", root, arena, request, err);
 	if (code < 0)
 		return code;

@@ -83,7 +83,7 @@ int launcher_execute(const char *program, struct launcher *ret_launcher, struct 
 	if (arena)
 		apart.envp = environment(arena);
 	if (!apart.envp)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return error_sys(err, errno, "socket pair for the launcher");
 	ours = sockets[0];

@@ -284,7 +284,7 @@ int policy_decide(const struct policy *p, struct arena *arena, const struct poli
 		return error_set(err, ERROR_LIMIT, E2BIG,
 		                 "the line sets PATH to too many directories for its commands");
 	if (r < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	answer.line = line.finding;
 	answer.line.resolved = NULL;
 	*ret_answer = answer;

@@ -340,7 +340,7 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	if (p)
 		p->arena = arena_new(PLAN_BYTES_MAX);
 	if (!p || !p->arena)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
 	p->queues_fd = p->company_fd = -1;
 	p->keeps = place->kept;

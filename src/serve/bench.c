@@ -52,7 +52,7 @@ int bench_at(struct serve *s, const char *profile, const char *const *roots, con
 	}
 	if (!b || !b->profile || !b->root || !b->around) {
 		bench_free(b);
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	}
 	engine_init(&b->engine, s->options.environment);
 	b->engine.launcher = s->launcher;

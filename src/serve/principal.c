@@ -22,11 +22,6 @@
 #define TOKEN_PREFIX   "nacre_"
 #define SECRET_BYTES   32
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 bool principal_name_is_valid(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
@@ -128,7 +123,7 @@ static int read_file(int fd, struct principals *p, struct error *err)
 	p->arena = arena_new(8 * FILE_BYTES_MAX);
 	p->list = p->arena ? arena_new_array(p->arena, struct principal, n + 1) : NULL;
 	if (!p->list)
-		return no_memory(err);
+		return error_nomem(err);
 	for (; p->count < n; p->count++) {
 		r = read_one(p->arena, json_array_get(list, p->count), &p->list[p->count]);
 		if (r < 0)

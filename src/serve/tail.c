@@ -93,7 +93,7 @@ int tail_new(struct store *store, struct watch *watch, const struct tasks_query 
 	int r;
 
 	if (!t)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	t->x = x;
 	t->wake = wake;
 	t->owner = owner;

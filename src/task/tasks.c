@@ -52,7 +52,7 @@ int tasks_reader_new(struct store *store, const struct tasks_query *q, tasks_sin
 	int code;
 
 	if (!r)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r->dir_fd = -1;
 	r->sink = sink;
 	r->owner = owner;
