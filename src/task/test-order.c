@@ -391,6 +391,11 @@ static void values_that_cannot_be_are_refused(void **state)
 		{"\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"]", "\"argv\":[]"},
 		{"\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"]", "\"argv\":{}"},
 		{"\"env\":[", "\"env\":1,\"z\":["},
+		{"\"force\":false", "\"force\":0"},
+		{"\"force\":false", "\"force\":false,\"more\":1"},
+		{",\"force\":false", ""},
+		{"\"patience\":0", "\"patience\":1001"},
+		{"\"patience\":0", "\"rows\":24"},
 	};
 
 	for (size_t i = 0; i < array_size(changes); i++)

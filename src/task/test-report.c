@@ -197,6 +197,10 @@ static void damaged_reports_are_refused(void **state)
 		{"\"killed\":3", "\"killed\":\"3\""},
 		{"\"killed\":3", "\"killed\":3,\"more\":1"},
 		{"\"killed\":3", "\"killed\":3,\"killed\":3"},
+		{"\"killed\":3", "\"killed\":4294967299"}, /* no int */
+		{"\"tier\":\"full\"", "\"tier\":\"strict\""},
+		{"\"layers\":0", "\"layers\":4294967296"},
+		{"\"limit_hit\":0", "\"limit_hit\":99"},
 		{"\"bytes\":10,", ""},
 		{"\"bytes\":10", "\"bytes\":null"},
 		{"\"bytes\":10", "\"bytes\":10,\"more\":1"},
