@@ -80,14 +80,7 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
-static void put_number(struct json_writer *w, const char *key, int64_t number)
-{
-	json_put_key(w, key);
-	json_put_int(w, number);
+	json_member_string(w, key, text);
 }
 
 void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
@@ -105,8 +98,7 @@ void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
 static void put_digests(struct json_writer *w, const char *key, const struct policy_digest *list,
                         size_t count)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (size_t i = 0; list && i < count; i++)
 		approval_put_digest(w, &list[i]);
 	json_array_end(w);
@@ -129,8 +121,7 @@ void approval_put_file(struct json_writer *w, const struct object_file *f)
 
 static void put_strings(struct json_writer *w, const char *key, const char *const *list)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (; list && *list; list++)
 		json_put_string(w, *list);
 	json_array_end(w);
@@ -142,8 +133,8 @@ static void put_asked(struct json_writer *w, const struct approval *a)
 	put_text(w, "door", a->door);
 	put_text(w, "session", a->session);
 	put_text(w, "profile", a->profile);
-	put_number(w, "created_ms", a->created_ms);
-	put_number(w, "expires_ms", a->expires_ms);
+	json_member_int(w, "created_ms", a->created_ms);
+	json_member_int(w, "expires_ms", a->expires_ms);
 	put_text(w, "command", a->command);
 	put_text(w, "description", a->description);
 	put_text(w, "workspace", a->workspace);
@@ -152,14 +143,13 @@ static void put_asked(struct json_writer *w, const struct approval *a)
 	put_text(w, "network", a->network);
 	put_text(w, "engine", a->engine);
 	put_text(w, "input", a->input);
-	json_put_key(w, "terminal");
-	json_put_bool(w, a->terminal);
+	json_member_bool(w, "terminal", a->terminal);
 	put_text(w, "names", names_words[a->object.names]);
 	if (a->object.names == OBJECT_NAMES_TREE)
-		put_number(w, "tree_files", (int64_t)a->object.tree_files);
+		json_member_int(w, "tree_files", (int64_t)a->object.tree_files);
 	put_text(w, "rule_id", a->rule_id);
 	put_text(w, "rule_file", a->rule_file);
-	put_number(w, "rule_line", a->rule_line);
+	json_member_int(w, "rule_line", a->rule_line);
 	put_text(w, "reason", a->reason);
 	put_strings(w, "env", a->env);
 }
@@ -172,14 +162,12 @@ int approval_write(const struct approval *a, struct buffer *into)
 	put_text(&w, "id", a->id);
 	put_asked(&w, a);
 	put_digests(&w, "object", a->object.parts, OBJECT_PART_MAX);
-	put_number(&w, "programs", (int64_t)a->object.program_count);
-	json_put_key(&w, "files");
-	json_array_begin(&w);
+	json_member_int(&w, "programs", (int64_t)a->object.program_count);
+	json_member_array(&w, "files");
 	for (size_t i = 0; i < a->object.file_count; i++)
 		approval_put_file(&w, &a->object.files[i]);
 	json_array_end(&w);
-	json_put_key(&w, "audited");
-	json_put_bool(&w, a->audited);
+	json_member_bool(&w, "audited", a->audited);
 	put_strings(&w, "mask", a->mask);
 	json_put_key(&w, "terms");
 	approval_put_digest(&w, &a->terms);
@@ -410,13 +398,11 @@ void approval_put_json(struct json_writer *w, const struct approval *a)
 	put_text(w, "id", a->id);
 	put_text(w, "state", approval_state_name(a->state));
 	put_asked(w, a);
-	json_put_key(w, "files");
-	json_array_begin(w);
+	json_member_array(w, "files");
 	for (size_t i = 0; i < a->object.file_count; i++)
 		json_put_string(w, a->object.files[i].path);
 	json_array_end(w);
-	json_put_key(w, "answers");
-	json_array_begin(w);
+	json_member_array(w, "answers");
 	json_put_string(w, approval_answer_name(APPROVAL_DENY));
 	json_put_string(w, approval_answer_name(APPROVAL_ONCE));
 	if (a->session && a->exact.count)
@@ -429,5 +415,5 @@ void approval_put_json(struct json_writer *w, const struct approval *a)
 	put_text(w, "answer", approval_answer_name(a->answer));
 	put_text(w, "answered_by", a->by);
 	put_text(w, "answer_reason", a->why);
-	put_number(w, "answered_ms", a->answered_ms);
+	json_member_int(w, "answered_ms", a->answered_ms);
 }

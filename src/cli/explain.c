@@ -266,8 +266,7 @@ static void answer_line(struct explain *x, const struct buffer *line, struct buf
 	json_put_raw(&w, text ? text : "null");
 	free(text);
 	if (r < 0) {
-		json_put_key(&w, "error");
-		json_put_string(&w, err.text);
+		json_member_string(&w, "error", err.text);
 	} else {
 		explain_put_json(&c, &w);
 	}

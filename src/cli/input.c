@@ -180,12 +180,9 @@ static int print_json(const struct input *in)
 	struct json_writer w = {.out = &text};
 
 	json_object_begin(&w);
-	json_put_key(&w, "success");
-	json_put_bool(&w, true);
-	json_put_key(&w, "task_id");
-	json_put_string(&w, in->id);
-	json_put_key(&w, "bytes");
-	json_put_uint(&w, in->bytes);
+	json_member_bool(&w, "success", true);
+	json_member_string(&w, "task_id", in->id);
+	json_member_uint(&w, "bytes", in->bytes);
 	json_object_end(&w);
 	buffer_putc(&text, '\n');
 	return buffer_error(&text) < 0 ? -ENOMEM : fd_write_all(STDOUT_FILENO, text.data, text.len);

@@ -223,28 +223,23 @@ int parameters_read(const struct parameter *table, size_t count, const char *ski
 
 static void put_strings_of(struct json_writer *w, const char *key)
 {
-	json_put_key(w, key);
-	json_object_begin(w);
+	json_member_object(w, key);
 	json_schema_type(w, "string");
 	json_object_end(w);
 }
 
 static void put_side(struct json_writer *w, const char *key)
 {
-	json_put_key(w, key);
-	json_object_begin(w);
+	json_member_object(w, key);
 	json_schema_type(w, "integer");
-	json_put_key(w, "minimum");
-	json_put_int(w, 1);
-	json_put_key(w, "maximum");
-	json_put_int(w, PTY_SIDE_MAX);
+	json_member_int(w, "minimum", 1);
+	json_member_int(w, "maximum", PTY_SIDE_MAX);
 	json_object_end(w);
 }
 
 static void put_pty_schema(struct json_writer *w)
 {
-	json_put_key(w, "anyOf");
-	json_array_begin(w);
+	json_member_array(w, "anyOf");
 	json_object_begin(w);
 	json_schema_type(w, "boolean");
 	json_object_end(w);
@@ -266,10 +261,8 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_ARGS:
 		json_schema_type(w, "array");
 		put_strings_of(w, "items");
-		if (p->field == PARAMETER_ARGV) {
-			json_put_key(w, "minItems");
-			json_put_int(w, 1);
-		}
+		if (p->field == PARAMETER_ARGV)
+			json_member_int(w, "minItems", 1);
 		break;
 	case PARAMETER_ENV:
 		json_schema_type(w, "object");
@@ -277,8 +270,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_OUTPUT_MODE:
 		json_schema_type(w, "string");
-		json_put_key(w, "enum");
-		json_array_begin(w);
+		json_member_array(w, "enum");
 		for (int i = 0; i < OUTPUT_MODE_MAX; i++)
 			json_put_string(w, output_mode_name((enum output_mode)i));
 		json_array_end(w);
@@ -287,8 +279,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_TIMEOUT_OR_0:
 	case PARAMETER_IDLE:
 		json_schema_type(w, "integer");
-		json_put_key(w, "minimum");
-		json_put_int(w, p->field != PARAMETER_TIMEOUT_OR_0);
+		json_member_int(w, "minimum", p->field != PARAMETER_TIMEOUT_OR_0);
 		break;
 	case PARAMETER_PTY:
 		put_pty_schema(w);
@@ -299,8 +290,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_FULL_LINE:
 		json_schema_type(w, "string");
-		json_put_key(w, "minLength");
-		json_put_int(w, 1);
+		json_member_int(w, "minLength", 1);
 		break;
 	case PARAMETER_LINE:
 	case PARAMETER_NAME:
@@ -313,8 +303,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		json_schema_type(w, "string");
 		break;
 	}
-	json_put_key(w, "description");
-	json_put_string(w, p->doc);
+	json_member_string(w, "description", p->doc);
 	json_object_end(w);
 }
 

@@ -66,8 +66,7 @@ static void write_bytes(struct json_writer *w, const char *bytes)
 		return;
 	}
 	json_object_begin(w);
-	json_put_key(w, "hex");
-	json_put_raw(w, "\"");
+	json_member_raw(w, "hex", "\"");
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)bytes[i];
 

@@ -212,22 +212,14 @@ static void put_one(struct json_writer *w, const struct principal *p)
 	for (size_t i = 0; i < sizeof(p->digest.bytes); i++)
 		snprintf(hex + 2 * i, 3, "%02x", p->digest.bytes[i]);
 	json_object_begin(w);
-	json_put_key(w, "name");
-	json_put_string(w, p->name);
-	json_put_key(w, "digest");
-	json_put_string(w, hex);
-	json_put_key(w, "profiles");
-	json_put_strings(w, p->profiles);
-	json_put_key(w, "workspaces");
-	json_put_strings(w, p->workspaces);
-	json_put_key(w, "approve");
-	json_put_bool(w, p->approve);
-	json_put_key(w, "audit");
-	json_put_bool(w, p->audit);
-	json_put_key(w, "person");
-	json_put_bool(w, p->person);
-	json_put_key(w, "created_ms");
-	json_put_int(w, p->created_ms);
+	json_member_string(w, "name", p->name);
+	json_member_string(w, "digest", hex);
+	json_member_strings(w, "profiles", p->profiles);
+	json_member_strings(w, "workspaces", p->workspaces);
+	json_member_bool(w, "approve", p->approve);
+	json_member_bool(w, "audit", p->audit);
+	json_member_bool(w, "person", p->person);
+	json_member_int(w, "created_ms", p->created_ms);
 	json_object_end(w);
 }
 
@@ -240,8 +232,7 @@ static int write_file(int state_fd, const struct principals *p, size_t without,
 	int r;
 
 	json_object_begin(&w);
-	json_put_key(&w, "tokens");
-	json_array_begin(&w);
+	json_member_array(&w, "tokens");
 	for (size_t i = 0; i < p->count; i++)
 		if (i != without)
 			put_one(&w, &p->list[i]);
