@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -87,11 +88,7 @@ void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
 {
 	char hex[2 * POLICY_DIGEST_BYTES + 1];
 
-	for (size_t i = 0; i < POLICY_DIGEST_BYTES; i++) {
-		hex[2 * i] = "0123456789abcdef"[d->bytes[i] >> 4];
-		hex[2 * i + 1] = "0123456789abcdef"[d->bytes[i] & 15];
-	}
-	hex[sizeof(hex) - 1] = '\0';
+	hex_write(d->bytes, sizeof(d->bytes), hex);
 	json_put_string(w, hex);
 }
 
@@ -185,24 +182,13 @@ static const char *copy(struct arena *arena, const char *text)
 	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 int approval_read_digest(const json_t *value, struct policy_digest *ret)
 {
 	const char *hex = json_string_value(value);
 
-	if (!hex || json_string_length(value) != 2 * sizeof(ret->bytes))
+	if (!hex || json_string_length(value) != 2 * sizeof(ret->bytes) ||
+	    !hex_read(hex, ret->bytes, sizeof(ret->bytes)))
 		return -EINVAL;
-	for (size_t i = 0; i < POLICY_DIGEST_BYTES; i++) {
-		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return -EINVAL;
-		ret->bytes[i] = (uint8_t)(high << 4 | low);
-	}
 	return 0;
 }
 

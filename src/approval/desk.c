@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "base/id.h"
 #include "json/read.h"
 
@@ -68,8 +69,7 @@ void desk_key(const struct approval *a, char into[DESK_NAME_SIZE])
 	buffer_puts(&b, a->session ? a->session : "");
 	policy_digest(buffer_str(&b), b.len, &digest);
 	memcpy(into, "k-", 2);
-	for (size_t i = 0; i < 16; i++)
-		snprintf(into + 2 + 2 * i, 3, "%02x", digest.bytes[i]);
+	hex_write(digest.bytes, 16, into + 2);
 }
 
 /* Writes a new file and brings it to the disk. */

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 
 #define RESERVE_BYTES ((off_t)256 << 10)
 
@@ -287,7 +288,7 @@ int audit_checkpoint(struct audit *a, uint64_t *ret_seq, char ret_hash[65], stru
 	if (r < 0)
 		return r;
 	*ret_seq = place.link.seq;
-	audit_hex(place.link.hash, AUDIT_HASH_BYTES, ret_hash);
+	hex_write(place.link.hash, AUDIT_HASH_BYTES, ret_hash);
 	return audit_sync(a, place.link.seq, err);
 }
 

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/write.h"
 
@@ -58,8 +59,8 @@ static void store(const struct json_field *f, void *at, int64_t value)
 /* A word of a command line is bytes, not text: one that JSON cannot hold as it is goes as hex. */
 static void write_bytes(struct json_writer *w, const char *bytes)
 {
-	static const char digits[] = "0123456789abcdef";
 	size_t n = strlen(bytes);
+	char *hex;
 
 	if (utf8_valid_prefix(bytes, n) == n) {
 		json_put_bytes(w, bytes, n);
@@ -67,10 +68,10 @@ static void write_bytes(struct json_writer *w, const char *bytes)
 	}
 	json_object_begin(w);
 	json_member_raw(w, "hex", "\"");
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)bytes[i];
-
-		buffer_append(w->out, (const char[]){digits[c >> 4], digits[c & 15]}, 2);
+	hex = buffer_reserve(w->out, 2 * n);
+	if (hex) {
+		hex_write(bytes, n, hex);
+		w->out->len += 2 * n;
 	}
 	buffer_putc(w->out, '"');
 	json_object_end(w);
@@ -150,11 +151,6 @@ void json_fields_write(struct json_writer *w, const struct json_field *table, co
 	json_object_end(w);
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* What write_bytes() wrote. A NUL would hide what follows it. */
 static int read_bytes(const json_t *value, struct arena *arena, const char **ret_bytes)
 {
@@ -172,13 +168,8 @@ static int read_bytes(const json_t *value, struct arena *arena, const char **ret
 	bytes = arena_alloc(arena, n / 2 + 1);
 	if (!bytes)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i += 2) {
-		int high = hex_digit(hex[i]), low = hex_digit(hex[i + 1]);
-
-		if (high < 0 || low < 0 || high + low == 0)
-			return -EINVAL;
-		bytes[i / 2] = (char)(high << 4 | low);
-	}
+	if (!hex_read(hex, bytes, n / 2) || strlen(bytes) != n / 2)
+		return -EINVAL;
 	*ret_bytes = bytes;
 	return 0;
 }

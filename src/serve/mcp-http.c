@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "engine/dialect.h"
 #include "session/use.h"
 #include "http/text.h"
@@ -151,8 +152,7 @@ static int make_id(char into[SESSION_ID_CHARS + 1])
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(into + 2 * i, 3, "%02x", bytes[i]);
+	hex_write(bytes, sizeof(bytes), into);
 	return 0;
 }
 

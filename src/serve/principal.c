@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "http/text.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -35,22 +36,11 @@ void principals_done(struct principals *p)
 	*p = (struct principals){0};
 }
 
-static int hex_value(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int read_digest(const char *hex, struct policy_digest *ret)
 {
-	if (!hex || strlen(hex) != 2 * sizeof(ret->bytes))
+	if (!hex || strlen(hex) != 2 * sizeof(ret->bytes) ||
+	    !hex_read(hex, ret->bytes, sizeof(ret->bytes)))
 		return -EINVAL;
-	for (size_t i = 0; i < sizeof(ret->bytes); i++) {
-		int high = hex_value(hex[2 * i]), low = hex_value(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return -EINVAL;
-		ret->bytes[i] = (uint8_t)(high * 16 + low);
-	}
 	return 0;
 }
 
@@ -209,8 +199,7 @@ static void put_one(struct json_writer *w, const struct principal *p)
 {
 	char hex[2 * sizeof(p->digest.bytes) + 1];
 
-	for (size_t i = 0; i < sizeof(p->digest.bytes); i++)
-		snprintf(hex + 2 * i, 3, "%02x", p->digest.bytes[i]);
+	hex_write(p->digest.bytes, sizeof(p->digest.bytes), hex);
 	json_object_begin(w);
 	json_member_string(w, "name", p->name);
 	json_member_string(w, "digest", hex);
