@@ -22,7 +22,7 @@ static int copy(struct arena *arena, const char *text, const char **ret_copy, st
 {
 	if (!text)
 		return 0;
-	*ret_copy = arena_strndup(arena, text, strlen(text));
+	*ret_copy = arena_strdup(arena, text);
 	return *ret_copy ? 0 : error_nomem(err);
 }
 

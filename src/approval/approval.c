@@ -177,11 +177,6 @@ int approval_write(const struct approval *a, struct buffer *into)
 
 /* Reading */
 
-static const char *copy(struct arena *arena, const char *text)
-{
-	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
-}
-
 int approval_read_digest(const json_t *value, struct policy_digest *ret)
 {
 	const char *hex = json_string_value(value);
@@ -223,7 +218,7 @@ int approval_read_file(json_t *value, struct arena *arena, struct object_file *r
 	                 &changed) < 0) ||
 	    (digest && approval_read_digest(digest, &content) < 0))
 		return -EINVAL;
-	*ret = (struct object_file){.path = copy(arena, path),
+	*ret = (struct object_file){.path = arena_strdup(arena, path),
 	                            .device = (uint64_t)device,
 	                            .inode = (uint64_t)inode,
 	                            .size = (uint64_t)size,
@@ -273,7 +268,7 @@ static int read_strings(json_t *list, struct arena *arena, const char *const **r
 	for (size_t i = 0; i < n; i++) {
 		if (!json_is_string(json_array_get(list, i)))
 			return -EINVAL;
-		strings[i] = copy(arena, json_string_value(json_array_get(list, i)));
+		strings[i] = arena_strdup(arena, json_string_value(json_array_get(list, i)));
 		if (!strings[i])
 			return -ENOMEM;
 	}
@@ -313,7 +308,7 @@ static int read_texts(const json_t *root, struct arena *arena, struct approval *
 			return -EINVAL;
 		if (!value)
 			continue;
-		*texts[i].text = copy(arena, json_string_value(value));
+		*texts[i].text = arena_strdup(arena, json_string_value(value));
 		if (!*texts[i].text)
 			return -ENOMEM;
 	}

@@ -102,8 +102,8 @@ static int take_answer(const char *bytes, size_t n, struct arena *arena, struct 
 	                "at_ms", &at) < 0 ||
 	    approval_answer_read(answer, &a->answer) < 0)
 		return -EINVAL;
-	a->by = arena_strndup(arena, by, strlen(by));
-	a->why = why ? arena_strndup(arena, why, strlen(why)) : NULL;
+	a->by = arena_strdup(arena, by);
+	a->why = arena_strdup(arena, why);
 	a->answered_ms = at;
 	return !a->by || (why && !a->why) ? -ENOMEM : 0;
 }

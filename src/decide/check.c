@@ -138,7 +138,7 @@ static int refuse_text(struct arena *arena, const char *why, struct check *ret_c
                        struct error *err)
 {
 	struct shell_facts *facts = NULL;
-	const char *reason = arena_strndup(arena, why, strlen(why));
+	const char *reason = arena_strdup(arena, why);
 
 	if (!reason || shell_facts_read(arena, "", 0, NULL, &facts) < 0)
 		return error_nomem(err);

@@ -309,11 +309,6 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	return 0;
 }
 
-static const char *copy(struct arena *arena, const char *text)
-{
-	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
-}
-
 /* The profile may be loaded anew while the run goes on: what is said about it is copied. */
 static int keep_finding(struct engine_run *run, const struct policy_finding *f)
 {
@@ -324,12 +319,12 @@ static int keep_finding(struct engine_run *run, const struct policy_finding *f)
 		n++;
 	run->finding = *f;
 	run->finding.rule = NULL;
-	run->finding.rule_id = copy(run->arena, f->rule_id);
-	run->finding.place.file = copy(run->arena, f->place.file);
-	run->finding.reason = copy(run->arena, f->reason ? f->reason : "");
+	run->finding.rule_id = arena_strdup(run->arena, f->rule_id);
+	run->finding.place.file = arena_strdup(run->arena, f->place.file);
+	run->finding.reason = arena_strdup(run->arena, f->reason ? f->reason : "");
 	use = arena_new_array(run->arena, const char *, n + 1);
 	for (size_t i = 0; use && i < n; i++)
-		use[i] = copy(run->arena, f->use[i]);
+		use[i] = arena_strdup(run->arena, f->use[i]);
 	run->finding.use = use;
 	run->decided = true;
 	return use && run->finding.reason ? 0 : -ENOMEM;
@@ -475,8 +470,8 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		r = choose_limits(e, rq, run);
 	if (r < 0)
 		return r;
-	o->cwd = copy(run->arena, place.cwd);
-	o->base = copy(run->arena, place.base);
+	o->cwd = arena_strdup(run->arena, place.cwd);
+	o->base = arena_strdup(run->arena, place.base);
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
 	o->request = (struct keeper_request){
 		.profile = e->profile->by_fallback ? e->wishes.fallback : e->wishes.profile,
@@ -484,10 +479,10 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		.policy_file = e->wishes.policy_file,
 		.command = rq->command,
 		.argv = rq->argv,
-		.session = copy(run->arena, run->session.id),
-		.workspace = copy(run->arena, place.workspace),
-		.root = copy(run->arena, place.root),
-		.cwd = copy(run->arena, place_relative_cwd(&place)),
+		.session = arena_strdup(run->arena, run->session.id),
+		.workspace = arena_strdup(run->arena, place.workspace),
+		.root = arena_strdup(run->arena, place.root),
+		.cwd = arena_strdup(run->arena, place_relative_cwd(&place)),
 		.state = state,
 		.force = rq->force,
 	};

@@ -33,7 +33,7 @@ static int read_id(struct arena *arena, json_t *value, const char **ret_id)
 
 	if (!text)
 		return -ENOMEM;
-	*ret_id = arena_strndup(arena, text, strlen(text));
+	*ret_id = arena_strdup(arena, text);
 	return *ret_id ? 0 : -ENOMEM;
 }
 

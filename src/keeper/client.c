@@ -159,7 +159,7 @@ static int add_socket(struct keeper *k, struct arena *arena, const char *path)
 		return -ENOMEM;
 	if (n > 0)
 		memcpy(sockets, k->spec.sockets, n * sizeof(*sockets));
-	sockets[n] = arena_strndup(arena, path, strlen(path));
+	sockets[n] = arena_strdup(arena, path);
 	k->spec.sockets = sockets;
 	return sockets[n] ? 0 : -ENOMEM;
 }

@@ -36,7 +36,7 @@ static char **environment(struct arena *arena)
 	for (char **v = environ; list && v && *v && n < ENV_MAX; v++)
 		for (size_t i = 0; i < array_size(passed); i++)
 			if (strncmp(*v, passed[i], strlen(passed[i])) == 0) {
-				list[n] = arena_strndup(arena, *v, strlen(*v));
+				list[n] = arena_strdup(arena, *v);
 				if (!list[n++])
 					return NULL;
 				break;

@@ -59,7 +59,7 @@ static int read_list(struct arena *arena, json_t *value, const char *const **ret
 
 		if (!text)
 			return -EINVAL;
-		list[i] = arena_strndup(arena, text, strlen(text));
+		list[i] = arena_strdup(arena, text);
 		if (!list[i])
 			return -ENOMEM;
 	}
@@ -81,7 +81,7 @@ static int read_one(struct arena *arena, json_t *object, struct principal *ret)
 		return -EINVAL;
 	if (!principal_name_is_valid(name) || read_digest(digest, &ret->digest) < 0)
 		return -EINVAL;
-	ret->name = arena_strndup(arena, name, strlen(name));
+	ret->name = arena_strdup(arena, name);
 	ret->approve = approve;
 	ret->audit = audit;
 	ret->person = person;

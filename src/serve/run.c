@@ -165,8 +165,7 @@ static int prepare(struct call *c, struct error *err)
 	c->request->principal = NULL;
 	c->request->door = "http";
 	if (c->client->name[0]) {
-		c->request->principal =
-			arena_strndup(c->arena, c->client->name, strlen(c->client->name));
+		c->request->principal = arena_strdup(c->arena, c->client->name);
 		if (!c->request->principal)
 			return error_nomem(err);
 	}

@@ -240,7 +240,7 @@ int session_read_record(const char *bytes, size_t n, struct arena *arena,
 	for (const char *p = exports; *p; p++)
 		lines += *p == '\n';
 	set = arena_new_array(arena, char *, lines + 1);
-	own = arena_strndup(arena, cwd, strlen(cwd));
+	own = arena_strdup(arena, cwd);
 	if (!set || !own)
 		return -ENOMEM;
 	while (*exports) {
