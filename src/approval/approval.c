@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
+#include "json/fields.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -77,13 +78,6 @@ const char *approval_state_name(enum approval_state state)
 
 /* Writing */
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	if (!text)
-		return;
-	json_member_string(w, key, text);
-}
-
 void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
 {
 	char hex[2 * POLICY_DIGEST_BYTES + 1];
@@ -124,30 +118,38 @@ static void put_strings(struct json_writer *w, const char *key, const char *cons
 	json_array_end(w);
 }
 
+#define OF struct approval
+
+/* What is written to disk, read from there, and shown. */
+static const struct json_field asked_fields[] = {
+	JSON_TEXT("principal", OF, principal, JSON_REQUIRED),
+	JSON_TEXT("door", OF, door, JSON_OPTIONAL),
+	JSON_TEXT("session", OF, session, JSON_OPTIONAL),
+	JSON_TEXT("profile", OF, profile, JSON_REQUIRED),
+	JSON_NUMBER("created_ms", OF, created_ms, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("expires_ms", OF, expires_ms, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_TEXT("command", OF, command, JSON_REQUIRED),
+	JSON_TEXT("description", OF, description, JSON_OPTIONAL),
+	JSON_TEXT("workspace", OF, workspace, JSON_REQUIRED),
+	JSON_TEXT("cwd", OF, cwd, JSON_REQUIRED),
+	JSON_TEXT("sandbox", OF, sandbox, JSON_OPTIONAL),
+	JSON_TEXT("network", OF, network, JSON_OPTIONAL),
+	JSON_TEXT("engine", OF, engine, JSON_OPTIONAL),
+	JSON_TEXT("input", OF, input, JSON_OPTIONAL),
+	JSON_BOOL("terminal", OF, terminal, JSON_OPTIONAL),
+	JSON_NAME("names", OF, object.names, JSON_OPTIONAL, names_words),
+	JSON_TEXT("rule_id", OF, rule_id, JSON_OPTIONAL),
+	JSON_TEXT("rule_file", OF, rule_file, JSON_OPTIONAL),
+	JSON_NUMBER("rule_line", OF, rule_line, JSON_REQUIRED, 0, UINT32_MAX),
+	JSON_TEXT("reason", OF, reason, JSON_REQUIRED),
+	{0},
+};
+
 static void put_asked(struct json_writer *w, const struct approval *a)
 {
-	put_text(w, "principal", a->principal);
-	put_text(w, "door", a->door);
-	put_text(w, "session", a->session);
-	put_text(w, "profile", a->profile);
-	json_member_int(w, "created_ms", a->created_ms);
-	json_member_int(w, "expires_ms", a->expires_ms);
-	put_text(w, "command", a->command);
-	put_text(w, "description", a->description);
-	put_text(w, "workspace", a->workspace);
-	put_text(w, "cwd", a->cwd);
-	put_text(w, "sandbox", a->sandbox);
-	put_text(w, "network", a->network);
-	put_text(w, "engine", a->engine);
-	put_text(w, "input", a->input);
-	json_member_bool(w, "terminal", a->terminal);
-	put_text(w, "names", names_words[a->object.names]);
+	json_fields_write_part(w, asked_fields, a);
 	if (a->object.names == OBJECT_NAMES_TREE)
 		json_member_int(w, "tree_files", (int64_t)a->object.tree_files);
-	put_text(w, "rule_id", a->rule_id);
-	put_text(w, "rule_file", a->rule_file);
-	json_member_int(w, "rule_line", a->rule_line);
-	put_text(w, "reason", a->reason);
 	put_strings(w, "env", a->env);
 }
 
@@ -156,7 +158,7 @@ int approval_write(const struct approval *a, struct buffer *into)
 	struct json_writer w = {.out = into};
 
 	json_object_begin(&w);
-	put_text(&w, "id", a->id);
+	json_member_string(&w, "id", a->id);
 	put_asked(&w, a);
 	put_digests(&w, "object", a->object.parts, OBJECT_PART_MAX);
 	json_member_int(&w, "programs", (int64_t)a->object.program_count);
@@ -276,85 +278,30 @@ static int read_strings(json_t *list, struct arena *arena, const char *const **r
 	return 0;
 }
 
-/* The members that are texts; those of the first group must be there. */
-static int read_texts(const json_t *root, struct arena *arena, struct approval *a)
-{
-	const struct {
-		const char *key;
-		const char **text;
-		bool wanted;
-	} texts[] = {
-		{"principal", &a->principal, true},
-		{"profile", &a->profile, true},
-		{"command", &a->command, true},
-		{"workspace", &a->workspace, true},
-		{"cwd", &a->cwd, true},
-		{"reason", &a->reason, true},
-		{"sandbox", &a->sandbox, false},
-		{"network", &a->network, false},
-		{"engine", &a->engine, false},
-		{"door", &a->door, false},
-		{"session", &a->session, false},
-		{"description", &a->description, false},
-		{"input", &a->input, false},
-		{"rule_id", &a->rule_id, false},
-		{"rule_file", &a->rule_file, false},
-	};
-
-	for (size_t i = 0; i < array_size(texts); i++) {
-		const json_t *value = json_object_get(root, texts[i].key);
-
-		if (value ? !json_is_string(value) : texts[i].wanted)
-			return -EINVAL;
-		if (!value)
-			continue;
-		*texts[i].text = arena_strdup(arena, json_string_value(value));
-		if (!*texts[i].text)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* For people alone: what is bound stands in the digests. */
-static void read_names(const json_t *root, struct approval_object *o)
-{
-	const char *names = json_string_value(json_object_get(root, "names"));
-
-	for (int i = 0; names && i < OBJECT_NAMES_MAX; i++)
-		if (strcmp(names, names_words[i]) == 0)
-			o->names = (enum object_names)i;
-	o->tree_files = (size_t)json_integer_value(json_object_get(root, "tree_files"));
-}
-
 int approval_read(const char *bytes, size_t n, struct arena *arena, struct approval *ret_approval,
                   struct error *err)
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	struct approval a = {.by = ""};
 	json_t *env, *mask, *object, *files, *exact, *sub;
-	json_int_t created, expires, line, programs;
+	json_int_t programs;
 	const char *id;
 	int r, audited;
 
 	r = json_read(bytes, n, APPROVAL_BYTES_MAX, "approval", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack(root, "{s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "id", &id,
-	                "created_ms", &created, "expires_ms", &expires, "rule_line", &line,
-	                "programs", &programs, "audited", &audited, "env", &env, "object", &object,
-	                "files", &files, "exact", &exact, "sub", &sub);
-	if (r < 0 || created < 0 || expires < created || line < 0 || line > UINT32_MAX ||
-	    approval_id_read(id, a.id) < 0)
+	r = json_fields_read_part(root, "approval", asked_fields, arena, &a, err);
+	if (r < 0)
+		return r;
+	r = json_unpack(root, "{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "id", &id, "programs",
+	                &programs, "audited", &audited, "env", &env, "object", &object, "files",
+	                &files, "exact", &exact, "sub", &sub);
+	if (r < 0 || a.expires_ms < a.created_ms || approval_id_read(id, a.id) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "approval: its file is damaged");
-	a.created_ms = created;
-	a.expires_ms = expires;
-	a.rule_line = (uint32_t)line;
 	a.audited = audited;
-	a.terminal = json_is_true(json_object_get(root, "terminal"));
-	read_names(root, &a.object);
-	r = read_texts(root, arena, &a);
-	if (r == 0)
-		r = read_strings(env, arena, &a.env);
+	a.object.tree_files = (size_t)json_integer_value(json_object_get(root, "tree_files"));
+	r = read_strings(env, arena, &a.env);
 	mask = json_object_get(root, "mask"); /* there is none in a file of an older nacre */
 	if (r == 0 && mask)
 		r = read_strings(mask, arena, &a.mask);
@@ -376,8 +323,8 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 
 void approval_put_json(struct json_writer *w, const struct approval *a)
 {
-	put_text(w, "id", a->id);
-	put_text(w, "state", approval_state_name(a->state));
+	json_member_string(w, "id", a->id);
+	json_member_string(w, "state", approval_state_name(a->state));
 	put_asked(w, a);
 	json_member_array(w, "files");
 	for (size_t i = 0; i < a->object.file_count; i++)
@@ -393,8 +340,9 @@ void approval_put_json(struct json_writer *w, const struct approval *a)
 	json_array_end(w);
 	if (!*a->by)
 		return;
-	put_text(w, "answer", approval_answer_name(a->answer));
-	put_text(w, "answered_by", a->by);
-	put_text(w, "answer_reason", a->why);
+	json_member_string(w, "answer", approval_answer_name(a->answer));
+	json_member_string(w, "answered_by", a->by);
+	if (a->why)
+		json_member_string(w, "answer_reason", a->why);
 	json_member_int(w, "answered_ms", a->answered_ms);
 }

@@ -139,15 +139,20 @@ static void write_value(struct json_writer *w, const struct json_field *f, const
 	}
 }
 
-void json_fields_write(struct json_writer *w, const struct json_field *table, const void *from)
+void json_fields_write_part(struct json_writer *w, const struct json_field *table, const void *from)
 {
-	json_object_begin(w);
 	for (const struct json_field *f = table; f->name; f++) {
 		if (is_left_out(f, from))
 			continue;
 		json_put_key(w, f->name);
 		write_value(w, f, (const char *)from + f->offset);
 	}
+}
+
+void json_fields_write(struct json_writer *w, const struct json_field *table, const void *from)
+{
+	json_object_begin(w);
+	json_fields_write_part(w, table, from);
 	json_object_end(w);
 }
 
@@ -290,8 +295,8 @@ static const char *unknown_member(json_t *object, const struct json_field *table
 	return NULL;
 }
 
-static int read_all(json_t *object, const struct json_field *table, struct arena *arena, char *into,
-                    struct error *err)
+static int read_all(json_t *object, const struct json_field *table, bool part, struct arena *arena,
+                    char *into, struct error *err)
 {
 	size_t known = 0;
 	int r;
@@ -310,7 +315,7 @@ static int read_all(json_t *object, const struct json_field *table, struct arena
 		if (r < 0)
 			return r;
 	}
-	if (known < json_object_size(object))
+	if (!part && known < json_object_size(object))
 		return error_set(err, ERROR_INPUT, EINVAL, "unknown member '%s'",
 		                 unknown_member(object, table));
 	return 0;
@@ -319,7 +324,17 @@ static int read_all(json_t *object, const struct json_field *table, struct arena
 int json_fields_read(json_t *object, const char *what, const struct json_field *table,
                      struct arena *arena, void *into, struct error *err)
 {
-	int r = read_all(object, table, arena, into, err);
+	int r = read_all(object, table, false, arena, into, err);
+
+	if (r < 0)
+		error_wrap(err, "%s", what);
+	return r;
+}
+
+int json_fields_read_part(json_t *object, const char *what, const struct json_field *table,
+                          struct arena *arena, void *into, struct error *err)
+{
+	int r = read_all(object, table, true, arena, into, err);
 
 	if (r < 0)
 		error_wrap(err, "%s", what);

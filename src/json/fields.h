@@ -65,6 +65,12 @@ void json_fields_write(struct json_writer *w, const struct json_field *table, co
 int json_fields_read(json_t *object, const char *what, const struct json_field *table,
                      struct arena *arena, void *into, struct error *err);
 
+/* The same for an object that has other members, too; the caller has begun it, and reads those. */
+void json_fields_write_part(struct json_writer *w, const struct json_field *table,
+                            const void *from);
+int json_fields_read_part(json_t *object, const char *what, const struct json_field *table,
+                          struct arena *arena, void *into, struct error *err);
+
 #define JSON_MEMBER_(of, member) (((of *)NULL)->member)
 /* The offset of a member that has the C type WANTED; the text does not compile for another. */
 #define JSON_OFFSET_(of, member, wanted)                                                           \

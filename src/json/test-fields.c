@@ -199,6 +199,27 @@ static void what_is_wrong_is_refused_by_name(void **state)
 	}
 }
 
+static void a_part_leaves_other_members_to_the_caller(void **state)
+{
+	static const char more[] = "{\"more\":1,\"middle\":7}";
+	scoped(buffer_donep) struct buffer text = {0};
+	scoped(json_decrefp) json_t *root = NULL;
+	struct json_writer w = {.out = &text};
+	struct inner in = {0};
+
+	assert_int_equal(json_read(more, strlen(more), 100, "test", &root, NULL), 0);
+	assert_int_equal(json_fields_read(root, "in", inner_fields, NULL, &in, NULL), -EINVAL);
+	assert_int_equal(json_fields_read_part(root, "in", inner_fields, NULL, &in, NULL), 0);
+	assert_int_equal(in.middle, 7);
+	json_object_begin(&w);
+	json_member_int(&w, "more", 1);
+	json_fields_write_part(&w, inner_fields, &in);
+	json_object_end(&w);
+	assert_string_equal(buffer_str(&text), more);
+	assert_int_equal(json_object_del(root, "middle"), 0);
+	assert_int_equal(json_fields_read_part(root, "in", inner_fields, NULL, &in, NULL), -EINVAL);
+}
+
 static void no_memory_is_told_apart(void **state)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(0);
@@ -217,6 +238,7 @@ int main(void)
 		cmocka_unit_test(what_may_be_missing_stays_as_it_was),
 		cmocka_unit_test(chars_are_cut_to_what_fits),
 		cmocka_unit_test(what_is_wrong_is_refused_by_name),
+		cmocka_unit_test(a_part_leaves_other_members_to_the_caller),
 		cmocka_unit_test(no_memory_is_told_apart),
 	};
 
