@@ -152,16 +152,6 @@ static void put_canonical(const struct shell_facts *facts, struct json_writer *w
 	json_put_bytes(w, buffer_str(&text), text.len);
 }
 
-/* Of the line or of any command of it. */
-static bool is_left(const struct policy_answer *a)
-{
-	bool left = a->line.left_to_sandbox;
-
-	for (size_t i = 0; i < a->command_count; i++)
-		left |= a->commands[i].left_to_sandbox;
-	return left;
-}
-
 void explain_put_json(const struct check *c, struct json_writer *w)
 {
 	const struct policy_answer *a = &c->answer;
@@ -171,7 +161,7 @@ void explain_put_json(const struct check *c, struct json_writer *w)
 	for (const char *const *u = a->line.use; u && *u; u++)
 		json_put_string(w, *u);
 	json_array_end(w);
-	json_member_bool(w, "left_to_sandbox", is_left(a));
+	json_member_bool(w, "left_to_sandbox", policy_answer_is_left(a));
 	json_member_object(w, "docker");
 	json_member_bool(w, "client", c->is_client);
 	json_member_bool(w, "allow", c->reaches_engine);

@@ -271,6 +271,15 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 	return l->failed ? -ENOMEM : 0;
 }
 
+bool policy_answer_is_left(const struct policy_answer *a)
+{
+	bool left = a->line.left_to_sandbox;
+
+	for (size_t i = 0; i < a->command_count; i++)
+		left |= a->commands[i].left_to_sandbox;
+	return left;
+}
+
 int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
                   struct policy_answer *ret_answer, struct error *err)
 {
