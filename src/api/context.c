@@ -18,17 +18,12 @@ const char *nacre_version(void)
 	return NACRE_VERSION;
 }
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 static int copy(struct arena *arena, const char *text, const char **ret_copy, struct error *err)
 {
 	if (!text)
 		return 0;
-	*ret_copy = arena_strndup(arena, text, strlen(text));
-	return *ret_copy ? 0 : no_memory(err);
+	*ret_copy = arena_strdup(arena, text);
+	return *ret_copy ? 0 : error_nomem(err);
 }
 
 /* Where a relative path leads is settled now: the host may go elsewhere. */
@@ -93,7 +88,7 @@ static int read_options(struct nacre_context *c, const struct nacre_options *o, 
 	if (r < 0)
 		return r;
 	c->engine.environment = api_copy_list(c->strings, base);
-	return c->engine.environment ? 0 : no_memory(err);
+	return c->engine.environment ? 0 : error_nomem(err);
 }
 
 void nacre_context_free(struct nacre_context *c)
@@ -123,12 +118,12 @@ int nacre_context_new(const struct nacre_options *options, struct nacre_context 
 		return api_fail(to, r, &err);
 	c = calloc(1, sizeof(*c));
 	if (!c)
-		return api_fail(to, no_memory(&err), &err);
+		return api_fail(to, error_nomem(&err), &err);
 	c->launcher = (struct launcher){.socket = -1, .pidfd = -1};
 	(void)pthread_mutex_init(&c->lock, NULL);
 	engine_init(&c->engine, NULL);
 	c->strings = arena_new(STRINGS_MAX);
-	r = c->strings ? read_options(c, &ours, &err) : no_memory(&err);
+	r = c->strings ? read_options(c, &ours, &err) : error_nomem(&err);
 	if (r == 0)
 		r = launcher_execute(c->program, &c->launcher, &err);
 	if (r < 0)

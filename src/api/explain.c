@@ -29,15 +29,6 @@ static const char *put(struct arena *a, const char *text)
 	return arena_strndup(a, text ? text : "", text ? strlen(text) : 0);
 }
 
-static bool is_left(const struct policy_answer *a)
-{
-	bool left = a->line.left_to_sandbox;
-
-	for (size_t i = 0; i < a->command_count; i++)
-		left |= a->commands[i].left_to_sandbox;
-	return left;
-}
-
 /* Under the lock: what is said about rules is in the profile, which the next request may change. */
 static int fill(struct given_explanation *g, const struct check *c)
 {
@@ -53,7 +44,7 @@ static int fill(struct given_explanation *g, const struct check *c)
 	g->explanation = (struct nacre_explanation){
 		.size = sizeof(g->explanation),
 		.verdict = verdicts[f->verdict],
-		.flags = is_left(&c->answer) ? NACRE_LEFT_TO_SANDBOX : 0,
+		.flags = policy_answer_is_left(&c->answer) ? NACRE_LEFT_TO_SANDBOX : 0,
 		.reason = put(g->arena, f->reason),
 		.rule = put(g->arena, f->rule_id),
 		.recommended = api_copy_list(g->arena, f->use),
@@ -70,11 +61,11 @@ static int explain(struct nacre_context *c, const struct request *rq, struct giv
 	int r;
 
 	if (!facts)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	(void)pthread_mutex_lock(&c->lock);
 	r = engine_explain(&c->engine, rq, facts, &check, err);
 	if (r == 0 && fill(g, &check) < 0)
-		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		r = error_nomem(err);
 	(void)pthread_mutex_unlock(&c->lock);
 	return r;
 }

@@ -129,7 +129,7 @@ static int start(struct nacre_job *j, const struct nacre_request *request, struc
 	int r;
 
 	if (!arena)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = api_read_request(c, request, arena, &rq, err);
 	if (r < 0)
 		return r;

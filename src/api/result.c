@@ -45,7 +45,7 @@ static uint32_t flags_of(const struct result *r)
 
 static const char *put(struct arena *a, const char *text)
 {
-	return arena_strndup(a, text, strlen(text));
+	return arena_strdup(a, text);
 }
 
 static const char *put_view(struct arena *a, const struct result *r, int stream, size_t *ret_bytes)

@@ -55,7 +55,7 @@ const char *const *api_copy_list(struct arena *arena, const char *const *list)
 		n++;
 	copy = arena_new_array(arena, const char *, n + 1);
 	for (size_t i = 0; copy && i < n; i++) {
-		copy[i] = arena_strndup(arena, list[i], strlen(list[i]));
+		copy[i] = arena_strdup(arena, list[i]);
 		if (!copy[i])
 			return NULL;
 	}
@@ -104,7 +104,7 @@ static int keep(struct arena *arena, struct request *rq)
 	for (size_t i = 0; i < array_size(texts); i++) {
 		if (!*texts[i])
 			continue;
-		*texts[i] = arena_strndup(arena, *texts[i], strlen(*texts[i]));
+		*texts[i] = arena_strdup(arena, *texts[i]);
 		if (!*texts[i])
 			return -ENOMEM;
 	}

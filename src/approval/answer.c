@@ -38,19 +38,16 @@ static int write_answer(const struct desk_answer *answer, struct buffer *text)
 	size_t by = strnlen(answer->by, BY_MAX);
 
 	json_object_begin(&w);
-	json_put_key(&w, "answer");
-	json_put_string(&w, approval_answer_name(answer->answer));
+	json_member_string(&w, "answer", approval_answer_name(answer->answer));
 	json_put_key(&w, "by");
 	approval_escape(answer->by, by, false, &clean);
 	json_put_bytes(&w, buffer_str(&clean), clean.len);
 	if (answer->why) {
 		buffer_clear(&clean);
 		approval_escape(answer->why, strnlen(answer->why, WHY_MAX), false, &clean);
-		json_put_key(&w, "why");
-		json_put_bytes(&w, buffer_str(&clean), clean.len);
+		json_member_bytes(&w, "why", buffer_str(&clean), clean.len);
 	}
-	json_put_key(&w, "at_ms");
-	json_put_int(&w, clock_wall_ms());
+	json_member_int(&w, "at_ms", clock_wall_ms());
 	json_object_end(&w);
 	buffer_putc(text, '\n');
 	return buffer_error(&clean) < 0 ? buffer_error(&clean) : buffer_error(text);

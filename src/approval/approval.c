@@ -10,6 +10,8 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/hex.h"
+#include "json/fields.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -76,37 +78,18 @@ const char *approval_state_name(enum approval_state state)
 
 /* Writing */
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	if (!text)
-		return;
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
-static void put_number(struct json_writer *w, const char *key, int64_t number)
-{
-	json_put_key(w, key);
-	json_put_int(w, number);
-}
-
 void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
 {
 	char hex[2 * POLICY_DIGEST_BYTES + 1];
 
-	for (size_t i = 0; i < POLICY_DIGEST_BYTES; i++) {
-		hex[2 * i] = "0123456789abcdef"[d->bytes[i] >> 4];
-		hex[2 * i + 1] = "0123456789abcdef"[d->bytes[i] & 15];
-	}
-	hex[sizeof(hex) - 1] = '\0';
+	hex_write(d->bytes, sizeof(d->bytes), hex);
 	json_put_string(w, hex);
 }
 
 static void put_digests(struct json_writer *w, const char *key, const struct policy_digest *list,
                         size_t count)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (size_t i = 0; list && i < count; i++)
 		approval_put_digest(w, &list[i]);
 	json_array_end(w);
@@ -129,38 +112,44 @@ void approval_put_file(struct json_writer *w, const struct object_file *f)
 
 static void put_strings(struct json_writer *w, const char *key, const char *const *list)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (; list && *list; list++)
 		json_put_string(w, *list);
 	json_array_end(w);
 }
 
+#define OF struct approval
+
+/* What is written to disk, read from there, and shown. */
+static const struct json_field asked_fields[] = {
+	JSON_TEXT("principal", OF, principal, JSON_REQUIRED),
+	JSON_TEXT("door", OF, door, JSON_OPTIONAL),
+	JSON_TEXT("session", OF, session, JSON_OPTIONAL),
+	JSON_TEXT("profile", OF, profile, JSON_REQUIRED),
+	JSON_NUMBER("created_ms", OF, created_ms, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("expires_ms", OF, expires_ms, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_TEXT("command", OF, command, JSON_REQUIRED),
+	JSON_TEXT("description", OF, description, JSON_OPTIONAL),
+	JSON_TEXT("workspace", OF, workspace, JSON_REQUIRED),
+	JSON_TEXT("cwd", OF, cwd, JSON_REQUIRED),
+	JSON_TEXT("sandbox", OF, sandbox, JSON_OPTIONAL),
+	JSON_TEXT("network", OF, network, JSON_OPTIONAL),
+	JSON_TEXT("engine", OF, engine, JSON_OPTIONAL),
+	JSON_TEXT("input", OF, input, JSON_OPTIONAL),
+	JSON_BOOL("terminal", OF, terminal, JSON_OPTIONAL),
+	JSON_NAME("names", OF, object.names, JSON_OPTIONAL, names_words),
+	JSON_TEXT("rule_id", OF, rule_id, JSON_OPTIONAL),
+	JSON_TEXT("rule_file", OF, rule_file, JSON_OPTIONAL),
+	JSON_NUMBER("rule_line", OF, rule_line, JSON_REQUIRED, 0, UINT32_MAX),
+	JSON_TEXT("reason", OF, reason, JSON_REQUIRED),
+	{0},
+};
+
 static void put_asked(struct json_writer *w, const struct approval *a)
 {
-	put_text(w, "principal", a->principal);
-	put_text(w, "door", a->door);
-	put_text(w, "session", a->session);
-	put_text(w, "profile", a->profile);
-	put_number(w, "created_ms", a->created_ms);
-	put_number(w, "expires_ms", a->expires_ms);
-	put_text(w, "command", a->command);
-	put_text(w, "description", a->description);
-	put_text(w, "workspace", a->workspace);
-	put_text(w, "cwd", a->cwd);
-	put_text(w, "sandbox", a->sandbox);
-	put_text(w, "network", a->network);
-	put_text(w, "engine", a->engine);
-	put_text(w, "input", a->input);
-	json_put_key(w, "terminal");
-	json_put_bool(w, a->terminal);
-	put_text(w, "names", names_words[a->object.names]);
+	json_fields_write_part(w, asked_fields, a);
 	if (a->object.names == OBJECT_NAMES_TREE)
-		put_number(w, "tree_files", (int64_t)a->object.tree_files);
-	put_text(w, "rule_id", a->rule_id);
-	put_text(w, "rule_file", a->rule_file);
-	put_number(w, "rule_line", a->rule_line);
-	put_text(w, "reason", a->reason);
+		json_member_int(w, "tree_files", (int64_t)a->object.tree_files);
 	put_strings(w, "env", a->env);
 }
 
@@ -169,17 +158,15 @@ int approval_write(const struct approval *a, struct buffer *into)
 	struct json_writer w = {.out = into};
 
 	json_object_begin(&w);
-	put_text(&w, "id", a->id);
+	json_member_string(&w, "id", a->id);
 	put_asked(&w, a);
 	put_digests(&w, "object", a->object.parts, OBJECT_PART_MAX);
-	put_number(&w, "programs", (int64_t)a->object.program_count);
-	json_put_key(&w, "files");
-	json_array_begin(&w);
+	json_member_int(&w, "programs", (int64_t)a->object.program_count);
+	json_member_array(&w, "files");
 	for (size_t i = 0; i < a->object.file_count; i++)
 		approval_put_file(&w, &a->object.files[i]);
 	json_array_end(&w);
-	json_put_key(&w, "audited");
-	json_put_bool(&w, a->audited);
+	json_member_bool(&w, "audited", a->audited);
 	put_strings(&w, "mask", a->mask);
 	json_put_key(&w, "terms");
 	approval_put_digest(&w, &a->terms);
@@ -192,29 +179,13 @@ int approval_write(const struct approval *a, struct buffer *into)
 
 /* Reading */
 
-static const char *copy(struct arena *arena, const char *text)
-{
-	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
-}
-
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 int approval_read_digest(const json_t *value, struct policy_digest *ret)
 {
 	const char *hex = json_string_value(value);
 
-	if (!hex || json_string_length(value) != 2 * sizeof(ret->bytes))
+	if (!hex || json_string_length(value) != 2 * sizeof(ret->bytes) ||
+	    !hex_read(hex, ret->bytes, sizeof(ret->bytes)))
 		return -EINVAL;
-	for (size_t i = 0; i < POLICY_DIGEST_BYTES; i++) {
-		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return -EINVAL;
-		ret->bytes[i] = (uint8_t)(high << 4 | low);
-	}
 	return 0;
 }
 
@@ -249,7 +220,7 @@ int approval_read_file(json_t *value, struct arena *arena, struct object_file *r
 	                 &changed) < 0) ||
 	    (digest && approval_read_digest(digest, &content) < 0))
 		return -EINVAL;
-	*ret = (struct object_file){.path = copy(arena, path),
+	*ret = (struct object_file){.path = arena_strdup(arena, path),
 	                            .device = (uint64_t)device,
 	                            .inode = (uint64_t)inode,
 	                            .size = (uint64_t)size,
@@ -299,62 +270,12 @@ static int read_strings(json_t *list, struct arena *arena, const char *const **r
 	for (size_t i = 0; i < n; i++) {
 		if (!json_is_string(json_array_get(list, i)))
 			return -EINVAL;
-		strings[i] = copy(arena, json_string_value(json_array_get(list, i)));
+		strings[i] = arena_strdup(arena, json_string_value(json_array_get(list, i)));
 		if (!strings[i])
 			return -ENOMEM;
 	}
 	*ret = strings;
 	return 0;
-}
-
-/* The members that are texts; those of the first group must be there. */
-static int read_texts(const json_t *root, struct arena *arena, struct approval *a)
-{
-	const struct {
-		const char *key;
-		const char **text;
-		bool wanted;
-	} texts[] = {
-		{"principal", &a->principal, true},
-		{"profile", &a->profile, true},
-		{"command", &a->command, true},
-		{"workspace", &a->workspace, true},
-		{"cwd", &a->cwd, true},
-		{"reason", &a->reason, true},
-		{"sandbox", &a->sandbox, false},
-		{"network", &a->network, false},
-		{"engine", &a->engine, false},
-		{"door", &a->door, false},
-		{"session", &a->session, false},
-		{"description", &a->description, false},
-		{"input", &a->input, false},
-		{"rule_id", &a->rule_id, false},
-		{"rule_file", &a->rule_file, false},
-	};
-
-	for (size_t i = 0; i < array_size(texts); i++) {
-		const json_t *value = json_object_get(root, texts[i].key);
-
-		if (value ? !json_is_string(value) : texts[i].wanted)
-			return -EINVAL;
-		if (!value)
-			continue;
-		*texts[i].text = copy(arena, json_string_value(value));
-		if (!*texts[i].text)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* For people alone: what is bound stands in the digests. */
-static void read_names(const json_t *root, struct approval_object *o)
-{
-	const char *names = json_string_value(json_object_get(root, "names"));
-
-	for (int i = 0; names && i < OBJECT_NAMES_MAX; i++)
-		if (strcmp(names, names_words[i]) == 0)
-			o->names = (enum object_names)i;
-	o->tree_files = (size_t)json_integer_value(json_object_get(root, "tree_files"));
 }
 
 int approval_read(const char *bytes, size_t n, struct arena *arena, struct approval *ret_approval,
@@ -363,29 +284,24 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	scoped(json_decrefp) json_t *root = NULL;
 	struct approval a = {.by = ""};
 	json_t *env, *mask, *object, *files, *exact, *sub;
-	json_int_t created, expires, line, programs;
+	json_int_t programs;
 	const char *id;
 	int r, audited;
 
 	r = json_read(bytes, n, APPROVAL_BYTES_MAX, "approval", &root, err);
 	if (r < 0)
 		return r;
-	r = json_unpack(root, "{s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "id", &id,
-	                "created_ms", &created, "expires_ms", &expires, "rule_line", &line,
-	                "programs", &programs, "audited", &audited, "env", &env, "object", &object,
-	                "files", &files, "exact", &exact, "sub", &sub);
-	if (r < 0 || created < 0 || expires < created || line < 0 || line > UINT32_MAX ||
-	    approval_id_read(id, a.id) < 0)
+	r = json_fields_read_part(root, "approval", asked_fields, arena, &a, err);
+	if (r < 0)
+		return r;
+	r = json_unpack(root, "{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "id", &id, "programs",
+	                &programs, "audited", &audited, "env", &env, "object", &object, "files",
+	                &files, "exact", &exact, "sub", &sub);
+	if (r < 0 || a.expires_ms < a.created_ms || approval_id_read(id, a.id) < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "approval: its file is damaged");
-	a.created_ms = created;
-	a.expires_ms = expires;
-	a.rule_line = (uint32_t)line;
 	a.audited = audited;
-	a.terminal = json_is_true(json_object_get(root, "terminal"));
-	read_names(root, &a.object);
-	r = read_texts(root, arena, &a);
-	if (r == 0)
-		r = read_strings(env, arena, &a.env);
+	a.object.tree_files = (size_t)json_integer_value(json_object_get(root, "tree_files"));
+	r = read_strings(env, arena, &a.env);
 	mask = json_object_get(root, "mask"); /* there is none in a file of an older nacre */
 	if (r == 0 && mask)
 		r = read_strings(mask, arena, &a.mask);
@@ -398,7 +314,7 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	if (r == 0)
 		r = approval_read_digest(json_object_get(root, "terms"), &a.terms);
 	if (r < 0)
-		return r == -ENOMEM ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory")
+		return r == -ENOMEM ? error_nomem(err)
 		                    : error_set(err, ERROR_INPUT, EINVAL,
 		                                "approval: its file is damaged");
 	*ret_approval = a;
@@ -407,16 +323,14 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 
 void approval_put_json(struct json_writer *w, const struct approval *a)
 {
-	put_text(w, "id", a->id);
-	put_text(w, "state", approval_state_name(a->state));
+	json_member_string(w, "id", a->id);
+	json_member_string(w, "state", approval_state_name(a->state));
 	put_asked(w, a);
-	json_put_key(w, "files");
-	json_array_begin(w);
+	json_member_array(w, "files");
 	for (size_t i = 0; i < a->object.file_count; i++)
 		json_put_string(w, a->object.files[i].path);
 	json_array_end(w);
-	json_put_key(w, "answers");
-	json_array_begin(w);
+	json_member_array(w, "answers");
 	json_put_string(w, approval_answer_name(APPROVAL_DENY));
 	json_put_string(w, approval_answer_name(APPROVAL_ONCE));
 	if (a->session && a->exact.count)
@@ -426,8 +340,9 @@ void approval_put_json(struct json_writer *w, const struct approval *a)
 	json_array_end(w);
 	if (!*a->by)
 		return;
-	put_text(w, "answer", approval_answer_name(a->answer));
-	put_text(w, "answered_by", a->by);
-	put_text(w, "answer_reason", a->why);
-	put_number(w, "answered_ms", a->answered_ms);
+	json_member_string(w, "answer", approval_answer_name(a->answer));
+	json_member_string(w, "answered_by", a->by);
+	if (a->why)
+		json_member_string(w, "answer_reason", a->why);
+	json_member_int(w, "answered_ms", a->answered_ms);
 }

@@ -51,7 +51,7 @@ static void add_place(struct gathering *g, struct gather_places *p, size_t from,
 		g->full = true;
 		return;
 	}
-	name = to[0] == '/' ? arena_strndup(g->arena, to, strlen(to))
+	name = to[0] == '/' ? arena_strdup(g->arena, to)
 	                    : arena_printf(g->arena, "%s/%s", g->bases.names[from], to);
 	if (!name) {
 		g->failed = -ENOMEM;

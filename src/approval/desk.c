@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "base/id.h"
 #include "json/read.h"
 
@@ -68,8 +69,7 @@ void desk_key(const struct approval *a, char into[DESK_NAME_SIZE])
 	buffer_puts(&b, a->session ? a->session : "");
 	policy_digest(buffer_str(&b), b.len, &digest);
 	memcpy(into, "k-", 2);
-	for (size_t i = 0; i < 16; i++)
-		snprintf(into + 2 + 2 * i, 3, "%02x", digest.bytes[i]);
+	hex_write(digest.bytes, 16, into + 2);
 }
 
 /* Writes a new file and brings it to the disk. */
@@ -102,8 +102,8 @@ static int take_answer(const char *bytes, size_t n, struct arena *arena, struct 
 	                "at_ms", &at) < 0 ||
 	    approval_answer_read(answer, &a->answer) < 0)
 		return -EINVAL;
-	a->by = arena_strndup(arena, by, strlen(by));
-	a->why = why ? arena_strndup(arena, why, strlen(why)) : NULL;
+	a->by = arena_strdup(arena, by);
+	a->why = arena_strdup(arena, why);
 	a->answered_ms = at;
 	return !a->by || (why && !a->why) ? -ENOMEM : 0;
 }
@@ -141,7 +141,7 @@ static int read_answer(int desk, struct arena *arena, struct approval *a)
 int desk_damaged(struct error *err, int r)
 {
 	if (r == -ENOMEM)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (r == -ENOENT)
 		return error_set(err, ERROR_INPUT, ENOENT, "there is no such approval");
 	return error_set(err, ERROR_SYSTEM, -r, "the approval cannot be read: %s",

@@ -52,7 +52,7 @@ static void add_file(struct gathering *g, const char *path, int at, const char *
 		g->capacity = capacity;
 	}
 	f = &g->files[g->count];
-	f->path = arena_strndup(g->arena, path, strlen(path));
+	f->path = arena_strdup(g->arena, path);
 	if (!f->path) {
 		g->failed = -ENOMEM;
 		return;

@@ -66,11 +66,6 @@ static int visit_all(int dir_fd, grants_visit *visit, void *context, struct erro
 	return r;
 }
 
-static const char *copy(struct arena *arena, const char *text)
-{
-	return arena_strndup(arena, text, strlen(text));
-}
-
 static bool programs_hold(json_t *list, struct arena *arena)
 {
 	struct object_file file;
@@ -95,10 +90,10 @@ static int read_grant(json_t *value, const char *session, struct arena *arena, s
 	                &profile, "audited", &audited, "programs", &programs) < 0 ||
 	    approval_id_read(approval, g.approval) < 0)
 		return -EINVAL;
-	g.session = copy(arena, session);
-	g.principal = copy(arena, principal);
-	g.profile = copy(arena, profile);
-	g.command = copy(arena, command);
+	g.session = arena_strdup(arena, session);
+	g.principal = arena_strdup(arena, principal);
+	g.profile = arena_strdup(arena, profile);
+	g.command = arena_strdup(arena, command);
 	g.sub = sub;
 	g.audited = audited;
 	g.holds = programs_hold(programs, arena);
@@ -154,7 +149,7 @@ int grants_list(int desk, struct arena *arena, struct grant **ret_list, size_t *
 	}
 	g.list = arena_new_array(arena, struct grant, LIST_MAX);
 	if (!g.list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = dir_fd < 0 ? 0 : visit_all(dir_fd, gather, &g, err);
 	if (r < 0)
 		return r;

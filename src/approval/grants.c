@@ -190,27 +190,19 @@ static void write_grant(const struct approval *a, bool sub, struct buffer *text)
 	struct json_writer w = {.out = text};
 
 	json_object_begin(&w);
-	json_put_key(&w, "principal");
-	json_put_string(&w, a->principal);
-	json_put_key(&w, "sub");
-	json_put_bool(&w, sub);
-	json_put_key(&w, "approval");
-	json_put_string(&w, a->id);
-	json_put_key(&w, "command");
-	json_put_string(&w, a->command);
-	json_put_key(&w, "profile");
-	json_put_string(&w, a->profile);
-	json_put_key(&w, "audited");
-	json_put_bool(&w, a->audited);
+	json_member_string(&w, "principal", a->principal);
+	json_member_bool(&w, "sub", sub);
+	json_member_string(&w, "approval", a->id);
+	json_member_string(&w, "command", a->command);
+	json_member_string(&w, "profile", a->profile);
+	json_member_bool(&w, "audited", a->audited);
 	json_put_key(&w, "terms");
 	approval_put_digest(&w, &a->terms);
-	json_put_key(&w, "digests");
-	json_array_begin(&w);
+	json_member_array(&w, "digests");
 	for (size_t i = 0; i < g->count; i++)
 		approval_put_digest(&w, &g->digests[i]);
 	json_array_end(&w);
-	json_put_key(&w, "programs");
-	json_array_begin(&w);
+	json_member_array(&w, "programs");
 	for (size_t i = 0; i < a->object.program_count; i++)
 		approval_put_file(&w, &a->object.programs[i]);
 	json_array_end(&w);

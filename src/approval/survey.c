@@ -188,7 +188,7 @@ int desk_list(int desk, const char *principal, bool all, struct arena *arena,
 		return error_set(err, ERROR_SYSTEM, -r, "approvals: %s", strerrordesc_np(-r));
 	list = arena_new_array(arena, struct approval, s.count + 1);
 	if (!list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	for (size_t i = 0; i < s.count; i++) {
 		if (!s.entries[i].theirs || (!all && s.entries[i].state != APPROVAL_OPEN))
 			continue;

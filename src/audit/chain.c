@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sodium.h>
 #include "base/buffer.h"
+#include "base/hex.h"
 #include "json/read.h"
 
 #define HEX        ((size_t)(2 * AUDIT_HASH_BYTES))
@@ -16,37 +17,6 @@
 #define TIME_KEY   "\",\"time\":\""
 #define EVENT_KEY  "\",\"event\":\""
 #define TIME_CHARS 24
-
-void audit_hex(const unsigned char *bytes, size_t n, char *into)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < n; i++) {
-		into[2 * i] = digits[bytes[i] >> 4];
-		into[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	into[2 * n] = '\0';
-}
-
-bool audit_unhex(const char *text, unsigned char *into, size_t n)
-{
-	/* One more than the digit: a verifier reads two hashes of each line. */
-	static const unsigned char digits[256] = {
-		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-	};
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned high = digits[(unsigned char)text[2 * i]];
-		unsigned low = high == 0 ? 0 : digits[(unsigned char)text[2 * i + 1]];
-
-		if (low == 0)
-			return false;
-		into[i] = (unsigned char)((high - 1) << 4 | (low - 1));
-	}
-	return true;
-}
 
 const char *audit_cause_name(enum audit_cause cause)
 {
@@ -65,7 +35,7 @@ void audit_link_write(struct audit_link *link, uint64_t seq, const char *body, s
 	char hex[HEX + 1];
 	size_t begin = into->len;
 
-	audit_hex(link->hash, AUDIT_HASH_BYTES, hex);
+	hex_write(link->hash, AUDIT_HASH_BYTES, hex);
 	buffer_puts(into, SEQ_KEY);
 	buffer_put_uint(into, seq);
 	buffer_puts(into, PREV_KEY);
@@ -78,7 +48,7 @@ void audit_link_write(struct audit_link *link, uint64_t seq, const char *body, s
 	                         (const unsigned char *)into->data + begin, into->len - begin, NULL,
 	                         0);
 	link->seq = seq;
-	audit_hex(link->hash, AUDIT_HASH_BYTES, hex);
+	hex_write(link->hash, AUDIT_HASH_BYTES, hex);
 	buffer_puts(into, HASH_KEY);
 	buffer_append(into, hex, HEX);
 	buffer_puts(into, "\"}\n");
@@ -133,7 +103,7 @@ const char *audit_line_read(const char *line, size_t n, struct audit_line *ret_l
 		return "the line has no hash at its end";
 	tail = end - HASH_TAIL;
 	if (memcmp(tail, HASH_KEY, sizeof(HASH_KEY) - 1) != 0 ||
-	    !audit_unhex(tail + sizeof(HASH_KEY) - 1, l.hash, AUDIT_HASH_BYTES))
+	    !hex_read(tail + sizeof(HASH_KEY) - 1, l.hash, AUDIT_HASH_BYTES))
 		return "the line has no hash at its end";
 	(void)crypto_generichash(hash, sizeof(hash), (const unsigned char *)line,
 	                         (size_t)(tail - line), NULL, 0);
@@ -141,7 +111,7 @@ const char *audit_line_read(const char *line, size_t n, struct audit_line *ret_l
 		return "the record was changed: its hash is another";
 	if (!skip(&at, tail, SEQ_KEY) || !read_seq(&at, tail, &l.seq) ||
 	    !skip(&at, tail, PREV_KEY) || (size_t)(tail - at) < HEX ||
-	    !audit_unhex(at, l.prev, AUDIT_HASH_BYTES))
+	    !hex_read(at, l.prev, AUDIT_HASH_BYTES))
 		return "the line does not begin as a record does";
 	at += HEX;
 	if (!skip(&at, tail, TIME_KEY) || tail - at < TIME_CHARS)
@@ -161,7 +131,7 @@ size_t audit_statement(uint64_t seq, const unsigned char prev[AUDIT_HASH_BYTES],
 {
 	char hex[HEX + 1];
 
-	audit_hex(prev, AUDIT_HASH_BYTES, hex);
+	hex_write(prev, AUDIT_HASH_BYTES, hex);
 	return (size_t)snprintf(into, AUDIT_STATEMENT_MAX, "nacre audit %" PRIu64 " %s\n", seq,
 	                        hex);
 }
@@ -182,8 +152,8 @@ static int feed_signed(struct audit_chain *c, const struct audit_line *l, const 
 
 	if (!key || strlen(key) != 2 * sizeof(key_bytes) || !signature ||
 	    strlen(signature) != 2 * sizeof(signature_bytes) ||
-	    !audit_unhex(key, key_bytes, sizeof(key_bytes)) ||
-	    !audit_unhex(signature, signature_bytes, sizeof(signature_bytes)))
+	    !hex_read(key, key_bytes, sizeof(key_bytes)) ||
+	    !hex_read(signature, signature_bytes, sizeof(signature_bytes)))
 		return problem(c, "the checkpoint has no signature");
 	if ((c->key_given || c->key_known) && memcmp(key_bytes, c->key, sizeof(key_bytes)) != 0)
 		return problem(c, c->key_given

@@ -25,9 +25,6 @@ struct audit_link {
 	unsigned char hash[AUDIT_HASH_BYTES];
 };
 
-void audit_hex(const unsigned char *bytes, size_t n, char *into);  /* 2n characters and a NUL */
-bool audit_unhex(const char *text, unsigned char *into, size_t n); /* 2n characters, lower case */
-
 /* Appends the record that follows, with its newline, and moves the link behind it. BODY is what
  * audit_event_write() made. Errors stay in the buffer. */
 void audit_link_write(struct audit_link *link, uint64_t seq, const char *body, size_t n,

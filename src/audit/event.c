@@ -151,8 +151,7 @@ static void put_words(struct json_writer *w, const char *key, const char *const 
 
 	if (!words)
 		return;
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (i = 0; words[i]; i++) {
 		if (used >= AUDIT_TEXT_MAX) {
 			left++;
@@ -175,8 +174,7 @@ static void put_words(struct json_writer *w, const char *key, const char *const 
 		char name[64];
 
 		snprintf(name, sizeof(name), "%.40s_left_out", key);
-		json_put_key(w, name);
-		json_put_uint(w, left);
+		json_member_uint(w, name, left);
 	}
 }
 
@@ -185,8 +183,7 @@ static void put_names(struct json_writer *w, const char *key, const char *names)
 {
 	if (!names)
 		return;
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (const char *end; *names; names = end + strspn(end, ", ")) {
 		end = names + strcspn(names, ",");
 		json_put_bytes(w, names, (size_t)(end - names));
@@ -198,14 +195,11 @@ static void put_rule(struct json_writer *w, const struct audit_event *e)
 {
 	if (!e->rule)
 		return;
-	json_put_key(w, "rule");
-	json_object_begin(w);
+	json_member_object(w, "rule");
 	put_field(w, "id", e->rule);
 	put_field(w, "file", e->rule_file);
-	if (e->rule_file) {
-		json_put_key(w, "line");
-		json_put_uint(w, e->rule_line);
-	}
+	if (e->rule_file)
+		json_member_uint(w, "line", e->rule_line);
 	json_object_end(w);
 }
 
@@ -223,12 +217,9 @@ static void put_end(struct json_writer *w, const struct audit_event *e)
 		json_put_int(w, e->signal);
 	else
 		json_put_null(w);
-	json_put_key(w, "stdout_bytes");
-	json_put_uint(w, e->bytes[0]);
-	json_put_key(w, "stderr_bytes");
-	json_put_uint(w, e->bytes[1]);
-	json_put_key(w, "duration_ms");
-	json_put_int(w, e->duration_ms);
+	json_member_uint(w, "stdout_bytes", e->bytes[0]);
+	json_member_uint(w, "stderr_bytes", e->bytes[1]);
+	json_member_int(w, "duration_ms", e->duration_ms);
 }
 
 int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct mask *mask,
@@ -238,15 +229,12 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	char time[32];
 
 	audit_time_print(wall_ms, time);
-	json_put_key(&w, "time");
-	json_put_string(&w, time);
-	json_put_key(&w, "event");
-	json_put_string(&w, audit_kind_name(e->kind));
+	json_member_string(&w, "time", time);
+	json_member_string(&w, "event", audit_kind_name(e->kind));
 	put_field(&w, "task", e->task);
 	put_field(&w, "principal", e->principal);
 	put_field(&w, "door", e->door);
-	json_put_key(&w, "uid");
-	json_put_uint(&w, geteuid());
+	json_member_uint(&w, "uid", geteuid());
 	put_field(&w, "profile", e->profile);
 	put_field(&w, "agent", e->agent);
 	put_field(&w, "session", e->session);

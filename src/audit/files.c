@@ -68,7 +68,7 @@ int files_list(int dir_fd, uint64_t **ret_numbers, size_t *ret_count, struct err
 			capacity = capacity ? 2 * capacity : 64;
 			more = realloc(numbers, capacity * sizeof(*numbers));
 			if (!more) {
-				r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+				r = error_nomem(err);
 				break;
 			}
 			numbers = more;

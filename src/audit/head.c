@@ -115,7 +115,7 @@ int head_open(int dir_fd, struct head **ret_head, struct error *err)
 	int r;
 
 	if (!h)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	h->fd = -1;
 	r = open_file(dir_fd, "head");
 	if (r < 0)

@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 
 #define SEED_BYTES crypto_sign_SEEDBYTES
 _Static_assert(crypto_sign_PUBLICKEYBYTES == AUDIT_KEY_BYTES, "Ed25519");
@@ -20,7 +21,7 @@ static int write_hex(int dir_fd, const char *name, const unsigned char *bytes, s
 	char text[2 * AUDIT_SIGN_BYTES + 2];
 	int r;
 
-	audit_hex(bytes, n, text);
+	hex_write(bytes, n, text);
 	text[2 * n] = '\n';
 	r = fd_replace_file_synced(dir_fd, name, text, 2 * n + 1);
 	sodium_memzero(text, sizeof(text));
@@ -31,7 +32,7 @@ static int read_hex(int fd, unsigned char *into, size_t n)
 {
 	char text[2 * AUDIT_SIGN_BYTES + 2] = {0};
 	ssize_t got = read(fd, text, sizeof(text) - 1);
-	bool good = got >= (ssize_t)(2 * n) && audit_unhex(text, into, n) &&
+	bool good = got >= (ssize_t)(2 * n) && hex_read(text, into, n) &&
 	            text[2 * n + strspn(text + 2 * n, " \r\n")] == '\0';
 
 	sodium_memzero(text, sizeof(text));
@@ -85,11 +86,11 @@ int key_sign(int dir_fd, uint64_t seq, const unsigned char prev[AUDIT_HASH_BYTES
 	                           secret_key);
 	sodium_memzero(seed, sizeof(seed));
 	sodium_memzero(secret_key, sizeof(secret_key));
-	audit_hex(public_key, sizeof(public_key), hex);
+	hex_write(public_key, sizeof(public_key), hex);
 	buffer_printf(body, ",\"key\":\"%s\"", hex);
-	audit_hex(signature, sizeof(signature), hex);
+	hex_write(signature, sizeof(signature), hex);
 	buffer_printf(body, ",\"signature\":\"%s\"", hex);
-	return buffer_error(body) < 0 ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory") : 0;
+	return buffer_error(body) < 0 ? error_nomem(err) : 0;
 }
 
 int key_read_public(int dir_fd, const char *path, unsigned char ret_key[AUDIT_KEY_BYTES],

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 
 #define RESERVE_BYTES ((off_t)256 << 10)
 
@@ -85,7 +86,7 @@ int audit_open(const char *state, const struct audit_settings *settings, struct 
 	int r;
 
 	if (!a)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	a->dir_fd = a->log_fd = a->recent_fd = -1;
 	a->settings = settings ? *settings : audit_settings_default;
 	if (!state)
@@ -94,7 +95,7 @@ int audit_open(const char *state, const struct audit_settings *settings, struct 
 		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers");
 	a->state = strdup(state);
 	if (!a->state)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = mask_new(a->settings.mask, &a->mask, err);
 	if (r == 0)
 		r = open_files(a, err);
@@ -123,7 +124,7 @@ int log_put_own(struct audit *a, struct audit_link *link, enum audit_kind kind, 
 	}
 	audit_link_write(link, link->seq + 1, buffer_str(&body), body.len, &a->lines);
 	if (buffer_error(&body) < 0 || buffer_error(&a->lines) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	return 0;
 }
 
@@ -232,7 +233,7 @@ static int append_bodies(struct audit *a, const struct buffer *bodies, const siz
 		begin = ends[i];
 	}
 	if (buffer_error(&a->lines) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	seq = place.link.seq;
 	if (seq / AUDIT_EVERY != (seq - count) / AUDIT_EVERY)
 		r = log_put_own(a, &place.link, AUDIT_CHECKPOINT, "", err);
@@ -261,7 +262,7 @@ int audit_append(struct audit *a, const struct audit_event *events, size_t count
 		ends[i] = bodies.len;
 	}
 	if (buffer_error(&bodies) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = log_lock(a, err);
 	if (r < 0)
 		return r;
@@ -287,7 +288,7 @@ int audit_checkpoint(struct audit *a, uint64_t *ret_seq, char ret_hash[65], stru
 	if (r < 0)
 		return r;
 	*ret_seq = place.link.seq;
-	audit_hex(place.link.hash, AUDIT_HASH_BYTES, ret_hash);
+	hex_write(place.link.hash, AUDIT_HASH_BYTES, ret_hash);
 	return audit_sync(a, place.link.seq, err);
 }
 

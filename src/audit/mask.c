@@ -69,7 +69,7 @@ int mask_new(const char *const *patterns, struct mask **ret_mask, struct error *
 	while (patterns && patterns[n])
 		n++;
 	if (!m)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (n == 0) {
 		/* As in most profiles: nothing of the library is touched then. */
 		*ret_mask = take_ptr(&m);
@@ -79,7 +79,7 @@ int mask_new(const char *const *patterns, struct mask **ret_mask, struct error *
 	m->data = pcre2_match_data_create(2, NULL);
 	m->context = pcre2_match_context_create(NULL);
 	if (!m->codes || !m->data || !m->context)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	(void)pcre2_set_match_limit(m->context, MATCH_LIMIT);
 	for (; m->count < n; m->count++) {
 		m->codes[m->count] = compile(patterns[m->count], &code, &at);

@@ -34,7 +34,7 @@ int scan_lines(int fd, uint64_t from, uint64_t until, scan_visit *visit, void *c
 			want = (size_t)(until - at - bytes.len);
 		room = buffer_reserve(&bytes, CHUNK);
 		if (!room)
-			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+			return error_nomem(err);
 		n = want > 0 ? read_at(fd, room, want, at + bytes.len) : 0;
 		if (n < 0)
 			return error_sys(err, errno, "reading the audit log");

@@ -319,19 +319,6 @@ static void a_line_says_what_is_wrong_with_it(void **state)
 	assert_string_equal(c.problem, "record 8 stands where 6 should be");
 }
 
-static void hex_is_read_strictly(void **state)
-{
-	unsigned char bytes[4];
-	char text[9];
-
-	assert_true(audit_unhex("00ff10ab", bytes, 4));
-	audit_hex(bytes, 4, text);
-	assert_string_equal(text, "00ff10ab");
-	assert_false(audit_unhex("00FF10ab", bytes, 4));
-	assert_false(audit_unhex("00ff10a", bytes, 4));
-	assert_false(audit_unhex("00ff10ag", bytes, 4));
-}
-
 static void times_are_read_and_written(void **state)
 {
 	char text[32];
@@ -387,7 +374,6 @@ int main(void)
 		cmocka_unit_test(any_end_cut_off_is_found),
 		cmocka_unit_test(the_whole_verifier_finds_it_too),
 		cmocka_unit_test(a_line_says_what_is_wrong_with_it),
-		cmocka_unit_test(hex_is_read_strictly),
 		cmocka_unit_test(times_are_read_and_written),
 		cmocka_unit_test(times_are_those_of_the_calendar),
 	};

@@ -14,6 +14,7 @@
 #include "audit/scan.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 
 #define TRIES 5 /* while others write */
 
@@ -217,7 +218,7 @@ static int prepare(struct walk *w, const struct audit_verify_options *o, struct 
 	w->headed = r == 0 && w->place.file > 0;
 	if (o->contains) {
 		w->wanted = strlen(o->contains) == 2 * AUDIT_HASH_BYTES &&
-		            audit_unhex(o->contains, w->hash, AUDIT_HASH_BYTES);
+		            hex_read(o->contains, w->hash, AUDIT_HASH_BYTES);
 		if (!w->wanted)
 			return error_set(err, ERROR_INPUT, EINVAL, "'%.80s' is no hash of a record",
 			                 o->contains);
@@ -261,7 +262,7 @@ int audit_verify(const char *directory, const struct audit_verify_options *optio
 		v.first_seq = w.chain.first_seq;
 		v.last_seq = w.chain.link.seq;
 		v.last_signed = w.chain.last_signed;
-		audit_hex(w.chain.link.hash, AUDIT_HASH_BYTES, v.last_hash);
+		hex_write(w.chain.link.hash, AUDIT_HASH_BYTES, v.last_hash);
 		if (r == -EBADMSG && w.headed && !w.same_boot)
 			snprintf(v.note, sizeof(v.note),
 			         "the machine has been started since the last record: if it went "

@@ -130,6 +130,11 @@ char *arena_strndup(struct arena *a, const char *bytes, size_t n)
 	return copy;
 }
 
+char *arena_strdup(struct arena *a, const char *text)
+{
+	return text ? arena_strndup(a, text, strlen(text)) : NULL;
+}
+
 char *arena_printf(struct arena *a, const char *format, ...)
 {
 	va_list args, again;

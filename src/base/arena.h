@@ -14,7 +14,8 @@ struct arena *arena_new(size_t max_bytes); /* NULL: no memory */
 struct arena *arena_free(struct arena *a); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(struct arena *, arena_free);
 
-void *arena_alloc(struct arena *a, size_t n); /* aligned for any object */
+void *arena_alloc(struct arena *a, size_t n);          /* aligned for any object */
+char *arena_strdup(struct arena *a, const char *text); /* of NULL: NULL */
 char *arena_strndup(struct arena *a, const char *bytes, size_t n);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_reset(struct arena *a); /* forgets all, keeps one block for the next user */

@@ -59,3 +59,8 @@ int error_wrap(struct error *err, const char *format, ...)
 		snprintf(err->text + used, sizeof(err->text) - used, "%s", inner);
 	return code_of(err->sys);
 }
+
+int error_nomem(struct error *err)
+{
+	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+}

@@ -30,3 +30,6 @@ int error_wrap(struct error *err, const char *format, ...) __attribute__((format
 /* A failed system call: the text gets strerror(SYS) behind it. */
 int error_sys(struct error *err, int sys, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Memory ran out. */
+int error_nomem(struct error *err);

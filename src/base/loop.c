@@ -30,7 +30,7 @@ int loop_new(struct loop **ret_loop, struct error *err)
 	struct loop *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0) {
 		free(l);

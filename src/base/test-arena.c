@@ -51,6 +51,7 @@ static void fails_past_the_limit_and_stays_failed(void **state)
 	assert_in_range(given, 32, 65); /* not much is wasted, and the limit holds */
 	assert_null(arena_alloc(a, 1));
 	assert_null(arena_strndup(a, "x", 1));
+	assert_null(arena_strdup(a, "x"));
 	assert_null(arena_printf(a, "x"));
 	assert_null(arena_new_array(a, int, 1));
 }
@@ -95,6 +96,8 @@ static void copies_bytes_and_ends_them_with_nul(void **state)
 
 	assert_memory_equal(arena_strndup(a, "a\0bcd", 4), "a\0bc\0", 5);
 	assert_string_equal(arena_strndup(a, NULL, 0), "");
+	assert_string_equal(arena_strdup(a, "abc"), "abc");
+	assert_null(arena_strdup(a, NULL));
 	assert_string_equal(arena_printf(a, "%s-%d", "x", 7), "x-7");
 }
 

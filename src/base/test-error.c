@@ -57,6 +57,16 @@ static void every_call_accepts_no_error(void **state)
 	assert_int_equal(error_set(NULL, ERROR_INPUT, 0, "x"), -EINVAL);
 	assert_int_equal(error_sys(NULL, EPERM, "x"), -EPERM);
 	assert_true(error_wrap(NULL, "x") < 0);
+	assert_int_equal(error_nomem(NULL), -ENOMEM);
+}
+
+static void no_memory_is_a_matter_of_the_machine(void **state)
+{
+	struct error err;
+
+	assert_int_equal(error_nomem(&err), -ENOMEM);
+	assert_int_equal(err.kind, ERROR_SYSTEM);
+	assert_string_equal(err.text, "out of memory");
 }
 
 /* For every length around the size of the text. */
@@ -88,6 +98,7 @@ int main(void)
 		cmocka_unit_test(an_errno_without_words_is_no_harm),
 		cmocka_unit_test(wrapping_puts_words_in_front_and_keeps_the_code),
 		cmocka_unit_test(every_call_accepts_no_error),
+		cmocka_unit_test(no_memory_is_a_matter_of_the_machine),
 		cmocka_unit_test(long_words_are_cut_and_always_end),
 	};
 

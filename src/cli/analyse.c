@@ -38,12 +38,9 @@ static void write_failure(struct buffer *out, const char *message)
 	struct json_writer w = {.out = out};
 
 	json_object_begin(&w);
-	json_put_key(&w, "status");
-	json_put_string(&w, "error");
-	json_put_key(&w, "error");
-	json_object_begin(&w);
-	json_put_key(&w, "message");
-	json_put_string(&w, message);
+	json_member_string(&w, "status", "error");
+	json_member_object(&w, "error");
+	json_member_string(&w, "message", message);
 	json_object_end(&w);
 	json_object_end(&w);
 }

@@ -99,8 +99,7 @@ static int show(int desk, bool all, bool json, struct arena *arena)
 	}
 	if (json) {
 		json_object_begin(&w);
-		json_put_key(&w, "approvals");
-		json_array_begin(&w);
+		json_member_array(&w, "approvals");
 		for (size_t i = 0; i < count; i++)
 			put_json(&w, &list[i]);
 		json_array_end(&w);

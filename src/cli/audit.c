@@ -82,44 +82,31 @@ static int complain_of_none(void)
 	return EXIT_NACRE_FAILED;
 }
 
-static void put_number(struct json_writer *w, const char *key, uint64_t value)
-{
-	json_put_key(w, key);
-	json_put_uint(w, value);
-}
-
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, *text ? text : NULL);
-}
-
 static void put_verdict_json(const struct audit_verdict *v, struct buffer *out)
 {
 	struct json_writer w = {.out = out};
 
 	json_object_begin(&w);
-	json_put_key(&w, "good");
-	json_put_bool(&w, v->good);
-	put_number(&w, "files", v->files);
-	put_number(&w, "records", v->records);
-	put_number(&w, "first_seq", v->first_seq);
-	put_number(&w, "last_seq", v->last_seq);
-	put_text(&w, "last_hash", v->last_hash);
-	put_number(&w, "checkpoints", v->checkpoints);
-	put_number(&w, "last_signed", v->last_signed);
-	put_number(&w, "breaks", v->breaks);
-	put_number(&w, "lost_records", v->lost);
-	put_text(&w, "note", v->note);
+	json_member_bool(&w, "good", v->good);
+	json_member_uint(&w, "files", v->files);
+	json_member_uint(&w, "records", v->records);
+	json_member_uint(&w, "first_seq", v->first_seq);
+	json_member_uint(&w, "last_seq", v->last_seq);
+	json_member_text(&w, "last_hash", v->last_hash);
+	json_member_uint(&w, "checkpoints", v->checkpoints);
+	json_member_uint(&w, "last_signed", v->last_signed);
+	json_member_uint(&w, "breaks", v->breaks);
+	json_member_uint(&w, "lost_records", v->lost);
+	json_member_text(&w, "note", v->note);
 	json_put_key(&w, "first_bad");
 	if (v->good) {
 		json_put_null(&w);
 	} else {
 		json_object_begin(&w);
-		put_text(&w, "file", v->file);
-		put_number(&w, "line", v->line);
-		put_number(&w, "seq", v->seq);
-		put_text(&w, "problem", v->problem);
+		json_member_text(&w, "file", v->file);
+		json_member_uint(&w, "line", v->line);
+		json_member_uint(&w, "seq", v->seq);
+		json_member_text(&w, "problem", v->problem);
 		json_object_end(&w);
 	}
 	json_object_end(&w);

@@ -227,7 +227,7 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 		r = loop_new(&b.loop, &err);
 	b.places = calloc((size_t)o->jobs, sizeof(*b.places));
 	if (r == 0 && !b.places)
-		r = error_set(&err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		r = error_nomem(&err);
 	if (r == 0)
 		r = loop_add(b.loop, &b.signals, signal_fd, EPOLLIN, on_signal, &err);
 	if (r == 0) {

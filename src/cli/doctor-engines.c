@@ -50,15 +50,6 @@ void doctor_engines_read(struct doctor_engine ret_engines[DOCKER_CLIENT_MAX])
 	}
 }
 
-static void put_pair(struct json_writer *w, const char *key, const char *value)
-{
-	json_put_key(w, key);
-	if (*value)
-		json_put_string(w, value);
-	else
-		json_put_null(w);
-}
-
 void doctor_engines_put(const struct doctor_engine engines[DOCKER_CLIENT_MAX],
                         struct json_writer *w)
 {
@@ -67,15 +58,14 @@ void doctor_engines_put(const struct doctor_engine engines[DOCKER_CLIENT_MAX],
 		const struct doctor_engine *e = &engines[i];
 
 		json_object_begin(w);
-		put_pair(w, "client", docker_client_name((enum docker_client)i));
-		json_put_key(w, "installed");
-		json_put_bool(w, e->installed);
-		put_pair(w, "endpoint", e->found ? e->endpoint.url : "");
-		put_pair(w, "named_by", e->found ? e->endpoint.source : "");
-		put_pair(w, "state", e->found ? docker_state_name(e->answer.state) : "");
-		put_pair(w, "engine", e->answer.engine);
-		put_pair(w, "api", e->answer.api);
-		put_pair(w, "problem", e->why);
+		json_member_text(w, "client", docker_client_name((enum docker_client)i));
+		json_member_bool(w, "installed", e->installed);
+		json_member_text(w, "endpoint", e->found ? e->endpoint.url : "");
+		json_member_text(w, "named_by", e->found ? e->endpoint.source : "");
+		json_member_text(w, "state", e->found ? docker_state_name(e->answer.state) : "");
+		json_member_text(w, "engine", e->answer.engine);
+		json_member_text(w, "api", e->answer.api);
+		json_member_text(w, "problem", e->why);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -83,30 +83,16 @@ static bool is_lacking(const struct doctor *d)
 
 static void put_layers(struct json_writer *w, const char *key, uint32_t bits)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
 		if (bits & (1U << i))
 			json_put_string(w, sandbox_layer_name((enum sandbox_layer)(1 << i)));
 	json_array_end(w);
 }
 
-static void put_pair(struct json_writer *w, const char *key, const char *value)
-{
-	json_put_key(w, key);
-	json_put_string(w, value);
-}
-
-static void put_flag(struct json_writer *w, const char *key, bool value)
-{
-	json_put_key(w, key);
-	json_put_bool(w, value);
-}
-
 static void put_trials(struct json_writer *w, const struct sandbox_survey *s)
 {
-	json_put_key(w, "trials");
-	json_object_begin(w);
+	json_member_object(w, "trials");
 	for (enum sandbox_trial_kind k = 0; k < SANDBOX_TRIAL_MAX; k++) {
 		const struct sandbox_trial *t = &s->trials[k];
 
@@ -116,11 +102,11 @@ static void put_trials(struct json_writer *w, const struct sandbox_survey *s)
 			continue;
 		}
 		json_object_begin(w);
-		put_flag(w, "works", t->sys == 0);
+		json_member_bool(w, "works", t->sys == 0);
 		if (t->sys)
-			put_pair(w, "error", strerrorname_np(t->sys));
+			json_member_string(w, "error", strerrorname_np(t->sys));
 		if (t->remedy)
-			put_pair(w, "remedy", t->remedy);
+			json_member_string(w, "remedy", t->remedy);
 		json_object_end(w);
 	}
 	json_object_end(w);
@@ -136,39 +122,36 @@ static const char *cgroup_name(enum cgroup_kind kind)
 
 static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
 {
-	json_put_key(w, "kernel");
-	json_object_begin(w);
-	put_pair(w, "release", s->kernel.release);
-	put_pair(w, "machine", s->kernel.machine);
+	json_member_object(w, "kernel");
+	json_member_string(w, "release", s->kernel.release);
+	json_member_string(w, "machine", s->kernel.machine);
 	json_object_end(w);
-	put_flag(w, "root", s->root);
-	put_flag(w, "container", s->container);
-	json_put_key(w, "landlock_abi");
-	json_put_int(w, s->probe.landlock_abi);
-	put_flag(w, "seccomp", s->probe.seccomp);
+	json_member_bool(w, "root", s->root);
+	json_member_bool(w, "container", s->container);
+	json_member_int(w, "landlock_abi", s->probe.landlock_abi);
+	json_member_bool(w, "seccomp", s->probe.seccomp);
 	put_trials(w, s);
-	json_put_key(w, "cgroup");
-	json_object_begin(w);
-	put_pair(w, "kind", cgroup_name(s->cgroup.kind));
-	put_flag(w, "memory", *s->cgroup.path[CGROUP_MEMORY]);
-	put_flag(w, "processes", *s->cgroup.path[CGROUP_PIDS]);
+	json_member_object(w, "cgroup");
+	json_member_string(w, "kind", cgroup_name(s->cgroup.kind));
+	json_member_bool(w, "memory", *s->cgroup.path[CGROUP_MEMORY]);
+	json_member_bool(w, "processes", *s->cgroup.path[CGROUP_PIDS]);
 	if (s->cgroup_remedy)
-		put_pair(w, "remedy", s->cgroup_remedy);
+		json_member_string(w, "remedy", s->cgroup_remedy);
 	json_object_end(w);
-	put_pair(w, "tier", sandbox_tier_name(sandbox_survey_tier(s)));
+	json_member_string(w, "tier", sandbox_tier_name(sandbox_survey_tier(s)));
 }
 
 static void put_patient(struct json_writer *w, const struct patient *p)
 {
 	json_object_begin(w);
-	put_pair(w, "profile", p->name);
-	put_flag(w, "runs", p->r == 0 && !p->lacking && !p->stopped);
+	json_member_string(w, "profile", p->name);
+	json_member_bool(w, "runs", p->r == 0 && !p->lacking && !p->stopped);
 	if (p->r < 0) {
-		put_pair(w, "error", p->why);
+		json_member_string(w, "error", p->why);
 	} else {
 		if (p->stopped)
-			put_pair(w, "error", p->stopped);
-		put_pair(w, "tier", sandbox_tier_name(p->standing.tier));
+			json_member_string(w, "error", p->stopped);
+		json_member_string(w, "tier", sandbox_tier_name(p->standing.tier));
 		put_layers(w, "layers", p->standing.layers);
 		put_layers(w, "missing", p->standing.missing);
 		put_layers(w, "required_missing", p->lacking);
@@ -184,17 +167,15 @@ static void write_json(const struct doctor *d, struct buffer *out)
 	put_machine(&w, &d->survey);
 	json_put_key(&w, "engines");
 	doctor_engines_put(d->engines, &w);
-	json_put_key(&w, "profiles");
-	json_array_begin(&w);
+	json_member_array(&w, "profiles");
 	for (size_t i = 0; i < d->count; i++)
 		put_patient(&w, &d->patients[i]);
 	json_array_end(&w);
-	json_put_key(&w, "remedies");
-	json_object_begin(&w);
+	json_member_object(&w, "remedies");
 	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
 		if (d->missing & (1U << i))
-			put_pair(&w, sandbox_layer_name((enum sandbox_layer)(1 << i)),
-			         sandbox_layer_remedy((enum sandbox_layer)(1 << i)));
+			json_member_string(&w, sandbox_layer_name((enum sandbox_layer)(1 << i)),
+			                   sandbox_layer_remedy((enum sandbox_layer)(1 << i)));
 	json_object_end(&w);
 	json_object_end(&w);
 	buffer_putc(out, '\n');

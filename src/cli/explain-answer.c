@@ -7,16 +7,6 @@
 #include "decide/check.h"
 #include "shell/facts.h"
 
-/* Of the line or of any command of it. */
-static bool is_left(const struct policy_answer *a)
-{
-	bool left = a->line.left_to_sandbox;
-
-	for (size_t i = 0; i < a->command_count; i++)
-		left |= a->commands[i].left_to_sandbox;
-	return left;
-}
-
 static void put_clean(struct buffer *out, const char *text)
 {
 	cli_put_clean(text ? text : "", out);
@@ -81,10 +71,10 @@ void explain_put_text(const struct check *c, struct buffer *out)
 		buffer_puts(out, u == a->line.use ? "\n  use instead: " : ", ");
 		put_clean(out, *u);
 	}
-	if (is_left(a) && a->line.verdict != POLICY_VERDICT_DENY)
+	if (policy_answer_is_left(a) && a->line.verdict != POLICY_VERDICT_DENY)
 		buffer_puts(out, "\n  Some of it cannot be known before it runs: it is left to the "
 		                 "sandbox.");
-	if (c->reaches_engine && (c->is_client || is_left(a)))
+	if (c->reaches_engine && (c->is_client || policy_answer_is_left(a)))
 		buffer_puts(out,
 		            "\n  The profile gives commands the socket of the container engine "
 		            "(docker.allow), which reaches outside of the box.");

@@ -171,7 +171,7 @@ static int read_strings(struct explain *x, json_t *array, const char *first,
 	const char **list = arena_new_array(x->arena, const char *, n + 2);
 
 	if (!list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (first)
 		list[used++] = first;
 	for (size_t i = 0; i < n; i++) {
@@ -193,7 +193,7 @@ static int read_env(struct explain *x, json_t *object, const char *const **ret, 
 	size_t n = 0;
 
 	if (!list)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	json_object_foreach (object, key, value) {
 		if (!json_is_string(value))
 			return error_set(err, ERROR_INPUT, EINVAL, "env wants strings");
@@ -266,8 +266,7 @@ static void answer_line(struct explain *x, const struct buffer *line, struct buf
 	json_put_raw(&w, text ? text : "null");
 	free(text);
 	if (r < 0) {
-		json_put_key(&w, "error");
-		json_put_string(&w, err.text);
+		json_member_string(&w, "error", err.text);
 	} else {
 		explain_put_json(&c, &w);
 	}

@@ -17,23 +17,16 @@
 #include "engine/result.h"
 #include "json/write.h"
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
 static void put_json(struct json_writer *w, const struct grant *g)
 {
 	json_object_begin(w);
-	put_text(w, "approval", g->approval);
-	put_text(w, "session", g->session);
-	put_text(w, "principal", g->principal);
-	put_text(w, "profile", g->profile);
-	put_text(w, "answer", g->sub ? "sub" : "session");
-	put_text(w, "command", g->command);
-	json_put_key(w, "holds");
-	json_put_bool(w, g->holds);
+	json_member_string(w, "approval", g->approval);
+	json_member_string(w, "session", g->session);
+	json_member_string(w, "principal", g->principal);
+	json_member_string(w, "profile", g->profile);
+	json_member_string(w, "answer", g->sub ? "sub" : "session");
+	json_member_string(w, "command", g->command);
+	json_member_bool(w, "holds", g->holds);
 	json_object_end(w);
 }
 
@@ -100,8 +93,7 @@ int cli_grants_show(int desk, bool json, struct arena *arena)
 		return EXIT_NACRE_FAILED;
 	if (json) {
 		json_object_begin(&w);
-		json_put_key(&w, "grants");
-		json_array_begin(&w);
+		json_member_array(&w, "grants");
 		for (size_t i = 0; i < count; i++)
 			put_json(&w, &list[i]);
 		json_array_end(&w);

@@ -78,7 +78,7 @@ static int flush(struct input *in)
 	int r = 0;
 
 	if (buffer_error(&in->typed) < 0)
-		return error_set(&in->err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(&in->err);
 	for (size_t at = 0; r == 0 && at < in->typed.len; at += CONTROL_INPUT_MAX) {
 		size_t n = in->typed.len - at;
 
@@ -180,12 +180,9 @@ static int print_json(const struct input *in)
 	struct json_writer w = {.out = &text};
 
 	json_object_begin(&w);
-	json_put_key(&w, "success");
-	json_put_bool(&w, true);
-	json_put_key(&w, "task_id");
-	json_put_string(&w, in->id);
-	json_put_key(&w, "bytes");
-	json_put_uint(&w, in->bytes);
+	json_member_bool(&w, "success", true);
+	json_member_string(&w, "task_id", in->id);
+	json_member_uint(&w, "bytes", in->bytes);
 	json_object_end(&w);
 	buffer_putc(&text, '\n');
 	return buffer_error(&text) < 0 ? -ENOMEM : fd_write_all(STDOUT_FILENO, text.data, text.len);

@@ -178,15 +178,11 @@ static int print_json_line(const struct tasks_text *t)
 	struct json_writer w = {.out = &line};
 
 	json_object_begin(&w);
-	json_put_key(&w, "stream");
-	json_put_string(&w, t->stream ? "stderr" : "stdout");
-	if (t->missing > 0) {
-		json_put_key(&w, "missing_bytes");
-		json_put_uint(&w, t->missing);
-	} else {
-		json_put_key(&w, "text");
-		json_put_bytes(&w, t->text, t->len);
-	}
+	json_member_string(&w, "stream", t->stream ? "stderr" : "stdout");
+	if (t->missing > 0)
+		json_member_uint(&w, "missing_bytes", t->missing);
+	else
+		json_member_bytes(&w, "text", t->text, t->len);
 	json_object_end(&w);
 	buffer_putc(&line, '\n');
 	if (buffer_error(&line) < 0)
@@ -242,19 +238,17 @@ static int print_json_end(const struct output *out, struct tasks_reader *reader,
 	if (!o->follow) {
 		bool apart = o->query.stream == FOLLOW_BOTH && !e.merged;
 
-		json_put_key(&w, o->query.stream == FOLLOW_ERR ? "stderr"
-		                 : e.merged                    ? "output"
-		                                               : "stdout");
-		json_put_bytes(&w, buffer_str(&out->text[0]), out->text[0].len);
-		if (apart) {
-			json_put_key(&w, "stderr");
-			json_put_bytes(&w, buffer_str(&out->text[1]), out->text[1].len);
-		}
-		json_put_key(&w, "truncated");
-		json_put_bool(&w, out->full);
+		json_member_bytes(&w,
+		                  o->query.stream == FOLLOW_ERR ? "stderr"
+		                  : e.merged                    ? "output"
+		                                                : "stdout",
+		                  buffer_str(&out->text[0]), out->text[0].len);
+		if (apart)
+			json_member_bytes(&w, "stderr", buffer_str(&out->text[1]),
+			                  out->text[1].len);
+		json_member_bool(&w, "truncated", out->full);
 	}
-	json_put_key(&w, "next");
-	json_put_uint(&w, tasks_reader_next(reader));
+	json_member_uint(&w, "next", tasks_reader_next(reader));
 	tasks_put_entry(&w, store, &e);
 	json_object_end(&w);
 	buffer_putc(&line, '\n');

@@ -48,22 +48,14 @@ static void tell_json(struct trial *t, const struct profile_example *e,
 
 	put_words(e, &words);
 	json_object_begin(w);
-	json_put_key(w, "command");
-	json_put_string(w, buffer_str(&words));
-	json_put_key(w, "file");
-	json_put_string(w, e->place.file);
-	json_put_key(w, "line");
-	json_put_uint(w, e->place.line);
-	json_put_key(w, "ok");
-	json_put_bool(w, held);
-	json_put_key(w, "wanted");
-	json_put_string(w, policy_verdict_name(e->verdict));
-	json_put_key(w, "verdict");
-	json_put_string(w, got ? policy_verdict_name(got->verdict) : NULL);
-	json_put_key(w, "rule");
-	json_put_string(w, got ? got->rule_id : NULL);
-	json_put_key(w, "reason");
-	json_put_string(w, got ? got->reason : error);
+	json_member_string(w, "command", buffer_str(&words));
+	json_member_string(w, "file", e->place.file);
+	json_member_uint(w, "line", e->place.line);
+	json_member_bool(w, "ok", held);
+	json_member_string(w, "wanted", policy_verdict_name(e->verdict));
+	json_member_string(w, "verdict", got ? policy_verdict_name(got->verdict) : NULL);
+	json_member_string(w, "rule", got ? got->rule_id : NULL);
+	json_member_string(w, "reason", got ? got->reason : error);
 	json_object_end(w);
 }
 
@@ -146,17 +138,14 @@ static int try_all(struct trial *t, char **names)
 
 	if (t->options->json) {
 		json_object_begin(&t->json);
-		json_put_key(&t->json, "examples");
-		json_array_begin(&t->json);
+		json_member_array(&t->json, "examples");
 	}
 	for (; *names; names++)
 		try_file(t, *names);
 	if (t->options->json) {
 		json_array_end(&t->json);
-		json_put_key(&t->json, "held");
-		json_put_uint(&t->json, t->held);
-		json_put_key(&t->json, "failed");
-		json_put_uint(&t->json, t->failed);
+		json_member_uint(&t->json, "held", t->held);
+		json_member_uint(&t->json, "failed", t->failed);
 		json_object_end(&t->json);
 		buffer_putc(out, '\n');
 	}

@@ -91,19 +91,13 @@ static void put_message(struct check *c, const char *level, const char *rule, co
 	struct json_writer *w = &c->json;
 
 	json_object_begin(w);
-	json_put_key(w, "level");
-	json_put_string(w, level);
-	json_put_key(w, "message");
-	json_put_string(w, text);
-	json_put_key(w, "rule");
-	json_put_string(w, rule);
+	json_member_string(w, "level", level);
+	json_member_string(w, "message", text);
+	json_member_string(w, "rule", rule);
 	if (place->file) {
-		json_put_key(w, "file");
-		json_put_string(w, place->file);
-		json_put_key(w, "line");
-		json_put_uint(w, place->line);
-		json_put_key(w, "column");
-		json_put_uint(w, place->column);
+		json_member_string(w, "file", place->file);
+		json_member_uint(w, "line", place->line);
+		json_member_uint(w, "column", place->column);
 	}
 	json_object_end(w);
 }
@@ -180,15 +174,13 @@ static int check(const struct profile_options *o, char **names)
 
 	if (o->json) {
 		json_object_begin(&c.json);
-		json_put_key(&c.json, "messages");
-		json_array_begin(&c.json);
+		json_member_array(&c.json, "messages");
 	}
 	for (; *names; names++)
 		worst |= check_one(&c, *names);
 	if (o->json) {
 		json_array_end(&c.json);
-		json_put_key(&c.json, "ok");
-		json_put_bool(&c.json, !worst);
+		json_member_bool(&c.json, "ok", !worst);
 		json_object_end(&c.json);
 		buffer_putc(&out, '\n');
 	}

@@ -61,20 +61,13 @@ static void put_row(struct listing *l, const char *name, bool agent, const char 
 		return;
 	}
 	json_object_begin(w);
-	json_put_key(w, "name");
-	json_put_string(w, name);
-	json_put_key(w, "kind");
-	json_put_string(w, agent ? "agent" : "profile");
-	json_put_key(w, "file");
-	json_put_string(w, path);
-	json_put_key(w, "tool");
-	json_put_string(w, p ? p->tool : NULL);
-	json_put_key(w, "base");
-	json_put_string(w, p ? p->base : NULL);
-	json_put_key(w, "description");
-	json_put_string(w, p ? p->description : NULL);
-	json_put_key(w, "error");
-	json_put_string(w, error);
+	json_member_string(w, "name", name);
+	json_member_string(w, "kind", agent ? "agent" : "profile");
+	json_member_string(w, "file", path);
+	json_member_string(w, "tool", p ? p->tool : NULL);
+	json_member_string(w, "base", p ? p->base : NULL);
+	json_member_string(w, "description", p ? p->description : NULL);
+	json_member_string(w, "error", error);
 	json_object_end(w);
 }
 
@@ -160,8 +153,7 @@ int cli_profiles(int argc, char **argv)
 		return show_text(l);
 	if (o.json) {
 		json_object_begin(&l->json);
-		json_put_key(&l->json, "profiles");
-		json_array_begin(&l->json);
+		json_member_array(&l->json, "profiles");
 	}
 	profile_names(&o.request, list_one, l);
 	if (o.json) {

@@ -75,33 +75,22 @@ int pty_read_size(const char *text, uint16_t *ret_rows, uint16_t *ret_cols)
 	return 0;
 }
 
-static void put(struct json_writer *w, const char *key, unsigned value)
-{
-	json_put_key(w, key);
-	json_put_uint(w, value);
-}
-
 static void write_json(const char *task_id, const struct picture *p, struct buffer *text)
 {
 	struct json_writer w = {.out = text};
 	const char *line = buffer_str(&p->text), *end;
 
 	json_object_begin(&w);
-	json_put_key(&w, "task_id");
-	json_put_string(&w, task_id);
-	put(&w, "rows", p->facts.rows);
-	put(&w, "cols", p->facts.cols);
-	json_put_key(&w, "cursor");
-	json_object_begin(&w);
-	put(&w, "row", p->facts.cursor_row + 1);
-	put(&w, "col", p->facts.cursor_col + 1);
-	json_put_key(&w, "visible");
-	json_put_bool(&w, p->facts.cursor_visible);
+	json_member_string(&w, "task_id", task_id);
+	json_member_uint(&w, "rows", p->facts.rows);
+	json_member_uint(&w, "cols", p->facts.cols);
+	json_member_object(&w, "cursor");
+	json_member_uint(&w, "row", p->facts.cursor_row + 1);
+	json_member_uint(&w, "col", p->facts.cursor_col + 1);
+	json_member_bool(&w, "visible", p->facts.cursor_visible);
 	json_object_end(&w);
-	json_put_key(&w, "alternate");
-	json_put_bool(&w, p->facts.alternate);
-	json_put_key(&w, "lines");
-	json_array_begin(&w);
+	json_member_bool(&w, "alternate", p->facts.alternate);
+	json_member_array(&w, "lines");
 	for (; (end = strchr(line, '\n')); line = end + 1)
 		json_put_bytes(&w, line, (size_t)(end - line));
 	json_array_end(&w);

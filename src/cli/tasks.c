@@ -127,18 +127,15 @@ static void put_json(struct buffer *out, const struct store *store, const struct
 	struct json_writer w = {.out = out};
 
 	json_object_begin(&w);
-	json_put_key(&w, "tasks");
-	json_array_begin(&w);
+	json_member_array(&w, "tasks");
 	for (size_t i = 0; i < l->count; i++) {
 		json_object_begin(&w);
 		tasks_put_entry(&w, store, &l->entries[i]);
 		json_object_end(&w);
 	}
 	json_array_end(&w);
-	json_put_key(&w, "running");
-	json_put_uint(&w, l->running);
-	json_put_key(&w, "ended");
-	json_put_uint(&w, l->ended);
+	json_member_uint(&w, "running", l->running);
+	json_member_uint(&w, "ended", l->ended);
 	json_object_end(&w);
 	buffer_putc(out, '\n');
 }

@@ -105,24 +105,16 @@ static void print_json(const struct principals *p, struct buffer *out)
 	struct json_writer w = {.out = out};
 
 	json_object_begin(&w);
-	json_put_key(&w, "tokens");
-	json_array_begin(&w);
+	json_member_array(&w, "tokens");
 	for (size_t i = 0; i < p->count; i++) {
 		json_object_begin(&w);
-		json_put_key(&w, "name");
-		json_put_string(&w, p->list[i].name);
-		json_put_key(&w, "created_ms");
-		json_put_int(&w, p->list[i].created_ms);
-		json_put_key(&w, "profiles");
-		json_put_strings(&w, p->list[i].profiles);
-		json_put_key(&w, "workspaces");
-		json_put_strings(&w, p->list[i].workspaces);
-		json_put_key(&w, "approve");
-		json_put_bool(&w, p->list[i].approve);
-		json_put_key(&w, "audit");
-		json_put_bool(&w, p->list[i].audit);
-		json_put_key(&w, "person");
-		json_put_bool(&w, p->list[i].person);
+		json_member_string(&w, "name", p->list[i].name);
+		json_member_int(&w, "created_ms", p->list[i].created_ms);
+		json_member_strings(&w, "profiles", p->list[i].profiles);
+		json_member_strings(&w, "workspaces", p->list[i].workspaces);
+		json_member_bool(&w, "approve", p->list[i].approve);
+		json_member_bool(&w, "audit", p->list[i].audit);
+		json_member_bool(&w, "person", p->list[i].person);
 		json_object_end(&w);
 	}
 	json_array_end(&w);

@@ -225,7 +225,7 @@ int container_create_words(const struct container_client *c, const struct contai
 		add_all(&w, (const char *const[]){"--env", *e, NULL});
 	add_all(&w, (const char *const[]){"--", wish->image, NULL});
 	add_all(&w, wish->argv);
-	return end(&w, ret_argv) < 0 ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory") : 0;
+	return end(&w, ret_argv) < 0 ? error_nomem(err) : 0;
 }
 
 static int simple_words(const struct container_client *c, const char *const *list,

@@ -19,11 +19,6 @@
 /* bash reads nothing but this line: no start-up file, no function or option of the environment. */
 static const char *const bash[] = {"/bin/bash", "--noprofile", "--norc", "-p", "-c"};
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 /* Words are analysed as the line that has exactly these words, so that wrappers are seen. */
 static int facts_of_words(struct arena *arena, const char *const *words,
                           struct shell_facts **ret_facts)
@@ -143,10 +138,10 @@ static int refuse_text(struct arena *arena, const char *why, struct check *ret_c
                        struct error *err)
 {
 	struct shell_facts *facts = NULL;
-	const char *reason = arena_strndup(arena, why, strlen(why));
+	const char *reason = arena_strdup(arena, why);
 
 	if (!reason || shell_facts_read(arena, "", 0, NULL, &facts) < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	*ret_check = (struct check){
 		.facts = facts,
 		.answer.line = {.verdict = POLICY_VERDICT_DENY,
@@ -198,12 +193,12 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 		if (r < 0)
 			return why.kind == ERROR_INPUT
 			               ? refuse_text(arena, why.text, ret_check, err)
-			               : no_memory(err);
+			               : error_nomem(err);
 	}
 	r = words ? facts_of_words(arena, words, &facts)
 	          : shell_facts_read(arena, rq->command, strlen(rq->command), NULL, &facts);
 	if (r < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	c.facts = facts;
 	check_question(rq, facts, &q);
 	r = policy_decide(rq->profile->policy, arena, &q, &c.answer, err);
@@ -217,7 +212,7 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 	if (r == 0 && c.answer.line.verdict == POLICY_VERDICT_ASK)
 		r = print_canonical(arena, rq, words, &c);
 	if (r < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	*ret_check = c;
 	return 0;
 }

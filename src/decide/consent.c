@@ -70,7 +70,7 @@ int consent_check(struct arena *arena, const struct check_request *rq,
 		if (r == 0)
 			r = grants_load(&of, arena, &grants, err);
 		else
-			error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+			error_nomem(err);
 	}
 	if (r < 0)
 		return r;
@@ -103,7 +103,7 @@ int consent_object(struct arena *arena, const struct check_request *rq, const st
 	if (cwd < 0)
 		return error_sys(err, errno, "working directory");
 	if (!s.terms)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	return object_make(&s, arena, ret, err);
 }
 

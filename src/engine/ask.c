@@ -259,7 +259,7 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 	}
 	r = fill(arena, q, &a->approval);
 	if (r == -ENOMEM)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (r < 0)
 		error_set(&why, ERROR_LIMIT, E2BIG, "it is too long to be shown");
 	if (r == 0)
@@ -330,7 +330,7 @@ int ask_answer(struct ask *a, enum approval_answer answer, const char *by, const
 	if (a->state != ASK_WAITING)
 		return error_set(err, ERROR_INPUT, EALREADY, "nobody is asked any more");
 	if (!arena)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	return desk_answer(a->desk, a->approval.id, NULL, &given, arena, &now, err);
 }
 

@@ -26,28 +26,9 @@ struct dialect {
 	void (*write)(struct json_writer *w, const struct result *r);
 };
 
-static void put(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
-static void put_bool(struct json_writer *w, const char *key, bool value)
-{
-	json_put_key(w, key);
-	json_put_bool(w, value);
-}
-
-static void put_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_put_key(w, key);
-	json_put_int(w, value);
-}
-
 static void put_stream(struct json_writer *w, const char *key, const struct view *v)
 {
-	json_put_key(w, key);
-	json_put_bytes(w, v->text ? v->text : "", v->len);
+	json_member_bytes(w, key, v->text ? v->text : "", v->len);
 }
 
 static bool truncated(const struct result *r)
@@ -72,17 +53,15 @@ static void put_streams(struct json_writer *w, const struct result *r)
 static void put_remarks(struct json_writer *w, const struct result *r)
 {
 	if (r->reason[0])
-		put(w, "error", r->reason);
+		json_member_string(w, "error", r->reason);
 	if (r->recommended_count > 0) {
-		json_put_key(w, "recommended");
-		json_array_begin(w);
+		json_member_array(w, "recommended");
 		for (int i = 0; i < r->recommended_count; i++)
 			json_put_string(w, r->recommended[i]);
 		json_array_end(w);
 	}
 	if (r->notice_count > 0) {
-		json_put_key(w, "notices");
-		json_array_begin(w);
+		json_member_array(w, "notices");
 		for (int i = 0; i < r->notice_count; i++)
 			json_put_string(w, r->notices[i]);
 		json_array_end(w);
@@ -92,45 +71,46 @@ static void put_remarks(struct json_writer *w, const struct result *r)
 static void put_file(struct json_writer *w, const struct result *r)
 {
 	if (r->output_kept && r->output_files[0][0])
-		put(w, "output_file", r->output_files[0]);
+		json_member_string(w, "output_file", r->output_files[0]);
 }
 
 static void write_safe_shell(struct json_writer *w, const struct result *r)
 {
-	put_bool(w, "success", r->success);
-	put_int(w, "exit_code", r->exit_code);
+	json_member_bool(w, "success", r->success);
+	json_member_int(w, "exit_code", r->exit_code);
 	put_streams(w, r);
-	put_bool(w, "truncated", truncated(r));
+	json_member_bool(w, "truncated", truncated(r));
 	put_file(w, r);
 	for (int i = 0; i < 2; i++)
 		if (result_shows(r, i) && r->views[i].truncated && result_notice(r, i))
-			put(w, i ? "stderr_warning" : "warning", result_notice(r, i));
-	put_bool(w, "timed_out", r->timed_out);
+			json_member_string(w, i ? "stderr_warning" : "warning",
+			                   result_notice(r, i));
+	json_member_bool(w, "timed_out", r->timed_out);
 	put_remarks(w, r);
 }
 
 static void write_run_command(struct json_writer *w, const struct result *r)
 {
-	put_bool(w, "success", r->success);
-	put_int(w, "exit_code", r->exit_code);
+	json_member_bool(w, "success", r->success);
+	json_member_int(w, "exit_code", r->exit_code);
 	put_streams(w, r);
-	put_bool(w, "truncated", truncated(r));
-	put_bool(w, "timed_out", r->timed_out);
-	put_int(w, "duration_ms", r->report.duration_ms);
+	json_member_bool(w, "truncated", truncated(r));
+	json_member_bool(w, "timed_out", r->timed_out);
+	json_member_int(w, "duration_ms", r->report.duration_ms);
 	put_file(w, r);
 	put_remarks(w, r);
 }
 
 static void write_shell(struct json_writer *w, const struct result *r)
 {
-	put_int(w, "exit_code", r->exit_code);
+	json_member_int(w, "exit_code", r->exit_code);
 	put_streams(w, r);
-	put_int(w, "stdout_bytes", (int64_t)r->report.streams[0].bytes);
-	put_int(w, "stderr_bytes", (int64_t)r->report.streams[1].bytes);
-	put_bool(w, "truncated", truncated(r));
-	put_bool(w, "binary", r->views[0].binary || r->views[1].binary);
-	put_bool(w, "timed_out", r->timed_out);
-	put_int(w, "duration_ms", r->report.duration_ms);
+	json_member_int(w, "stdout_bytes", (int64_t)r->report.streams[0].bytes);
+	json_member_int(w, "stderr_bytes", (int64_t)r->report.streams[1].bytes);
+	json_member_bool(w, "truncated", truncated(r));
+	json_member_bool(w, "binary", r->views[0].binary || r->views[1].binary);
+	json_member_bool(w, "timed_out", r->timed_out);
+	json_member_int(w, "duration_ms", r->report.duration_ms);
 	put_file(w, r);
 	put_remarks(w, r);
 }
@@ -146,43 +126,42 @@ static void write_run_shell(struct json_writer *w, const struct result *r)
 	if (r->reason[0] && said.len > 0 && said.data[said.len - 1] != '\n')
 		buffer_putc(&said, '\n');
 	buffer_puts(&said, r->reason);
-	put_bool(w, "success", r->success);
+	json_member_bool(w, "success", r->success);
 	if (r->background)
-		put(w, "stdout", r->note);
+		json_member_string(w, "stdout", r->note);
 	else
 		put_stream(w, "stdout", &r->views[0]);
-	json_put_key(w, "stderr");
-	json_put_bytes(w, buffer_str(&said), said.len);
-	put_int(w, "returncode", r->exit_code);
+	json_member_bytes(w, "stderr", buffer_str(&said), said.len);
+	json_member_int(w, "returncode", r->exit_code);
 }
 
 /* Nothing has ended yet: what there is to know is where it will be found. */
 static void write_task(struct json_writer *w, const struct result *r)
 {
-	put_bool(w, "success", true);
-	put(w, "stdout", r->note);
-	put(w, "stderr", "");
-	put_int(w, "exit_code", 0);
-	put_int(w, "duration_ms", r->report.duration_ms);
-	put(w, "task_id", r->task_id);
-	put(w, "output_file", r->output_files[0]);
+	json_member_bool(w, "success", true);
+	json_member_string(w, "stdout", r->note);
+	json_member_string(w, "stderr", "");
+	json_member_int(w, "exit_code", 0);
+	json_member_int(w, "duration_ms", r->report.duration_ms);
+	json_member_string(w, "task_id", r->task_id);
+	json_member_string(w, "output_file", r->output_files[0]);
 	if (r->timed_out)
-		put_bool(w, "timed_out", true);
+		json_member_bool(w, "timed_out", true);
 	put_remarks(w, r);
 }
 
 static void write_bash(struct json_writer *w, const struct result *r)
 {
-	put_bool(w, "success", r->success);
+	json_member_bool(w, "success", r->success);
 	put_streams(w, r);
-	put_int(w, "exit_code", r->exit_code);
-	put_int(w, "duration_ms", r->report.duration_ms);
+	json_member_int(w, "exit_code", r->exit_code);
+	json_member_int(w, "duration_ms", r->report.duration_ms);
 	if (truncated(r))
-		put_bool(w, "truncated", true);
+		json_member_bool(w, "truncated", true);
 	if (r->timed_out)
-		put_bool(w, "timed_out", true);
+		json_member_bool(w, "timed_out", true);
 	if (r->task_id[0])
-		put(w, "task_id", r->task_id);
+		json_member_string(w, "task_id", r->task_id);
 	put_file(w, r);
 	put_remarks(w, r);
 }
@@ -336,8 +315,8 @@ static size_t parameter_count(const struct dialect *d)
 
 void dialect_put_members(const struct dialect *d, struct json_writer *w)
 {
-	put(w, "name", d->tool);
-	put(w, "description", d->description);
+	json_member_string(w, "name", d->tool);
+	json_member_string(w, "description", d->description);
 	json_put_key(w, "inputSchema");
 	parameters_write_schema(d->parameters, parameter_count(d), w);
 }

@@ -117,7 +117,7 @@ static int make_policy_absolute(struct engine *e, struct error *err)
 		                 e->wishes.policy_file, strerrordesc_np(errno));
 	e->policy_path = strdup(path);
 	if (!e->policy_path)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	e->wishes.policy_file = e->policy_path;
 	return 0;
 }
@@ -309,16 +309,6 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	return 0;
 }
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
-static const char *copy(struct arena *arena, const char *text)
-{
-	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
-}
-
 /* The profile may be loaded anew while the run goes on: what is said about it is copied. */
 static int keep_finding(struct engine_run *run, const struct policy_finding *f)
 {
@@ -329,12 +319,12 @@ static int keep_finding(struct engine_run *run, const struct policy_finding *f)
 		n++;
 	run->finding = *f;
 	run->finding.rule = NULL;
-	run->finding.rule_id = copy(run->arena, f->rule_id);
-	run->finding.place.file = copy(run->arena, f->place.file);
-	run->finding.reason = copy(run->arena, f->reason ? f->reason : "");
+	run->finding.rule_id = arena_strdup(run->arena, f->rule_id);
+	run->finding.place.file = arena_strdup(run->arena, f->place.file);
+	run->finding.reason = arena_strdup(run->arena, f->reason ? f->reason : "");
 	use = arena_new_array(run->arena, const char *, n + 1);
 	for (size_t i = 0; use && i < n; i++)
-		use[i] = copy(run->arena, f->use[i]);
+		use[i] = arena_strdup(run->arena, f->use[i]);
 	run->finding.use = use;
 	run->decided = true;
 	return use && run->finding.reason ? 0 : -ENOMEM;
@@ -356,7 +346,7 @@ static int take_answer(struct engine_run *run)
 		run->answered = true;
 		f->reason = arena_printf(run->arena, "%s%s%s", f->reason, *f->reason ? " " : "",
 		                         run->ask.words);
-		return f->reason ? -EPERM : no_memory(&run->refusal);
+		return f->reason ? -EPERM : error_nomem(&run->refusal);
 	case ASK_WAITING:
 	case ASK_NONE:
 		break;
@@ -415,7 +405,7 @@ static int decide(struct engine *e, const struct request *rq, struct engine_run 
 	if (r < 0)
 		return r;
 	if (keep_finding(run, &answer.answer.line) < 0)
-		return no_memory(&run->refusal);
+		return error_nomem(&run->refusal);
 	o->argv = answer.argv;
 	r = record(e, rq, run);
 	if (r < 0)
@@ -480,8 +470,8 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		r = choose_limits(e, rq, run);
 	if (r < 0)
 		return r;
-	o->cwd = copy(run->arena, place.cwd);
-	o->base = copy(run->arena, place.base);
+	o->cwd = arena_strdup(run->arena, place.cwd);
+	o->base = arena_strdup(run->arena, place.base);
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
 	o->request = (struct keeper_request){
 		.profile = e->profile->by_fallback ? e->wishes.fallback : e->wishes.profile,
@@ -489,17 +479,17 @@ static int prepare(struct engine *e, const struct request *rq, struct engine_run
 		.policy_file = e->wishes.policy_file,
 		.command = rq->command,
 		.argv = rq->argv,
-		.session = copy(run->arena, run->session.id),
-		.workspace = copy(run->arena, place.workspace),
-		.root = copy(run->arena, place.root),
-		.cwd = copy(run->arena, place_relative_cwd(&place)),
+		.session = arena_strdup(run->arena, run->session.id),
+		.workspace = arena_strdup(run->arena, place.workspace),
+		.root = arena_strdup(run->arena, place.root),
+		.cwd = arena_strdup(run->arena, place_relative_cwd(&place)),
 		.state = state,
 		.force = rq->force,
 	};
 	if (!o->cwd || !o->base || !o->command || !o->request.workspace || !o->request.root ||
 	    !o->request.cwd ||
 	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	r = environment_build(run->arena,
 	                      &(struct environment_wish){.base = e->environment,
 	                                                 .pass = e->profile->environment_pass,
@@ -567,7 +557,7 @@ int engine_start(struct engine *e, const struct request *rq, struct engine_run *
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
 	}
 	if (!run || !run->arena)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (id_new("bash-", run->task_id, sizeof(run->task_id)) < 0)
 		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
 	if (prepare(e, rq, run) == 0)

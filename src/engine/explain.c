@@ -44,7 +44,7 @@ static int decide(struct engine *e, const struct request *rq, struct arena *aren
 	int r;
 
 	if (session_environment(session, arena, rq->env, &question.env) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r = environment_build(arena, &wish, &question.envp, err);
 	return r < 0 ? r : check_request(arena, &question, ret_check, err);
 }
@@ -110,10 +110,8 @@ static void put_rule(const struct policy_finding *f, struct json_writer *w)
 		return;
 	}
 	json_object_begin(w);
-	json_put_key(w, "id");
-	json_put_string(w, f->rule_id);
-	json_put_key(w, "file");
-	json_put_string(w, f->place.file);
+	json_member_string(w, "id", f->rule_id);
+	json_member_string(w, "file", f->place.file);
 	json_put_key(w, "line");
 	if (f->place.line)
 		json_put_uint(w, f->place.line);
@@ -124,17 +122,14 @@ static void put_rule(const struct policy_finding *f, struct json_writer *w)
 
 static void put_finding(const struct policy_finding *f, struct json_writer *w)
 {
-	json_put_key(w, "verdict");
-	json_put_string(w, policy_verdict_name(f->verdict));
-	json_put_key(w, "reason");
-	json_put_string(w, f->reason);
+	json_member_string(w, "verdict", policy_verdict_name(f->verdict));
+	json_member_string(w, "reason", f->reason);
 	put_rule(f, w);
 }
 
 static void put_words(const struct shell_fact_command *c, struct json_writer *w)
 {
-	json_put_key(w, "words");
-	json_array_begin(w);
+	json_member_array(w, "words");
 	for (size_t i = 0; i < c->word_count; i++) {
 		if (c->words[i].kind == SHELL_VALUE_KNOWN)
 			json_put_bytes(w, c->words[i].text.bytes, c->words[i].text.len);
@@ -157,50 +152,30 @@ static void put_canonical(const struct shell_facts *facts, struct json_writer *w
 	json_put_bytes(w, buffer_str(&text), text.len);
 }
 
-/* Of the line or of any command of it. */
-static bool is_left(const struct policy_answer *a)
-{
-	bool left = a->line.left_to_sandbox;
-
-	for (size_t i = 0; i < a->command_count; i++)
-		left |= a->commands[i].left_to_sandbox;
-	return left;
-}
-
 void explain_put_json(const struct check *c, struct json_writer *w)
 {
 	const struct policy_answer *a = &c->answer;
 
 	put_finding(&a->line, w);
-	json_put_key(w, "recommended");
-	json_array_begin(w);
+	json_member_array(w, "recommended");
 	for (const char *const *u = a->line.use; u && *u; u++)
 		json_put_string(w, *u);
 	json_array_end(w);
-	json_put_key(w, "left_to_sandbox");
-	json_put_bool(w, is_left(a));
-	json_put_key(w, "docker");
-	json_object_begin(w);
-	json_put_key(w, "client");
-	json_put_bool(w, c->is_client);
-	json_put_key(w, "allow");
-	json_put_bool(w, c->reaches_engine);
+	json_member_bool(w, "left_to_sandbox", policy_answer_is_left(a));
+	json_member_object(w, "docker");
+	json_member_bool(w, "client", c->is_client);
+	json_member_bool(w, "allow", c->reaches_engine);
 	json_object_end(w);
-	json_put_key(w, "status");
-	json_put_string(w, shell_facts_status_name(c->facts->status));
+	json_member_string(w, "status", shell_facts_status_name(c->facts->status));
 	put_canonical(c->facts, w);
-	json_put_key(w, "commands");
-	json_array_begin(w);
+	json_member_array(w, "commands");
 	for (size_t i = 0; i < a->command_count; i++) {
 		json_object_begin(w);
 		put_words(&c->facts->commands[i], w);
-		json_put_key(w, "via");
-		json_put_string(w, c->facts->commands[i].via);
+		json_member_string(w, "via", c->facts->commands[i].via);
 		put_finding(&a->commands[i], w);
-		json_put_key(w, "resolved");
-		json_put_string(w, a->commands[i].resolved);
-		json_put_key(w, "left_to_sandbox");
-		json_put_bool(w, a->commands[i].left_to_sandbox);
+		json_member_string(w, "resolved", a->commands[i].resolved);
+		json_member_bool(w, "left_to_sandbox", a->commands[i].left_to_sandbox);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -186,7 +186,7 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 	int r;
 
 	if (!j)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	*j = (struct job){.engine = e,
 	                  .loop = l,
 	                  .ops = ops,
@@ -196,7 +196,7 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 	r = engine_start(e, rq, &j->run, err);
 	if (r == 0 && watch(j) < 0) {
 		engine_run_done(e, j->run, false);
-		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		r = error_nomem(err);
 	}
 	if (r < 0) {
 		loop_remove(&j->control);
@@ -226,7 +226,7 @@ int job_answer(struct job *j, enum approval_answer answer, const char *by, const
 	int r = engine_run_answer(j->run, answer, by, why, err);
 
 	if (r == 0 && loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
-		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		r = error_nomem(err);
 	return r;
 }
 

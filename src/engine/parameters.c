@@ -20,17 +20,12 @@ static int wrong(struct reader *r, const char *key, const char *wanted)
 	return error_set(r->err, ERROR_INPUT, EINVAL, "'%s' must be %s", key, wanted);
 }
 
-static int no_memory(struct reader *r)
-{
-	return error_set(r->err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 static int read_string(struct reader *r, const char *key, json_t *value, const char **ret_text)
 {
 	if (!json_is_string(value))
 		return wrong(r, key, "a string");
 	*ret_text = arena_strndup(r->arena, json_string_value(value), json_string_length(value));
-	return *ret_text ? 0 : no_memory(r);
+	return *ret_text ? 0 : error_nomem(r->err);
 }
 
 /* The first place of *ret_strings is left free for a name if NAMED. */
@@ -45,7 +40,7 @@ static int read_strings(struct reader *r, const char *key, json_t *value, bool n
 		return wrong(r, key, named ? "a list of strings" : "a list of at least one string");
 	strings = arena_new_array(r->arena, const char *, n + 2);
 	if (!strings)
-		return no_memory(r);
+		return error_nomem(r->err);
 	for (size_t i = 0; i < n; i++) {
 		code = read_string(r, key, json_array_get(value, i), &strings[i + named]);
 		if (code < 0)
@@ -65,7 +60,7 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 		return wrong(r, key, "an object of strings");
 	env = arena_new_array(r->arena, const char *, json_object_size(value) + 1);
 	if (!env)
-		return no_memory(r);
+		return error_nomem(r->err);
 	json_object_foreach (value, name, v) {
 		if (!json_is_string(v))
 			return wrong(r, key, "an object of strings");
@@ -73,7 +68,7 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 			return wrong(r, key, "an object whose names hold no '='");
 		env[n] = arena_printf(r->arena, "%s=%s", name, json_string_value(v));
 		if (!env[n++])
-			return no_memory(r);
+			return error_nomem(r->err);
 	}
 	r->request->env = env;
 	return 0;
@@ -185,7 +180,7 @@ static int join_argv(struct reader *r, const char *name, const char *const *args
 		n++;
 	argv = arena_new_array(r->arena, const char *, n + 1);
 	if (!argv)
-		return no_memory(r);
+		return error_nomem(r->err);
 	argv[0] = name;
 	for (size_t i = 1; i < n; i++)
 		argv[i] = args[i];
@@ -228,28 +223,23 @@ int parameters_read(const struct parameter *table, size_t count, const char *ski
 
 static void put_strings_of(struct json_writer *w, const char *key)
 {
-	json_put_key(w, key);
-	json_object_begin(w);
+	json_member_object(w, key);
 	json_schema_type(w, "string");
 	json_object_end(w);
 }
 
 static void put_side(struct json_writer *w, const char *key)
 {
-	json_put_key(w, key);
-	json_object_begin(w);
+	json_member_object(w, key);
 	json_schema_type(w, "integer");
-	json_put_key(w, "minimum");
-	json_put_int(w, 1);
-	json_put_key(w, "maximum");
-	json_put_int(w, PTY_SIDE_MAX);
+	json_member_int(w, "minimum", 1);
+	json_member_int(w, "maximum", PTY_SIDE_MAX);
 	json_object_end(w);
 }
 
 static void put_pty_schema(struct json_writer *w)
 {
-	json_put_key(w, "anyOf");
-	json_array_begin(w);
+	json_member_array(w, "anyOf");
 	json_object_begin(w);
 	json_schema_type(w, "boolean");
 	json_object_end(w);
@@ -271,10 +261,8 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_ARGS:
 		json_schema_type(w, "array");
 		put_strings_of(w, "items");
-		if (p->field == PARAMETER_ARGV) {
-			json_put_key(w, "minItems");
-			json_put_int(w, 1);
-		}
+		if (p->field == PARAMETER_ARGV)
+			json_member_int(w, "minItems", 1);
 		break;
 	case PARAMETER_ENV:
 		json_schema_type(w, "object");
@@ -282,8 +270,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_OUTPUT_MODE:
 		json_schema_type(w, "string");
-		json_put_key(w, "enum");
-		json_array_begin(w);
+		json_member_array(w, "enum");
 		for (int i = 0; i < OUTPUT_MODE_MAX; i++)
 			json_put_string(w, output_mode_name((enum output_mode)i));
 		json_array_end(w);
@@ -292,8 +279,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_TIMEOUT_OR_0:
 	case PARAMETER_IDLE:
 		json_schema_type(w, "integer");
-		json_put_key(w, "minimum");
-		json_put_int(w, p->field != PARAMETER_TIMEOUT_OR_0);
+		json_member_int(w, "minimum", p->field != PARAMETER_TIMEOUT_OR_0);
 		break;
 	case PARAMETER_PTY:
 		put_pty_schema(w);
@@ -304,8 +290,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_FULL_LINE:
 		json_schema_type(w, "string");
-		json_put_key(w, "minLength");
-		json_put_int(w, 1);
+		json_member_int(w, "minLength", 1);
 		break;
 	case PARAMETER_LINE:
 	case PARAMETER_NAME:
@@ -318,8 +303,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		json_schema_type(w, "string");
 		break;
 	}
-	json_put_key(w, "description");
-	json_put_string(w, p->doc);
+	json_member_string(w, "description", p->doc);
 	json_object_end(w);
 }
 

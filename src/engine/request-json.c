@@ -33,7 +33,7 @@ static int read_id(struct arena *arena, json_t *value, const char **ret_id)
 
 	if (!text)
 		return -ENOMEM;
-	*ret_id = arena_strndup(arena, text, strlen(text));
+	*ret_id = arena_strdup(arena, text);
 	return *ret_id ? 0 : -ENOMEM;
 }
 
@@ -50,7 +50,7 @@ int request_read_json(const char *text, size_t n, struct arena *arena, struct re
 		return code;
 	id = json_object_get(root, "id");
 	if (id && read_id(arena, id, ret_id) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	code = parameters_read(table, array_size(table), "id", root, arena, request, err);
 	if (code < 0)
 		return code;

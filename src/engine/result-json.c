@@ -9,17 +9,9 @@
 #include "engine/result.h"
 #include "json/write.h"
 
-/* A missing word is null. */
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text && *text ? text : NULL);
-}
-
 static void put_view(struct json_writer *w, const char *key, const struct view *v)
 {
-	json_put_key(w, key);
-	json_put_bytes(w, v->text ? v->text : "", v->len);
+	json_member_bytes(w, key, v->text ? v->text : "", v->len);
 }
 
 static void put_output(struct json_writer *w, const struct result *r)
@@ -32,55 +24,49 @@ static void put_output(struct json_writer *w, const struct result *r)
 		if (result_shows(r, 1))
 			put_view(w, "stderr", &r->views[1]);
 	}
-	json_put_key(w, "truncated");
-	json_put_bool(w, (result_shows(r, 0) && r->views[0].truncated) ||
+	json_member_bool(w, "truncated",
+	                 (result_shows(r, 0) && r->views[0].truncated) ||
 	                         (result_shows(r, 1) && r->views[1].truncated));
-	json_put_key(w, "stdout_bytes");
-	json_put_uint(w, r->report.streams[0].bytes);
-	json_put_key(w, "stderr_bytes");
-	json_put_uint(w, r->report.streams[1].bytes);
-	put_text(w, "output_file", r->output_kept ? r->output_files[0] : NULL);
-	put_text(w, "stderr_file", r->output_kept ? r->output_files[1] : NULL);
+	json_member_uint(w, "stdout_bytes", r->report.streams[0].bytes);
+	json_member_uint(w, "stderr_bytes", r->report.streams[1].bytes);
+	json_member_text(w, "output_file", r->output_kept ? r->output_files[0] : NULL);
+	json_member_text(w, "stderr_file", r->output_kept ? r->output_files[1] : NULL);
 }
 
 static void put_verdict(struct json_writer *w, const struct result *r)
 {
-	put_text(w, "verdict", r->verdict);
-	put_text(w, "reason", r->reason);
+	json_member_text(w, "verdict", r->verdict);
+	json_member_text(w, "reason", r->reason);
 	json_put_key(w, "rule");
 	if (r->rule_id[0]) {
 		json_object_begin(w);
-		put_text(w, "id", r->rule_id);
-		put_text(w, "file", r->rule_file);
-		json_put_key(w, "line");
-		json_put_uint(w, r->rule_line);
+		json_member_text(w, "id", r->rule_id);
+		json_member_text(w, "file", r->rule_file);
+		json_member_uint(w, "line", r->rule_line);
 		json_object_end(w);
 	} else {
 		json_put_null(w);
 	}
-	json_put_key(w, "recommended");
-	json_array_begin(w);
+	json_member_array(w, "recommended");
 	for (int i = 0; i < r->recommended_count; i++)
 		json_put_string(w, r->recommended[i]);
 	json_array_end(w);
 	json_put_key(w, "approval");
 	if (r->approval_id[0]) {
 		json_object_begin(w);
-		put_text(w, "id", r->approval_id);
-		put_text(w, "state", r->approval_state);
-		put_text(w, "by", r->approval_by);
+		json_member_text(w, "id", r->approval_id);
+		json_member_text(w, "state", r->approval_state);
+		json_member_text(w, "by", r->approval_by);
 		json_object_end(w);
 	} else {
 		json_put_null(w);
 	}
-	json_put_key(w, "left_to_sandbox");
-	json_put_bool(w, r->left_to_sandbox);
+	json_member_bool(w, "left_to_sandbox", r->left_to_sandbox);
 }
 
 static void put_layers(struct json_writer *w, const char *key, uint32_t layers)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
 		if (layers & (1U << i))
 			json_put_string(w, sandbox_layer_name((enum sandbox_layer)(1U << i)));
@@ -102,21 +88,19 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 
 	bool known = r->ran && !r->background; /* of a task its state.json tells */
 
-	json_put_key(w, "sandbox");
-	json_object_begin(w);
-	put_text(w, "tier", known ? tiers[s->tier] : NULL);
+	json_member_object(w, "sandbox");
+	json_member_text(w, "tier", known ? tiers[s->tier] : NULL);
 	put_layers(w, "layers", !known ? 0 : s->tier == SANDBOX_TIER_NONE ? bare : s->layers);
 	put_layers(w, "missing",
 	           s->tier == SANDBOX_TIER_NONE ? ((1U << SANDBOX_LAYER_COUNT) - 1) & ~bare
 	                                        : s->missing);
-	put_text(w, "limit_hit", limit_hit_name(r->report.limit_hit));
+	json_member_text(w, "limit_hit", limit_hit_name(r->report.limit_hit));
 	json_object_end(w);
 }
 
 static void put_names(struct json_writer *w, const char *key, const char *names)
 {
-	json_put_key(w, key);
-	json_array_begin(w);
+	json_member_array(w, key);
 	for (const char *name = names, *end; *name; name = end + (*end == '\n')) {
 		end = strchrnul(name, '\n');
 		json_put_bytes(w, name, (size_t)(end - name));
@@ -128,10 +112,8 @@ static void put_names(struct json_writer *w, const char *key, const char *names)
  * some may have ended by themselves in the last moment. */
 static void put_processes(struct json_writer *w, const struct result *r)
 {
-	json_put_key(w, "processes");
-	json_object_begin(w);
-	json_put_key(w, "total");
-	json_put_int(w, r->report.processes);
+	json_member_object(w, "processes");
+	json_member_int(w, "total", r->report.processes);
 	put_names(w, "ended", r->report.ended);
 	put_names(w, "killed", r->report.killed > 0 ? r->report.slain : "");
 	json_object_end(w);
@@ -146,27 +128,20 @@ int result_write_json(const struct result *r, struct buffer *into)
 		snprintf(signal_name, sizeof(signal_name), "SIG%s",
 		         sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 	json_object_begin(&w);
-	json_put_key(&w, "success");
-	json_put_bool(&w, r->success);
-	json_put_key(&w, "exit_code");
-	json_put_int(&w, r->exit_code);
-	put_text(&w, "signal", signal_name);
-	json_put_key(&w, "timed_out");
-	json_put_bool(&w, r->timed_out);
-	json_put_key(&w, "duration_ms");
-	json_put_int(&w, r->report.duration_ms);
+	json_member_bool(&w, "success", r->success);
+	json_member_int(&w, "exit_code", r->exit_code);
+	json_member_text(&w, "signal", signal_name);
+	json_member_bool(&w, "timed_out", r->timed_out);
+	json_member_int(&w, "duration_ms", r->report.duration_ms);
 	put_output(&w, r);
-	put_text(&w, "task_id", r->task_id);
-	json_put_key(&w, "background");
-	json_put_bool(&w, r->background);
+	json_member_text(&w, "task_id", r->task_id);
+	json_member_bool(&w, "background", r->background);
 	if (r->background)
-		put_text(&w, "note", r->note);
+		json_member_text(&w, "note", r->note);
 	put_verdict(&w, r);
-	json_put_key(&w, "killed");
-	json_put_int(&w, r->report.killed);
+	json_member_int(&w, "killed", r->report.killed);
 	put_processes(&w, r);
-	json_put_key(&w, "notices");
-	json_array_begin(&w);
+	json_member_array(&w, "notices");
 	for (int i = 0; i < r->notice_count; i++)
 		json_put_string(&w, r->notices[i]);
 	for (int i = 0; i < 2; i++)
@@ -174,12 +149,9 @@ int result_write_json(const struct result *r, struct buffer *into)
 			json_put_string(&w, result_notice(r, i));
 	json_array_end(&w);
 	put_sandbox(&w, r);
-	json_put_key(&w, "usage");
-	json_object_begin(&w);
-	json_put_key(&w, "cpu_ms");
-	json_put_int(&w, r->report.cpu_ms);
-	json_put_key(&w, "max_rss_kb");
-	json_put_int(&w, r->report.max_rss_kb);
+	json_member_object(&w, "usage");
+	json_member_int(&w, "cpu_ms", r->report.cpu_ms);
+	json_member_int(&w, "max_rss_kb", r->report.max_rss_kb);
 	json_object_end(&w);
 	json_object_end(&w);
 	return buffer_error(into);

@@ -78,7 +78,7 @@ static void start(struct place *p, const char *line, bool background)
 	struct arena *arena = arena_new(1 << 20);
 	struct request rq = {.input_fd = -1, .follow = true, .background = background};
 
-	rq.command = arena_strndup(arena, line, strlen(line));
+	rq.command = arena_strdup(arena, line);
 	assert_int_equal(job_start(&p->engine, p->loop, &rq, arena, &ops, p, &p->job, NULL), 0);
 	assert_int_equal(p->ended, 0);
 }

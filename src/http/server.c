@@ -177,7 +177,7 @@ int http_server_new(struct loop *l, const struct http_limits *limits, const stru
 	struct http_server *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	s->loop = l;
 	s->limits = *limits;
 	s->ops = ops;

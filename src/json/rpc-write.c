@@ -6,33 +6,28 @@
 static void begin(struct json_writer *w)
 {
 	json_object_begin(w);
-	json_put_key(w, "jsonrpc");
-	json_put_string(w, "2.0");
+	json_member_string(w, "jsonrpc", "2.0");
 }
 
 void rpc_begin_result(struct json_writer *w, const char *id)
 {
 	begin(w);
-	json_put_key(w, "id");
-	json_put_raw(w, id ? id : "null");
+	json_member_raw(w, "id", id ? id : "null");
 	json_put_key(w, "result");
 }
 
 void rpc_begin_request(struct json_writer *w, const char *id, const char *method)
 {
 	begin(w);
-	json_put_key(w, "id");
-	json_put_raw(w, id);
-	json_put_key(w, "method");
-	json_put_string(w, method);
+	json_member_raw(w, "id", id);
+	json_member_string(w, "method", method);
 	json_put_key(w, "params");
 }
 
 void rpc_begin_notification(struct json_writer *w, const char *method)
 {
 	begin(w);
-	json_put_key(w, "method");
-	json_put_string(w, method);
+	json_member_string(w, "method", method);
 	json_put_key(w, "params");
 }
 
@@ -47,18 +42,12 @@ void rpc_write_error(struct buffer *into, const char *id, int code, const char *
 	struct json_writer w = {.out = into};
 
 	begin(&w);
-	json_put_key(&w, "id");
-	json_put_raw(&w, id ? id : "null");
-	json_put_key(&w, "error");
-	json_object_begin(&w);
-	json_put_key(&w, "code");
-	json_put_int(&w, code);
-	json_put_key(&w, "message");
-	json_put_string(&w, message);
-	if (data) {
-		json_put_key(&w, "data");
-		json_put_raw(&w, data);
-	}
+	json_member_raw(&w, "id", id ? id : "null");
+	json_member_object(&w, "error");
+	json_member_int(&w, "code", code);
+	json_member_string(&w, "message", message);
+	if (data)
+		json_member_raw(&w, "data", data);
 	json_object_end(&w);
 	json_object_end(&w);
 }

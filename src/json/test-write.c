@@ -221,6 +221,37 @@ static void random_trees_are_valid_json(void **state)
 	}
 }
 
+static void members_have_their_keys(void **state)
+{
+	static const char *const list[] = {"x", NULL};
+	scoped(buffer_donep) struct buffer b = {0};
+	struct json_writer w = {.out = &b};
+
+	json_object_begin(&w);
+	json_member_string(&w, "string", NULL);
+	json_member_string(&w, "empty", "");
+	json_member_text(&w, "text", "t");
+	json_member_text(&w, "no text", "");
+	json_member_text(&w, "none", NULL);
+	json_member_strings(&w, "strings", list);
+	json_member_bytes(&w, "bytes", "abc", 2);
+	json_member_int(&w, "int", -1);
+	json_member_uint(&w, "uint", UINT64_MAX);
+	json_member_bool(&w, "bool", true);
+	json_member_raw(&w, "raw", "[]");
+	json_member_object(&w, "object");
+	json_object_end(&w);
+	json_member_array(&w, "array");
+	json_put_int(&w, 1);
+	json_array_end(&w);
+	json_object_end(&w);
+	assert_string_equal(buffer_str(&b),
+	                    "{\"string\":null,\"empty\":\"\",\"text\":\"t\",\"no text\":null,"
+	                    "\"none\":null,\"strings\":[\"x\"],\"bytes\":\"ab\",\"int\":-1,"
+	                    "\"uint\":18446744073709551615,\"bool\":true,\"raw\":[],"
+	                    "\"object\":{},\"array\":[1]}");
+}
+
 static void an_error_stays_in_the_buffer(void **state)
 {
 	scoped(buffer_donep) struct buffer b = {.max = 8};
@@ -245,6 +276,7 @@ int main(void)
 		cmocka_unit_test(every_byte_comes_back),
 		cmocka_unit_test(random_bytes_come_back_with_bad_ones_replaced),
 		cmocka_unit_test(random_trees_are_valid_json),
+		cmocka_unit_test(members_have_their_keys),
 		cmocka_unit_test(an_error_stays_in_the_buffer),
 	};
 

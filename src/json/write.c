@@ -176,3 +176,63 @@ void json_put_null(struct json_writer *w)
 {
 	json_put_raw(w, "null");
 }
+
+void json_member_string(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text);
+}
+
+void json_member_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_put_key(w, key);
+	json_put_string(w, text && *text ? text : NULL);
+}
+
+void json_member_strings(struct json_writer *w, const char *key, const char *const *list)
+{
+	json_put_key(w, key);
+	json_put_strings(w, list);
+}
+
+void json_member_bytes(struct json_writer *w, const char *key, const char *bytes, size_t n)
+{
+	json_put_key(w, key);
+	json_put_bytes(w, bytes, n);
+}
+
+void json_member_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_put_key(w, key);
+	json_put_int(w, value);
+}
+
+void json_member_uint(struct json_writer *w, const char *key, uint64_t value)
+{
+	json_put_key(w, key);
+	json_put_uint(w, value);
+}
+
+void json_member_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_put_key(w, key);
+	json_put_bool(w, value);
+}
+
+void json_member_raw(struct json_writer *w, const char *key, const char *json)
+{
+	json_put_key(w, key);
+	json_put_raw(w, json);
+}
+
+void json_member_object(struct json_writer *w, const char *key)
+{
+	json_put_key(w, key);
+	json_object_begin(w);
+}
+
+void json_member_array(struct json_writer *w, const char *key)
+{
+	json_put_key(w, key);
+	json_array_begin(w);
+}

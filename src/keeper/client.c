@@ -159,7 +159,7 @@ static int add_socket(struct keeper *k, struct arena *arena, const char *path)
 		return -ENOMEM;
 	if (n > 0)
 		memcpy(sockets, k->spec.sockets, n * sizeof(*sockets));
-	sockets[n] = arena_strndup(arena, path, strlen(path));
+	sockets[n] = arena_strdup(arena, path);
 	k->spec.sockets = sockets;
 	return sockets[n] ? 0 : -ENOMEM;
 }
@@ -231,7 +231,7 @@ static int ready_client(struct keeper *k, struct arena *arena, enum docker_clien
 		r = check_owner(k, e.path, err);
 	if (r < 0)
 		return r;
-	return grant(k, arena, &e) < 0 ? error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory") : 0;
+	return grant(k, arena, &e) < 0 ? error_nomem(err) : 0;
 }
 
 int keeper_ready_clients(struct keeper *k, struct arena *arena, struct error *err)

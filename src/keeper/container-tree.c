@@ -39,7 +39,7 @@ static int add_cover(void *context, const struct sandbox_cover *cover)
 		}
 	if (c->mount_count == CONTAINER_MOUNTS_MAX)
 		return -E2BIG;
-	path = arena_strndup(c->arena, cover->path, strlen(cover->path));
+	path = arena_strdup(c->arena, cover->path);
 	if (!path)
 		return -ENOMEM;
 	c->mounts[c->mount_count++] =

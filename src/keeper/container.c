@@ -19,11 +19,6 @@
 
 #define MAKE_MS 60000 /* an image on a slow disk */
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 static bool is_installed(struct arena *arena, const char *program, const char *const *envp)
 {
 	const char *const *paths;
@@ -89,7 +84,7 @@ static int choose_engine(struct keeper *k, struct keeper_container *c, struct er
 		                 "installed",
 		                 program);
 	if (keeper_search_paths(c->arena, program, c->envp, &c->paths) < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	if (podman)
 		return 0;
 	r = keeper_find_engine(k, DOCKER_CLIENT_DOCKER, &c->endpoint, err);
@@ -222,7 +217,7 @@ static int make(struct keeper *k, struct keeper_container *c, struct error *err)
 	int r;
 
 	if (container_split_environment(k, c, &wish.envp) < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	wish.env_file = c->env_file;
 	r = container_create_words(&c->client, &wish, c->arena, &argv, err);
 	if (r < 0)
@@ -246,7 +241,7 @@ int keeper_container_make(struct keeper *k, struct arena *arena, struct error *e
 	int r;
 
 	if (!c)
-		return no_memory(err);
+		return error_nomem(err);
 	c->arena = arena;
 	k->container = c;
 	if (!k->profile->in_container.image)
@@ -254,7 +249,7 @@ int keeper_container_make(struct keeper *k, struct arena *arena, struct error *e
 		                 "the profile runs commands in a container and names no image: set "
 		                 "sandbox.container.image");
 	if (client_environment(c) < 0)
-		return no_memory(err);
+		return error_nomem(err);
 	snprintf(c->name, sizeof(c->name), "nacre-%s", k->order.task_id);
 	r = choose_engine(k, c, err);
 	if (r == 0)
@@ -272,7 +267,7 @@ int keeper_container_make(struct keeper *k, struct arena *arena, struct error *e
 	if (r == 0)
 		r = make(k, c, err);
 	if (r == 0 && container_start_words(&c->client, c->name, arena, &c->start) < 0)
-		r = no_memory(err);
+		r = error_nomem(err);
 	return r;
 }
 

@@ -140,7 +140,7 @@ static int start(struct keeper *k, struct error *err)
 
 	if (k->plan) {
 		if (point_to_tmp(k) < 0)
-			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+			return error_nomem(err);
 		c.envp = k->order.envp;
 		fill_box_limits(k, &c);
 		k->report.sandbox = *sandbox_plan_standing(k->plan);

@@ -36,7 +36,7 @@ static char **environment(struct arena *arena)
 	for (char **v = environ; list && v && *v && n < ENV_MAX; v++)
 		for (size_t i = 0; i < array_size(passed); i++)
 			if (strncmp(*v, passed[i], strlen(passed[i])) == 0) {
-				list[n] = arena_strndup(arena, *v, strlen(*v));
+				list[n] = arena_strdup(arena, *v);
 				if (!list[n++])
 					return NULL;
 				break;
@@ -83,7 +83,7 @@ int launcher_execute(const char *program, struct launcher *ret_launcher, struct 
 	if (arena)
 		apart.envp = environment(arena);
 	if (!apart.envp)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return error_sys(err, errno, "socket pair for the launcher");
 	ours = sockets[0];

@@ -320,7 +320,7 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
 	if (!fits)
 		text_bytes = 0;
 	if (put_key(&key, order) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	/* Without one the last attempt to start one has failed. */
 	r = l->socket < 0 ? -EPIPE
 	                  : packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,

@@ -55,7 +55,7 @@ static int task_new(struct store *store, struct keeper_order *order, struct buff
 	int sockets[2], r;
 
 	if (!t)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	t->control = t->dir_fd = t->keeper_fd = -1;
 	t->captures[0].counts.nul_at = t->captures[1].counts.nul_at = CAPTURE_NO_NUL;
 	t->tasks_fd = store->tasks_fd;

@@ -83,27 +83,19 @@ int arguments_read(const struct argument *table, size_t count, json_t *object,
 
 static void put_property(const struct argument *a, struct json_writer *w)
 {
-	json_put_key(w, a->name);
-	json_object_begin(w);
+	json_member_object(w, a->name);
 	json_schema_type(w, types[a->type].name);
 	if (a->type == ARGUMENT_STRINGS) {
-		json_put_key(w, "items");
-		json_object_begin(w);
+		json_member_object(w, "items");
 		json_schema_type(w, "string");
 		json_object_end(w);
-		json_put_key(w, "minItems");
-		json_put_int(w, 1);
+		json_member_int(w, "minItems", 1);
 	}
-	if (a->type == ARGUMENT_NUMBER) {
-		json_put_key(w, "minimum");
-		json_put_int(w, 0);
-	}
-	if (a->type == ARGUMENT_NUMBER && a->max) {
-		json_put_key(w, "maximum");
-		json_put_uint(w, a->max);
-	}
-	json_put_key(w, "description");
-	json_put_string(w, a->doc);
+	if (a->type == ARGUMENT_NUMBER)
+		json_member_int(w, "minimum", 0);
+	if (a->type == ARGUMENT_NUMBER && a->max)
+		json_member_uint(w, "maximum", a->max);
+	json_member_string(w, "description", a->doc);
 	json_object_end(w);
 }
 

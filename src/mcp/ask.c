@@ -44,12 +44,6 @@ static const struct {
 	{"session", "Allow for this session", APPROVAL_SESSION},
 };
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
 static size_t decision_count(const struct approval *a)
 {
 	return a->session && a->exact.count > 0 ? array_size(decisions) : array_size(decisions) - 1;
@@ -58,23 +52,21 @@ static size_t decision_count(const struct approval *a)
 /* Names of the choices, apart from their values before there was oneOf. */
 static void put_choices(struct json_writer *w, const struct approval *a, bool old)
 {
-	json_put_key(w, old ? "enum" : "oneOf");
-	json_array_begin(w);
+	json_member_array(w, old ? "enum" : "oneOf");
 	for (size_t i = 0; i < decision_count(a); i++) {
 		if (old) {
 			json_put_string(w, decisions[i].name);
 			continue;
 		}
 		json_object_begin(w);
-		put_text(w, "const", decisions[i].name);
-		put_text(w, "title", decisions[i].title);
+		json_member_string(w, "const", decisions[i].name);
+		json_member_string(w, "title", decisions[i].title);
 		json_object_end(w);
 	}
 	json_array_end(w);
 	if (!old)
 		return;
-	json_put_key(w, "enumNames");
-	json_array_begin(w);
+	json_member_array(w, "enumNames");
 	for (size_t i = 0; i < decision_count(a); i++)
 		json_put_string(w, decisions[i].title);
 	json_array_end(w);
@@ -85,22 +77,18 @@ static void put_form(struct json_writer *w, const struct approval *a, const char
                      enum mcp_revision revision)
 {
 	if (revision >= MCP_2025_11_25)
-		put_text(w, "mode", "form");
-	put_text(w, "message", message);
-	json_put_key(w, "requestedSchema");
-	json_object_begin(w);
-	put_text(w, "type", "object");
-	json_put_key(w, "properties");
-	json_object_begin(w);
-	json_put_key(w, "decision");
-	json_object_begin(w);
-	put_text(w, "type", "string");
-	put_text(w, "title", "Decision");
+		json_member_string(w, "mode", "form");
+	json_member_string(w, "message", message);
+	json_member_object(w, "requestedSchema");
+	json_member_string(w, "type", "object");
+	json_member_object(w, "properties");
+	json_member_object(w, "decision");
+	json_member_string(w, "type", "string");
+	json_member_string(w, "title", "Decision");
 	put_choices(w, a, revision < MCP_2025_11_25);
 	json_object_end(w);
 	json_object_end(w);
-	json_put_key(w, "required");
-	json_array_begin(w);
+	json_member_array(w, "required");
 	json_put_string(w, "decision");
 	json_array_end(w);
 	json_object_end(w);
@@ -189,8 +177,7 @@ static bool send_form(struct mcp_call *c, const struct approval *a, const char *
 		return false;
 	put_form(&n.w, a, buffer_str(&message), c->revision);
 	if (task) {
-		json_put_key(&n.w, "_meta");
-		json_object_begin(&n.w);
+		json_member_object(&n.w, "_meta");
 		task_put_related(&n.w, task);
 		json_object_end(&n.w);
 	}
@@ -254,18 +241,15 @@ bool mcp_ask_again(struct mcp_run *run, const struct result *r)
 	if (state_write(&state, c->peer->server->options.key, token) < 0)
 		return false;
 	answer_begin(&answer, c, "input_required");
-	json_put_key(&answer.w, "inputRequests");
-	json_object_begin(&answer.w);
-	json_put_key(&answer.w, "approval");
-	json_object_begin(&answer.w);
-	put_text(&answer.w, "method", "elicitation/create");
-	json_put_key(&answer.w, "params");
-	json_object_begin(&answer.w);
+	json_member_object(&answer.w, "inputRequests");
+	json_member_object(&answer.w, "approval");
+	json_member_string(&answer.w, "method", "elicitation/create");
+	json_member_object(&answer.w, "params");
 	put_form(&answer.w, &a, buffer_str(&message), c->revision);
 	json_object_end(&answer.w);
 	json_object_end(&answer.w);
 	json_object_end(&answer.w);
-	put_text(&answer.w, "requestState", token);
+	json_member_string(&answer.w, "requestState", token);
 	(void)answer_send(&answer);
 	return true;
 }

@@ -153,14 +153,10 @@ void answer_begin(struct mcp_answer *a, struct mcp_call *c, const char *type)
 	json_object_begin(&a->w);
 	if (!c->modern)
 		return;
-	json_put_key(&a->w, "resultType");
-	json_put_string(&a->w, type);
-	json_put_key(&a->meta, MCP_META "serverInfo");
-	json_object_begin(&a->meta);
-	json_put_key(&a->meta, "name");
-	json_put_string(&a->meta, MCP_SERVER_NAME);
-	json_put_key(&a->meta, "version");
-	json_put_string(&a->meta, NACRE_VERSION);
+	json_member_string(&a->w, "resultType", type);
+	json_member_object(&a->meta, MCP_META "serverInfo");
+	json_member_string(&a->meta, "name", MCP_SERVER_NAME);
+	json_member_string(&a->meta, "version", NACRE_VERSION);
 	json_object_end(&a->meta);
 }
 
@@ -168,17 +164,14 @@ void answer_cacheable(struct mcp_answer *a, int64_t ttl_ms, bool is_public)
 {
 	if (!a->call->modern)
 		return;
-	json_put_key(&a->w, "ttlMs");
-	json_put_int(&a->w, ttl_ms);
-	json_put_key(&a->w, "cacheScope");
-	json_put_string(&a->w, is_public ? "public" : "private");
+	json_member_int(&a->w, "ttlMs", ttl_ms);
+	json_member_string(&a->w, "cacheScope", is_public ? "public" : "private");
 }
 
 static void answer_end(struct mcp_answer *a)
 {
 	if (a->meta_text.len > 0) {
-		json_put_key(&a->w, "_meta");
-		json_object_begin(&a->w);
+		json_member_object(&a->w, "_meta");
 		json_put_raw(&a->w, buffer_str(&a->meta_text));
 		json_object_end(&a->w);
 	}
@@ -256,15 +249,11 @@ void mcp_call_progress(struct mcp_call *c, const char *message)
 		return;
 	value = value > c->last_progress ? value : c->last_progress + 1;
 	notice_begin(&n, c->peer, c, "notifications/progress");
-	json_put_key(&n.w, "progressToken");
-	json_put_raw(&n.w, c->token);
-	json_put_key(&n.w, "progress");
-	json_put_int(&n.w, value);
-	if (message && *message && c->revision >= MCP_2025_03_26) {
-		json_put_key(&n.w, "message");
-		json_put_bytes(&n.w, message,
-		               utf8_valid_prefix(message, strnlen(message, PROGRESS_BYTES)));
-	}
+	json_member_raw(&n.w, "progressToken", c->token);
+	json_member_int(&n.w, "progress", value);
+	if (message && *message && c->revision >= MCP_2025_03_26)
+		json_member_bytes(&n.w, "message", message,
+		                  utf8_valid_prefix(message, strnlen(message, PROGRESS_BYTES)));
 	notice_send(&n);
 	c->last_progress = value;
 }
@@ -276,12 +265,9 @@ void mcp_call_log(struct mcp_call *c, enum mcp_log_level level, const char *text
 	if (c->silent || c->log_level == MCP_LOG_MAX || (int)level < c->log_level)
 		return;
 	notice_begin(&n, c->peer, c, "notifications/message");
-	json_put_key(&n.w, "level");
-	json_put_string(&n.w, mcp_log_level_name(level));
-	json_put_key(&n.w, "logger");
-	json_put_string(&n.w, MCP_SERVER_NAME);
-	json_put_key(&n.w, "data");
-	json_put_string(&n.w, text);
+	json_member_string(&n.w, "level", mcp_log_level_name(level));
+	json_member_string(&n.w, "logger", MCP_SERVER_NAME);
+	json_member_string(&n.w, "data", text);
 	notice_send(&n);
 }
 
@@ -312,10 +298,8 @@ void mcp_call_unask(struct mcp_call *c)
 		return;
 	notice_begin(&n, c->peer, c, "notifications/cancelled");
 	n.needed = true;
-	json_put_key(&n.w, "requestId");
-	json_put_raw(&n.w, c->asked_id);
-	json_put_key(&n.w, "reason");
-	json_put_string(&n.w, "the answer is not needed any more");
+	json_member_raw(&n.w, "requestId", c->asked_id);
+	json_member_string(&n.w, "reason", "the answer is not needed any more");
 	notice_send(&n);
 	free(take_ptr(&c->asked_id));
 }

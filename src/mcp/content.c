@@ -131,12 +131,6 @@ static void put_refusal(struct content *c, const struct result *r, const char *t
 		buffer_printf(&c->text, "%s%s", i ? ", " : "", r->recommended[i]);
 }
 
-static void put_key_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text && *text ? text : NULL);
-}
-
 static void put_facts(struct content *c, const struct result *r)
 {
 	struct json_writer w = {.out = &c->facts};
@@ -147,21 +141,16 @@ static void put_facts(struct content *c, const struct result *r)
 		json_put_int(&w, r->exit_code);
 	else
 		json_put_null(&w);
-	put_key_text(&w, "signal", r->signal ? sigabbrev_np(r->signal) : NULL);
-	json_put_key(&w, "timed_out");
-	json_put_bool(&w, r->timed_out);
-	json_put_key(&w, "duration_ms");
-	json_put_int(&w, r->report.duration_ms);
-	json_put_key(&w, "stdout_bytes");
-	json_put_uint(&w, r->report.streams[0].bytes);
-	json_put_key(&w, "stderr_bytes");
-	json_put_uint(&w, r->report.streams[1].bytes);
-	json_put_key(&w, "truncated");
-	json_put_bool(&w, r->views[0].truncated || r->views[1].truncated);
-	put_key_text(&w, "task_id", r->background || r->output_kept ? r->task_id : NULL);
-	put_key_text(&w, "verdict", r->verdict);
-	put_key_text(&w, "rule", r->rule_id);
-	put_key_text(&w, "reason", r->verdict && !r->ran ? r->reason : NULL);
+	json_member_text(&w, "signal", r->signal ? sigabbrev_np(r->signal) : NULL);
+	json_member_bool(&w, "timed_out", r->timed_out);
+	json_member_int(&w, "duration_ms", r->report.duration_ms);
+	json_member_uint(&w, "stdout_bytes", r->report.streams[0].bytes);
+	json_member_uint(&w, "stderr_bytes", r->report.streams[1].bytes);
+	json_member_bool(&w, "truncated", r->views[0].truncated || r->views[1].truncated);
+	json_member_text(&w, "task_id", r->background || r->output_kept ? r->task_id : NULL);
+	json_member_text(&w, "verdict", r->verdict);
+	json_member_text(&w, "rule", r->rule_id);
+	json_member_text(&w, "reason", r->verdict && !r->ran ? r->reason : NULL);
 	json_object_end(&w);
 }
 
@@ -176,22 +165,15 @@ static void put_structured(struct content *c, const struct result *r, const char
 		buffer_clear(&text);
 		put_scrubbed(&text, r->views[i].text ? r->views[i].text : "", r->views[i].len, r,
 		             tasks);
-		json_put_key(&w, i ? "stderr" : "stdout");
-		json_put_bytes(&w, buffer_str(&text), text.len);
+		json_member_bytes(&w, i ? "stderr" : "stdout", buffer_str(&text), text.len);
 	}
-	json_put_key(&w, "exit_code");
-	json_put_int(&w, r->exit_code);
-	json_put_key(&w, "duration_ms");
-	json_put_int(&w, r->report.duration_ms);
-	json_put_key(&w, "truncated");
-	json_put_bool(&w, r->views[0].truncated || r->views[1].truncated);
-	if (r->timed_out) {
-		json_put_key(&w, "timed_out");
-		json_put_bool(&w, true);
-	}
+	json_member_int(&w, "exit_code", r->exit_code);
+	json_member_int(&w, "duration_ms", r->report.duration_ms);
+	json_member_bool(&w, "truncated", r->views[0].truncated || r->views[1].truncated);
+	if (r->timed_out)
+		json_member_bool(&w, "timed_out", true);
 	if (r->notice_count > 0) {
-		json_put_key(&w, "notices");
-		json_array_begin(&w);
+		json_member_array(&w, "notices");
 		for (int i = 0; i < r->notice_count; i++) {
 			buffer_clear(&text);
 			put_scrubbed(&text, r->notices[i], strlen(r->notices[i]), r, tasks);
@@ -248,39 +230,31 @@ static void put_link(const struct content *c, struct json_writer *w)
 
 	snprintf(uri, sizeof(uri), "nacre://output/%s", c->link);
 	json_object_begin(w);
-	put_key_text(w, "type", "resource_link");
-	put_key_text(w, "uri", uri);
-	put_key_text(w, "name", c->link);
-	put_key_text(w, "title", "full output");
-	put_key_text(w, "mimeType", c->link_binary ? "application/octet-stream" : "text/plain");
-	json_put_key(w, "size");
-	json_put_uint(w, c->link_bytes);
+	json_member_text(w, "type", "resource_link");
+	json_member_text(w, "uri", uri);
+	json_member_text(w, "name", c->link);
+	json_member_text(w, "title", "full output");
+	json_member_text(w, "mimeType", c->link_binary ? "application/octet-stream" : "text/plain");
+	json_member_uint(w, "size", c->link_bytes);
 	json_object_end(w);
 }
 
 void content_put(const struct content *c, enum mcp_revision revision, struct json_writer *w,
                  struct json_writer *meta)
 {
-	json_put_key(w, "content");
-	json_array_begin(w);
+	json_member_array(w, "content");
 	json_object_begin(w);
-	put_key_text(w, "type", "text");
-	json_put_key(w, "text");
-	json_put_bytes(w, buffer_str(&c->text), c->text.len);
+	json_member_text(w, "type", "text");
+	json_member_bytes(w, "text", buffer_str(&c->text), c->text.len);
 	json_object_end(w);
 	if (c->link[0] && revision >= MCP_2025_06_18)
 		put_link(c, w);
 	json_array_end(w);
-	if (c->structured.len > 0 && revision >= MCP_2025_06_18) {
-		json_put_key(w, "structuredContent");
-		json_put_raw(w, buffer_str(&c->structured));
-	}
-	json_put_key(w, "isError");
-	json_put_bool(w, c->is_error);
-	if (c->facts.len > 0) {
-		json_put_key(meta, "dev.nacre/run");
-		json_put_raw(meta, buffer_str(&c->facts));
-	}
+	if (c->structured.len > 0 && revision >= MCP_2025_06_18)
+		json_member_raw(w, "structuredContent", buffer_str(&c->structured));
+	json_member_bool(w, "isError", c->is_error);
+	if (c->facts.len > 0)
+		json_member_raw(meta, "dev.nacre/run", buffer_str(&c->facts));
 }
 
 bool mcp_call_answer_content(struct mcp_call *call, const struct content *c)

@@ -96,13 +96,11 @@ void mcp_envelope_read(const struct rpc_message *m, const char *header,
 void mcp_put_supported(struct json_writer *w, const char *requested)
 {
 	json_object_begin(w);
-	json_put_key(w, "supported");
-	json_array_begin(w);
+	json_member_array(w, "supported");
 	for (int i = MCP_REVISION_MAX - 1; i >= 0; i--)
 		json_put_string(w, names[i]);
 	json_array_end(w);
-	json_put_key(w, "requested");
-	json_put_string(w, requested ? requested : "");
+	json_member_string(w, "requested", requested ? requested : "");
 	json_object_end(w);
 }
 

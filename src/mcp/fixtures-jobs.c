@@ -37,10 +37,8 @@ void fixture_greet(struct mcp_call *c, const struct rpc_message *m)
 	buffer_printf(&text, "Hello, %s!", name ? name : "");
 	json_array_begin(&w);
 	json_object_begin(&w);
-	json_put_key(&w, "type");
-	json_put_string(&w, "text");
-	json_put_key(&w, "text");
-	json_put_string(&w, buffer_str(&text));
+	json_member_string(&w, "type", "text");
+	json_member_string(&w, "text", buffer_str(&text));
 	json_object_end(&w);
 	json_array_end(&w);
 	fixture_answer(c, buffer_str(&content), false);

@@ -8,12 +8,6 @@
 
 #define TEMPLATE "test://template/"
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
 static void method_prompts_list(struct mcp_call *c, const struct rpc_message *m)
 {
 	struct mcp_answer a;
@@ -42,15 +36,14 @@ static void send_messages(struct mcp_call *c, const struct buffer *messages)
 	struct mcp_answer a;
 
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "messages");
-	json_put_raw(&a.w, buffer_str(messages));
+	json_member_raw(&a.w, "messages", buffer_str(messages));
 	(void)answer_send(&a);
 }
 
 static void begin_user(struct json_writer *w)
 {
 	json_object_begin(w);
-	put_text(w, "role", "user");
+	json_member_string(w, "role", "user");
 	json_put_key(w, "content");
 }
 
@@ -58,8 +51,8 @@ static void put_user_text(struct json_writer *w, const char *text)
 {
 	begin_user(w);
 	json_object_begin(w);
-	put_text(w, "type", "text");
-	put_text(w, "text", text);
+	json_member_string(w, "type", "text");
+	json_member_string(w, "text", text);
 	json_object_end(w);
 	json_object_end(w);
 }
@@ -68,12 +61,11 @@ static void put_user_resource(struct json_writer *w, const char *uri)
 {
 	begin_user(w);
 	json_object_begin(w);
-	put_text(w, "type", "resource");
-	json_put_key(w, "resource");
-	json_object_begin(w);
-	put_text(w, "uri", uri);
-	put_text(w, "mimeType", "text/plain");
-	put_text(w, "text", "the content of a resource");
+	json_member_string(w, "type", "resource");
+	json_member_object(w, "resource");
+	json_member_string(w, "uri", uri);
+	json_member_string(w, "mimeType", "text/plain");
+	json_member_string(w, "text", "the content of a resource");
 	json_object_end(w);
 	json_object_end(w);
 	json_object_end(w);
@@ -121,8 +113,8 @@ static void method_complete(struct mcp_call *c, const struct rpc_message *m)
 		return mcp_call_error(c, RPC_INVALID_PARAMS, "'ref' and 'argument' are wanted",
 		                      NULL);
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "completion");
-	json_put_raw(&a.w, "{\"values\":[\"test1\",\"test2\"],\"total\":2,\"hasMore\":false}");
+	json_member_raw(&a.w, "completion",
+	                "{\"values\":[\"test1\",\"test2\"],\"total\":2,\"hasMore\":false}");
 	(void)answer_send(&a);
 }
 
@@ -136,16 +128,13 @@ mcp_method *mcp_fixture_method(const char *name)
 
 void mcp_fixture_put_capabilities(struct json_writer *w)
 {
-	json_put_key(w, "prompts");
-	json_put_raw(w, "{\"listChanged\":true}");
-	json_put_key(w, "completions");
-	json_put_raw(w, "{}");
+	json_member_raw(w, "prompts", "{\"listChanged\":true}");
+	json_member_raw(w, "completions", "{}");
 }
 
 void mcp_fixture_put_list_changed(struct json_writer *w)
 {
-	json_put_key(w, "listChanged");
-	json_put_bool(w, true);
+	json_member_bool(w, "listChanged", true);
 }
 
 void mcp_fixture_put_resources(struct json_writer *w, bool templates)
@@ -185,22 +174,22 @@ bool mcp_fixture_read(struct mcp_call *c, const char *uri)
 		return false;
 	if (data) {
 		json_object_begin(&inner);
-		json_put_key(&inner, "id");
-		json_put_bytes(&inner, id, strcspn(id, "/"));
-		json_put_key(&inner, "templateTest");
-		json_put_bool(&inner, true);
+		json_member_bytes(&inner, "id", id, strcspn(id, "/"));
+		json_member_bool(&inner, "templateTest", true);
 		json_object_end(&inner);
 	}
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "contents");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "contents");
 	json_object_begin(&a.w);
-	put_text(&a.w, "uri", uri);
-	put_text(&a.w, "mimeType", binary ? "image/png" : data ? "application/json" : "text/plain");
-	put_text(&a.w, binary ? "blob" : "text",
-	         binary ? FIXTURE_PNG
-	         : data ? buffer_str(&text)
-	                : "This is the content of the static text resource.");
+	json_member_string(&a.w, "uri", uri);
+	json_member_string(&a.w, "mimeType",
+	                   binary ? "image/png"
+	                   : data ? "application/json"
+	                          : "text/plain");
+	json_member_string(&a.w, binary ? "blob" : "text",
+	                   binary ? FIXTURE_PNG
+	                   : data ? buffer_str(&text)
+	                          : "This is the content of the static text resource.");
 	json_object_end(&a.w);
 	json_array_end(&a.w);
 	answer_cacheable(&a, 0, false);

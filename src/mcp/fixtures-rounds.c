@@ -121,19 +121,15 @@ static void ask(struct mcp_call *c, const struct rounds *t, int round, struct po
 	if (state_write(&state, c->peer->server->options.key, token) < 0)
 		return mcp_call_error(c, RPC_INTERNAL_ERROR, "no random bytes", NULL);
 	answer_begin(&a, c, "input_required");
-	json_put_key(&a.w, "inputRequests");
-	json_object_begin(&a.w);
+	json_member_object(&a.w, "inputRequests");
 	for (size_t i = 0; i < QUESTIONS_MAX && t->rounds[round][i].key; i++) {
 		if (t->any && !can(c, t->rounds[round][i].want))
 			continue;
-		json_put_key(&a.w, t->rounds[round][i].key);
-		json_put_raw(&a.w, t->rounds[round][i].json);
+		json_member_raw(&a.w, t->rounds[round][i].key, t->rounds[round][i].json);
 	}
 	json_object_end(&a.w);
-	if (t->state) {
-		json_put_key(&a.w, "requestState");
-		json_put_string(&a.w, token);
-	}
+	if (t->state)
+		json_member_string(&a.w, "requestState", token);
 	(void)answer_send(&a);
 }
 
@@ -159,19 +155,14 @@ static void finish(struct mcp_call *c, const struct rounds *t)
 	struct mcp_answer a;
 
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, t->prompt ? "messages" : "content");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, t->prompt ? "messages" : "content");
 	json_object_begin(&a.w);
 	if (t->prompt) {
-		json_put_key(&a.w, "role");
-		json_put_string(&a.w, "user");
-		json_put_key(&a.w, "content");
-		json_object_begin(&a.w);
+		json_member_string(&a.w, "role", "user");
+		json_member_object(&a.w, "content");
 	}
-	json_put_key(&a.w, "type");
-	json_put_string(&a.w, "text");
-	json_put_key(&a.w, "text");
-	json_put_string(&a.w, t->end);
+	json_member_string(&a.w, "type", "text");
+	json_member_string(&a.w, "text", t->end);
 	if (t->prompt)
 		json_object_end(&a.w);
 	json_object_end(&a.w);

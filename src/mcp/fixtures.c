@@ -87,22 +87,17 @@ void fixture_answer(struct mcp_call *c, const char *content, int is_error)
 	struct mcp_answer a;
 
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "content");
-	json_put_raw(&a.w, content);
-	json_put_key(&a.w, "isError");
-	json_put_bool(&a.w, is_error);
+	json_member_raw(&a.w, "content", content);
+	json_member_bool(&a.w, "isError", is_error);
 	(void)answer_send(&a);
 }
 
 static void put_tool(struct json_writer *w, const char *name, const char *schema)
 {
 	json_object_begin(w);
-	json_put_key(w, "name");
-	json_put_string(w, name);
-	json_put_key(w, "description");
-	json_put_string(w, "for conformance tests");
-	json_put_key(w, "inputSchema");
-	json_put_raw(w, schema ? schema : NO_ARGUMENTS);
+	json_member_string(w, "name", name);
+	json_member_string(w, "description", "for conformance tests");
+	json_member_raw(w, "inputSchema", schema ? schema : NO_ARGUMENTS);
 	json_object_end(w);
 }
 
@@ -182,12 +177,9 @@ static void tell_progress(struct mcp_call *c, int value)
 	if (!c->token)
 		return;
 	notice_begin(&n, c->peer, c, "notifications/progress");
-	json_put_key(&n.w, "progressToken");
-	json_put_raw(&n.w, c->token);
-	json_put_key(&n.w, "progress");
-	json_put_int(&n.w, value);
-	json_put_key(&n.w, "total");
-	json_put_int(&n.w, 100);
+	json_member_raw(&n.w, "progressToken", c->token);
+	json_member_int(&n.w, "progress", value);
+	json_member_int(&n.w, "total", 100);
 	notice_send(&n);
 }
 
@@ -248,10 +240,8 @@ static void on_answered(struct mcp_call *c, const struct rpc_message *m)
 
 	json_array_begin(&w);
 	json_object_begin(&w);
-	json_put_key(&w, "type");
-	json_put_string(&w, "text");
-	json_put_key(&w, "text");
-	json_put_string(&w, text ? text : "the client has answered with an error");
+	json_member_string(&w, "type", "text");
+	json_member_string(&w, "text", text ? text : "the client has answered with an error");
 	json_object_end(&w);
 	json_array_end(&w);
 	fixture_answer(c, buffer_str(&content), false);

@@ -13,27 +13,17 @@ static const char instructions[] =
 
 static void put_empty(struct json_writer *w, const char *key)
 {
-	json_put_key(w, key);
-	json_object_begin(w);
+	json_member_object(w, key);
 	json_object_end(w);
-}
-
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
 }
 
 static void put_task_capability(struct json_writer *w)
 {
-	json_put_key(w, "tasks");
-	json_object_begin(w);
+	json_member_object(w, "tasks");
 	put_empty(w, "list");
 	put_empty(w, "cancel");
-	json_put_key(w, "requests");
-	json_object_begin(w);
-	json_put_key(w, "tools");
-	json_object_begin(w);
+	json_member_object(w, "requests");
+	json_member_object(w, "tools");
 	put_empty(w, "call");
 	json_object_end(w);
 	json_object_end(w);
@@ -42,22 +32,17 @@ static void put_task_capability(struct json_writer *w)
 
 static void put_capabilities(struct json_writer *w, const struct mcp_call *c)
 {
-	json_put_key(w, "capabilities");
-	json_object_begin(w);
-	json_put_key(w, "tools");
-	json_object_begin(w);
+	json_member_object(w, "capabilities");
+	json_member_object(w, "tools");
 	mcp_fixture_put_list_changed(w);
 	json_object_end(w);
-	json_put_key(w, "resources");
-	json_object_begin(w);
-	json_put_key(w, "subscribe");
-	json_put_bool(w, true);
+	json_member_object(w, "resources");
+	json_member_bool(w, "subscribe", true);
 	json_object_end(w);
 	put_empty(w, "logging");
 	mcp_fixture_put_capabilities(w);
 	if (c->modern) {
-		json_put_key(w, "extensions");
-		json_object_begin(w);
+		json_member_object(w, "extensions");
 		put_empty(w, MCP_META "tasks");
 		json_object_end(w);
 	} else if (c->peer->revision >= MCP_2025_11_25) {
@@ -88,16 +73,15 @@ void method_initialize(struct mcp_call *c, const struct rpc_message *m)
 	mcp_capabilities_read(capabilities, &p->capabilities);
 	p->capabilities.form = p->capabilities.form && p->revision >= MCP_2025_06_18;
 	answer_begin(&a, c, "complete");
-	put_text(&a.w, "protocolVersion", mcp_revision_name(p->revision));
+	json_member_string(&a.w, "protocolVersion", mcp_revision_name(p->revision));
 	put_capabilities(&a.w, c);
-	json_put_key(&a.w, "serverInfo");
-	json_object_begin(&a.w);
-	put_text(&a.w, "name", MCP_SERVER_NAME);
+	json_member_object(&a.w, "serverInfo");
+	json_member_string(&a.w, "name", MCP_SERVER_NAME);
 	if (p->revision >= MCP_2025_06_18)
-		put_text(&a.w, "title", "nacre: a shell for agents");
-	put_text(&a.w, "version", NACRE_VERSION);
+		json_member_string(&a.w, "title", "nacre: a shell for agents");
+	json_member_string(&a.w, "version", NACRE_VERSION);
 	json_object_end(&a.w);
-	put_text(&a.w, "instructions", instructions);
+	json_member_string(&a.w, "instructions", instructions);
 	(void)answer_send(&a);
 }
 
@@ -106,13 +90,12 @@ void method_discover(struct mcp_call *c, const struct rpc_message *m)
 	struct mcp_answer a;
 
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "supportedVersions");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "supportedVersions");
 	for (int i = MCP_REVISION_MAX - 1; i >= 0; i--)
 		json_put_string(&a.w, mcp_revision_name((enum mcp_revision)i));
 	json_array_end(&a.w);
 	put_capabilities(&a.w, c);
-	put_text(&a.w, "instructions", instructions);
+	json_member_string(&a.w, "instructions", instructions);
 	answer_cacheable(&a, 3600000, true);
 	(void)answer_send(&a);
 }

@@ -51,8 +51,7 @@ static void put_uri(struct json_writer *w, const struct mcp_subscription *s)
 	char uri[64];
 
 	snprintf(uri, sizeof(uri), "nacre://output/%s", s->id);
-	json_put_key(w, "uri");
-	json_put_string(w, uri);
+	json_member_string(w, "uri", uri);
 }
 
 /* The handshake era */
@@ -153,10 +152,8 @@ void method_unsubscribe(struct mcp_call *c, const struct rpc_message *m)
 
 static void put_id(struct json_writer *w, const struct mcp_call *c)
 {
-	json_put_key(w, "_meta");
-	json_object_begin(w);
-	json_put_key(w, MCP_META "subscriptionId");
-	json_put_raw(w, c->id);
+	json_member_object(w, "_meta");
+	json_member_raw(w, MCP_META "subscriptionId", c->id);
 	json_object_end(w);
 }
 
@@ -204,8 +201,7 @@ static void on_goodbye(struct mcp_call *c)
 	loop_timer_clear(&s->timer);
 	free(s);
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.meta, MCP_META "subscriptionId");
-	json_put_raw(&a.meta, c->id);
+	json_member_raw(&a.meta, MCP_META "subscriptionId", c->id);
 	(void)answer_send(&a);
 }
 
@@ -248,8 +244,7 @@ static void take_list(struct listen *s, json_t *list, bool tasks, struct json_wr
 	json_t *item;
 	size_t i;
 
-	json_put_key(w, tasks ? "taskIds" : "resourceSubscriptions");
-	json_array_begin(w);
+	json_member_array(w, tasks ? "taskIds" : "resourceSubscriptions");
 	json_array_foreach (list, i, item) {
 		const char *text = json_string_value(item);
 		struct uri uri = {0};
@@ -278,16 +273,11 @@ static void acknowledge(struct listen *s, json_t *wanted)
 
 	notice_begin(&n, c->peer, c, "notifications/subscriptions/acknowledged");
 	n.needed = true;
-	json_put_key(&n.w, "notifications");
-	json_object_begin(&n.w);
-	if (s->tools) {
-		json_put_key(&n.w, "toolsListChanged");
-		json_put_bool(&n.w, true);
-	}
-	if (s->prompts) {
-		json_put_key(&n.w, "promptsListChanged");
-		json_put_bool(&n.w, true);
-	}
+	json_member_object(&n.w, "notifications");
+	if (s->tools)
+		json_member_bool(&n.w, "toolsListChanged", true);
+	if (s->prompts)
+		json_member_bool(&n.w, "promptsListChanged", true);
 	if (resources)
 		take_list(s, resources, false, &n.w);
 	if (tasks && c->capabilities.tasks)

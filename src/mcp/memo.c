@@ -96,8 +96,7 @@ static void keep(struct mcp_memo *m, const struct content *content, enum mcp_rev
 /* Every task begins as working; who asks again hears what it is now. */
 static void put_created(struct mcp_answer *a, const struct mcp_memo *m)
 {
-	json_put_key(&a->w, "task");
-	json_object_begin(&a->w);
+	json_member_object(&a->w, "task");
 	task_put_times(&a->w, m->id, "working", m->made_ms, m->made_ms, false);
 	json_object_end(&a->w);
 }

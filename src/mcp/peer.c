@@ -86,7 +86,7 @@ int mcp_peer_new(struct mcp_server *s, const struct mcp_peer_options *o, struct 
 	struct mcp_peer *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	*p = (struct mcp_peer){
 		.server = s,
 		.next = s->peers,
@@ -110,7 +110,7 @@ int mcp_peer_new(struct mcp_server *s, const struct mcp_peer_options *o, struct 
 	if (!p->offers || !p->door || (o->principal && !p->principal) ||
 	    (o->session && !p->session)) {
 		mcp_peer_free(p);
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	}
 	memcpy(p->offers, o->offers, o->offer_count * sizeof(*o->offers));
 	*ret_peer = p;

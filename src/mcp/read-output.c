@@ -91,8 +91,7 @@ static void put_status(struct content *content, const struct find_entry *e, uint
 		buffer_printf(&content->text, " [next %" PRIu64 "]", next);
 	json_object_begin(&w);
 	task_put_facts(&w, e);
-	json_put_key(&w, "next");
-	json_put_uint(&w, next);
+	json_member_uint(&w, "next", next);
 	json_object_end(&w);
 }
 

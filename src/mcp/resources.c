@@ -26,38 +26,33 @@
 #define LOOKED_AT  1000 /* tasks of the client, for those that have printed something */
 #define READ_MAX   ((size_t)1 << 20)
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
 static void put_output(struct json_writer *w, const struct mcp_call *c, const struct find_entry *e)
 {
 	char uri[64];
 
 	snprintf(uri, sizeof(uri), "nacre://output/%s", e->id);
 	json_object_begin(w);
-	put_text(w, "uri", uri);
-	put_text(w, "name", e->id);
+	json_member_string(w, "uri", uri);
+	json_member_string(w, "name", e->id);
 	if (c->revision >= MCP_2025_06_18)
-		put_text(w, "title", e->description[0] ? e->description : "output of a command");
-	put_text(w, "description", e->command);
-	put_text(w, "mimeType", "text/plain");
-	json_put_key(w, "size");
-	json_put_uint(w, e->bytes[0] + e->bytes[1]);
+		json_member_string(w, "title",
+		                   e->description[0] ? e->description : "output of a command");
+	json_member_string(w, "description", e->command);
+	json_member_string(w, "mimeType", "text/plain");
+	json_member_uint(w, "size", e->bytes[0] + e->bytes[1]);
 	json_object_end(w);
 }
 
 static void put_policy(struct json_writer *w, const struct mcp_call *c)
 {
 	json_object_begin(w);
-	put_text(w, "uri", "nacre://policy");
-	put_text(w, "name", "policy");
+	json_member_string(w, "uri", "nacre://policy");
+	json_member_string(w, "name", "policy");
 	if (c->revision >= MCP_2025_06_18)
-		put_text(w, "title", "Effective policy");
-	put_text(w, "description", "What decides about commands: rules, limits, sandbox.");
-	put_text(w, "mimeType", "text/plain");
+		json_member_string(w, "title", "Effective policy");
+	json_member_string(w, "description",
+	                   "What decides about commands: rules, limits, sandbox.");
+	json_member_string(w, "mimeType", "text/plain");
 	json_object_end(w);
 }
 
@@ -71,8 +66,7 @@ void method_resources_list(struct mcp_call *c, const struct rpc_message *m)
 	if (!mcp_tasks_find(c, cursor, LOOKED_AT, &list))
 		return;
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "resources");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "resources");
 	if (!cursor) {
 		put_policy(&a.w, c);
 		mcp_fixture_put_resources(&a.w, false);
@@ -87,7 +81,7 @@ void method_resources_list(struct mcp_call *c, const struct rpc_message *m)
 	}
 	json_array_end(&a.w);
 	if (i > 0 && (i < list.count || list.more))
-		put_text(&a.w, "nextCursor", list.entries[i - 1].cursor);
+		json_member_string(&a.w, "nextCursor", list.entries[i - 1].cursor);
 	answer_cacheable(&a, 0, false);
 	(void)answer_send(&a);
 }
@@ -99,17 +93,17 @@ void method_resource_templates(struct mcp_call *c, const struct rpc_message *m)
 	if (rpc_param(m, "cursor"))
 		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "resourceTemplates");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "resourceTemplates");
 	json_object_begin(&a.w);
-	put_text(&a.w, "uriTemplate", "nacre://output/{id}{?offset,length,stream}");
-	put_text(&a.w, "name", "output");
+	json_member_string(&a.w, "uriTemplate", "nacre://output/{id}{?offset,length,stream}");
+	json_member_string(&a.w, "name", "output");
 	if (c->revision >= MCP_2025_06_18)
-		put_text(&a.w, "title", "Output of a command");
-	put_text(&a.w, "description",
-	         "All that a command has printed, or a part: offset and length in bytes, stream "
-	         "'out' or 'err'. At most 1 MiB a read.");
-	put_text(&a.w, "mimeType", "text/plain");
+		json_member_string(&a.w, "title", "Output of a command");
+	json_member_string(
+		&a.w, "description",
+		"All that a command has printed, or a part: offset and length in bytes, stream "
+		"'out' or 'err'. At most 1 MiB a read.");
+	json_member_string(&a.w, "mimeType", "text/plain");
 	json_object_end(&a.w);
 	mcp_fixture_put_resources(&a.w, true);
 	json_array_end(&a.w);
@@ -123,7 +117,7 @@ void mcp_no_resource(struct mcp_call *c, const char *uri)
 	struct json_writer w = {.out = &data};
 
 	json_object_begin(&w);
-	put_text(&w, "uri", uri);
+	json_member_string(&w, "uri", uri);
 	json_object_end(&w);
 	mcp_call_error(c, c->modern ? RPC_INVALID_PARAMS : MCP_NO_RESOURCE,
 	               "there is no such resource", buffer_str(&data));
@@ -135,8 +129,8 @@ static void put_bytes(struct json_writer *w, const char *uri, const struct buffe
 	bool text = utf8_valid_prefix(buffer_str(bytes), bytes->len) == bytes->len;
 
 	json_object_begin(w);
-	put_text(w, "uri", uri);
-	put_text(w, "mimeType", text ? "text/plain" : "application/octet-stream");
+	json_member_string(w, "uri", uri);
+	json_member_string(w, "mimeType", text ? "text/plain" : "application/octet-stream");
 	json_put_key(w, text ? "text" : "blob");
 	if (text) {
 		json_put_bytes(w, buffer_str(bytes), bytes->len);
@@ -157,12 +151,11 @@ static void put_rest(struct mcp_answer *a, const struct uri *u, uint64_t next)
 	         : u->stream > 0 ? "&stream=err"
 	                         : "&stream=out");
 	json_object_begin(&a->w);
-	put_text(&a->w, "uri", uri);
-	put_text(&a->w, "mimeType", "text/plain");
-	put_text(&a->w, "text", "[the output goes on: read this resource next]");
+	json_member_string(&a->w, "uri", uri);
+	json_member_string(&a->w, "mimeType", "text/plain");
+	json_member_string(&a->w, "text", "[the output goes on: read this resource next]");
 	json_object_end(&a->w);
-	json_put_key(&a->meta, "dev.nacre/next");
-	json_put_string(&a->meta, uri);
+	json_member_string(&a->meta, "dev.nacre/next", uri);
 }
 
 static void read_output(struct mcp_call *c, const char *text, const struct uri *u)
@@ -189,8 +182,7 @@ static void read_output(struct mcp_call *c, const char *text, const struct uri *
 			break;
 		}
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "contents");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "contents");
 	put_bytes(&a.w, text, &bytes);
 	if (part.next < total && u->length == 0)
 		put_rest(&a, u, part.next);
@@ -222,8 +214,7 @@ static void read_policy(struct mcp_call *c, const char *text)
 	for (size_t i = 0; i < c->peer->offer_count; i++)
 		put_profile(&c->peer->offers[i], &policy);
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "contents");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "contents");
 	put_bytes(&a.w, text, &policy);
 	json_array_end(&a.w);
 	answer_cacheable(&a, 0, false);

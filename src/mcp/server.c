@@ -25,7 +25,7 @@ int mcp_server_new(const struct mcp_options *options, struct mcp_server **ret_se
 		s->nonces = nonces_new();
 	if (!s || !s->nonces) {
 		free(s);
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	}
 	s->options = *options;
 	*ret_server = s;

@@ -19,23 +19,18 @@ static void put_time(struct json_writer *w, const char *key, int64_t ms)
 
 	if (gmtime_r(&s, &at))
 		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &at);
-	json_put_key(w, key);
-	json_put_string(w, text);
+	json_member_string(w, key, text);
 }
 
 void task_put_times(struct json_writer *w, const char *id, const char *status, int64_t created_ms,
                     int64_t updated_ms, bool modern)
 {
-	json_put_key(w, "taskId");
-	json_put_string(w, id);
-	json_put_key(w, "status");
-	json_put_string(w, status);
+	json_member_string(w, "taskId", id);
+	json_member_string(w, "status", status);
 	put_time(w, "createdAt", created_ms);
 	put_time(w, "lastUpdatedAt", updated_ms);
-	json_put_key(w, modern ? "ttlMs" : "ttl");
-	json_put_int(w, engine_wishes_default.state_age_ms);
-	json_put_key(w, modern ? "pollIntervalMs" : "pollInterval");
-	json_put_int(w, POLL_MS);
+	json_member_int(w, modern ? "ttlMs" : "ttl", engine_wishes_default.state_age_ms);
+	json_member_int(w, modern ? "pollIntervalMs" : "pollInterval", POLL_MS);
 }
 
 /* In the extension a failure is one of the protocol; what a command did is in its result. */
@@ -58,10 +53,8 @@ void task_put(struct json_writer *w, const struct find_entry *e, bool modern)
 
 void task_put_related(struct json_writer *meta, const char *id)
 {
-	json_put_key(meta, MCP_META "related-task");
-	json_object_begin(meta);
-	json_put_key(meta, "taskId");
-	json_put_string(meta, id);
+	json_member_object(meta, MCP_META "related-task");
+	json_member_string(meta, "taskId", id);
 	json_object_end(meta);
 }
 
@@ -70,21 +63,15 @@ void task_put_facts(struct json_writer *w, const struct find_entry *e)
 	int code = find_exit_code(e), number = find_signal(e);
 	int64_t end = e->state == FIND_RUNNING ? clock_wall_ms() : e->ended_ms;
 
-	json_put_key(w, "task_id");
-	json_put_string(w, e->id);
-	json_put_key(w, "state");
-	json_put_string(w, find_state_name(e));
+	json_member_string(w, "task_id", e->id);
+	json_member_string(w, "state", find_state_name(e));
 	json_put_key(w, "exit_code");
 	if (code < 0)
 		json_put_null(w);
 	else
 		json_put_int(w, code);
-	json_put_key(w, "signal");
-	json_put_string(w, number ? sigabbrev_np(number) : NULL);
-	json_put_key(w, "duration_ms");
-	json_put_int(w, end > e->started_ms ? end - e->started_ms : 0);
-	json_put_key(w, "stdout_bytes");
-	json_put_uint(w, e->bytes[0]);
-	json_put_key(w, "stderr_bytes");
-	json_put_uint(w, e->bytes[1]);
+	json_member_string(w, "signal", number ? sigabbrev_np(number) : NULL);
+	json_member_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
+	json_member_uint(w, "stdout_bytes", e->bytes[0]);
+	json_member_uint(w, "stderr_bytes", e->bytes[1]);
 }

@@ -303,8 +303,7 @@ void tool_list(struct mcp_call *c, const struct argument_value *v)
 	if (!mcp_tasks_find(c, NULL, LISTED_MAX, &list))
 		return;
 	json_object_begin(&w);
-	json_put_key(&w, "tasks");
-	json_array_begin(&w);
+	json_member_array(&w, "tasks");
 	for (size_t i = 0; i < list.count; i++) {
 		const struct find_entry *e = &list.entries[i];
 

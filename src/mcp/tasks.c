@@ -78,13 +78,10 @@ void task_put_result(struct json_writer *w, struct mcp_peer *p, const struct fin
 	    (e->state == FIND_ENDED && e->report.end == KEEPER_END_STOPPED))
 		return; /* it is not completed */
 	content_of_task(&content, mcp_peer_store(p), e);
-	json_put_key(w, "result");
-	json_object_begin(w);
-	json_put_key(w, "resultType");
-	json_put_string(w, "complete");
+	json_member_object(w, "result");
+	json_member_string(w, "resultType", "complete");
 	content_put(&content, MCP_2026_07_28, w, &meta_writer);
-	json_put_key(w, "_meta");
-	json_object_begin(w);
+	json_member_object(w, "_meta");
 	json_put_raw(w, buffer_str(&meta));
 	json_object_end(w);
 	json_object_end(w);
@@ -103,8 +100,7 @@ bool mcp_task_created(struct mcp_call *c, const char *id)
 	}
 	answer_begin(&a, c, "task");
 	if (!c->modern) {
-		json_put_key(&a.w, "task");
-		json_object_begin(&a.w);
+		json_member_object(&a.w, "task");
 	}
 	task_put(&a.w, &e, c->modern);
 	if (!c->modern)
@@ -196,8 +192,7 @@ void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
 	if (!mcp_tasks_find(c, rpc_param(m, "cursor"), LISTED_MAX, &list))
 		return;
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "tasks");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "tasks");
 	for (size_t i = 0; i < list.count; i++) {
 		if (mcp_memo_find(p, list.entries[i].id))
 			continue;
@@ -211,10 +206,8 @@ void method_tasks_list(struct mcp_call *c, const struct rpc_message *m)
 		json_object_end(&a.w);
 	}
 	json_array_end(&a.w);
-	if (list.more && list.count > 0) {
-		json_put_key(&a.w, "nextCursor");
-		json_put_string(&a.w, list.entries[list.count - 1].cursor);
-	}
+	if (list.more && list.count > 0)
+		json_member_string(&a.w, "nextCursor", list.entries[list.count - 1].cursor);
 	(void)answer_send(&a);
 }
 

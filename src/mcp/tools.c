@@ -41,18 +41,6 @@ const struct mcp_offer *mcp_offer_find(const struct mcp_peer *p, const char *too
 	return NULL;
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
-static void put_bool(struct json_writer *w, const char *key, bool value)
-{
-	json_put_key(w, key);
-	json_put_bool(w, value);
-}
-
 struct look {
 	const char *title;
 	bool read_only, idempotent, open_world;
@@ -61,18 +49,17 @@ struct look {
 static void put_look(struct json_writer *w, const struct mcp_call *c, const struct look *l)
 {
 	if (c->revision >= MCP_2025_06_18)
-		put_text(w, "title", l->title);
+		json_member_string(w, "title", l->title);
 	if (c->revision < MCP_2025_03_26)
 		return;
-	json_put_key(w, "annotations");
-	json_object_begin(w);
-	put_text(w, "title", l->title);
-	put_bool(w, "readOnlyHint", l->read_only);
+	json_member_object(w, "annotations");
+	json_member_string(w, "title", l->title);
+	json_member_bool(w, "readOnlyHint", l->read_only);
 	if (!l->read_only) {
-		put_bool(w, "destructiveHint", true);
-		put_bool(w, "idempotentHint", l->idempotent);
+		json_member_bool(w, "destructiveHint", true);
+		json_member_bool(w, "idempotentHint", l->idempotent);
 	}
-	put_bool(w, "openWorldHint", l->open_world);
+	json_member_bool(w, "openWorldHint", l->open_world);
 	json_object_end(w);
 }
 
@@ -89,9 +76,8 @@ static void put_offer(struct json_writer *w, const struct mcp_call *c, const str
 	dialect_put_members(o->dialect, w);
 	put_look(w, c, &look);
 	if (!c->modern && c->revision == MCP_2025_11_25) {
-		json_put_key(w, "execution");
-		json_object_begin(w);
-		put_text(w, "taskSupport", "optional");
+		json_member_object(w, "execution");
+		json_member_string(w, "taskSupport", "optional");
 		json_object_end(w);
 	}
 	json_object_end(w);
@@ -100,8 +86,8 @@ static void put_offer(struct json_writer *w, const struct mcp_call *c, const str
 static void put_tool(struct json_writer *w, const struct mcp_call *c, const struct mcp_tool *t)
 {
 	json_object_begin(w);
-	put_text(w, "name", t->name);
-	put_text(w, "description", t->description);
+	json_member_string(w, "name", t->name);
+	json_member_string(w, "description", t->description);
 	json_put_key(w, "inputSchema");
 	arguments_put_schema(t->arguments, argument_count(t), w);
 	put_look(w, c,
@@ -127,8 +113,7 @@ void method_tools_list(struct mcp_call *c, const struct rpc_message *m)
 	if (rpc_param(m, "cursor")) /* all are on one page: we have never given one out */
 		return mcp_call_error(c, RPC_INVALID_PARAMS, "there is no such cursor", NULL);
 	answer_begin(&a, c, "complete");
-	json_put_key(&a.w, "tools");
-	json_array_begin(&a.w);
+	json_member_array(&a.w, "tools");
 	for (size_t i = 0; i < c->peer->offer_count; i++)
 		put_offer(&a.w, c, &c->peer->offers[i]);
 	for (size_t i = 0; i < mcp_tool_count; i++)

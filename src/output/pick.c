@@ -84,7 +84,7 @@ static int compile(struct pick *p, const char *text, struct error *err)
 	p->match = pcre2_match_data_create_from_pattern(p->regex, NULL);
 	p->limits = pcre2_match_context_create(NULL);
 	if (!p->match || !p->limits)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	pcre2_set_match_limit(p->limits, MATCH_LIMIT);
 	pcre2_set_depth_limit(p->limits, DEPTH_LIMIT);
 	pcre2_set_heap_limit(p->limits, HEAP_KB);
@@ -98,7 +98,7 @@ int pick_new(const struct pick_options *options, pick_sink sink, void *owner,
 	int r;
 
 	if (!p)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	p->options = *options;
 	p->options.regex = NULL;
 	if (p->options.context > PICK_CONTEXT_MAX)

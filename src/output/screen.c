@@ -118,11 +118,11 @@ int screen_new(struct screen_size size, struct screen_size largest, bool alterna
 		                 size.rows, size.cols);
 	s = calloc(1, sizeof(*s));
 	if (!s || pool_init(&s->pool, largest) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	s->memory = (VTermAllocatorFunctions){pool_take, pool_give};
 	s->vterm = vterm_new_with_allocator((int)size.rows, (int)size.cols, &s->memory, &s->pool);
 	if (!s->vterm)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	vterm_set_utf8(s->vterm, 1);
 	vterm_output_set_callback(s->vterm, drop_answer, NULL);
 	s->cells = vterm_obtain_screen(s->vterm);

@@ -248,17 +248,17 @@ int policy_new(const struct policy_rules *rules, struct policy **ret_policy, str
 	int r;
 
 	if (!p)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	p->rules = rules;
 	if (allocate(p) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	sort_rules(p);
 	index_names(p);
 	r = compile_line_rules(p, err);
 	if (r < 0)
 		return r;
 	if (compile_match(p) < 0 || list_allowed(p) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	*ret_policy = take_ptr(&p);
 	return 0;
 }

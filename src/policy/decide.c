@@ -271,6 +271,15 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 	return l->failed ? -ENOMEM : 0;
 }
 
+bool policy_answer_is_left(const struct policy_answer *a)
+{
+	bool left = a->line.left_to_sandbox;
+
+	for (size_t i = 0; i < a->command_count; i++)
+		left |= a->commands[i].left_to_sandbox;
+	return left;
+}
+
 int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
                   struct policy_answer *ret_answer, struct error *err)
 {
@@ -284,7 +293,7 @@ int policy_decide(const struct policy *p, struct arena *arena, const struct poli
 		return error_set(err, ERROR_LIMIT, E2BIG,
 		                 "the line sets PATH to too many directories for its commands");
 	if (r < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	answer.line = line.finding;
 	answer.line.resolved = NULL;
 	*ret_answer = answer;

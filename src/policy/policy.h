@@ -61,5 +61,8 @@ struct policy_answer {
 int policy_decide(const struct policy *p, struct arena *arena, const struct policy_question *q,
                   struct policy_answer *ret_answer, struct error *err);
 
+/* Whether the line, or any command of it, is left to the sandbox. */
+bool policy_answer_is_left(const struct policy_answer *a);
+
 const char *policy_verdict_name(enum policy_verdict verdict);
 const char *policy_list_name(enum policy_list list);

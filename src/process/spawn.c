@@ -127,7 +127,7 @@ static struct process *process_new(struct error *err)
 		*p = (struct process){
 			.init_pidfd = -1, .socket = -1, .output = {-1, -1}, .notes = -1};
 	else
-		(void)error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		(void)error_nomem(err);
 	return p;
 }
 

@@ -430,7 +430,7 @@ static int read_policy_file(struct loader *l)
 
 	if (!path)
 		return 0;
-	path = arena_strndup(l->store->arena, path, strlen(path));
+	path = arena_strdup(l->store->arena, path);
 	if (!path)
 		return no_memory(l);
 	if (l->request->unchecked) {

@@ -13,12 +13,6 @@
 #define DURATION "^[0-9]+(\\.[0-9]+)?(ms|s|m|min|h|d)$"
 #define SIZE     "^[0-9]+([KMGT](iB)?)?$"
 
-static void put(struct json_writer *w, const char *key, const char *value)
-{
-	json_put_key(w, key);
-	json_put_string(w, value);
-}
-
 static const char *check_pattern(const struct key *key)
 {
 	switch (key->check) {
@@ -44,21 +38,17 @@ static const char *check_pattern(const struct key *key)
 
 static void put_text(const struct key *key, struct json_writer *w)
 {
-	put(w, "type", "string");
-	json_put_key(w, "minLength");
-	json_put_uint(w, 1);
-	if (key->max && key->type == KEY_TEXT) {
-		json_put_key(w, "maxLength");
-		json_put_uint(w, key->max);
-	}
+	json_member_string(w, "type", "string");
+	json_member_uint(w, "minLength", 1);
+	if (key->max && key->type == KEY_TEXT)
+		json_member_uint(w, "maxLength", key->max);
 	if (check_pattern(key))
-		put(w, "pattern", check_pattern(key));
+		json_member_string(w, "pattern", check_pattern(key));
 }
 
 static void put_choices(const struct key *key, struct json_writer *w)
 {
-	json_put_key(w, "enum");
-	json_array_begin(w);
+	json_member_array(w, "enum");
 	for (const struct key_choice *c = key->choices; c->name; c++)
 		json_put_string(w, c->name);
 	json_array_end(w);
@@ -66,19 +56,16 @@ static void put_choices(const struct key *key, struct json_writer *w)
 
 static void put_integer(const struct key *key, uint64_t unit, struct json_writer *w)
 {
-	put(w, "type", "integer");
-	json_put_key(w, "minimum");
-	json_put_uint(w, (key->min + unit - 1) / unit);
-	json_put_key(w, "maximum");
-	json_put_uint(w, key->max / unit);
+	json_member_string(w, "type", "integer");
+	json_member_uint(w, "minimum", (key->min + unit - 1) / unit);
+	json_member_uint(w, "maximum", key->max / unit);
 }
 
 /* A number, or a text of this form. */
 static void put_number_or(const struct key *key, uint64_t unit, const char *pattern,
                           struct json_writer *w)
 {
-	json_put_key(w, "anyOf");
-	json_array_begin(w);
+	json_member_array(w, "anyOf");
 	json_object_begin(w);
 	if (unit)
 		put_integer(key, unit, w);
@@ -86,17 +73,16 @@ static void put_number_or(const struct key *key, uint64_t unit, const char *patt
 		json_put_key(w, "const"), json_put_uint(w, 0);
 	json_object_end(w);
 	json_object_begin(w);
-	put(w, "type", "string");
-	put(w, "pattern", pattern);
+	json_member_string(w, "type", "string");
+	json_member_string(w, "pattern", pattern);
 	json_object_end(w);
 	json_array_end(w);
 }
 
 static void put_items(const struct key *key, struct json_writer *w)
 {
-	put(w, "type", "array");
-	json_put_key(w, "items");
-	json_object_begin(w);
+	json_member_string(w, "type", "array");
+	json_member_object(w, "items");
 	if (key->choices)
 		put_choices(key, w);
 	else
@@ -109,7 +95,7 @@ static void put_reference(const char *name, struct json_writer *w)
 	char text[64];
 
 	snprintf(text, sizeof(text), "#/$defs/%s", name);
-	put(w, "$ref", text);
+	json_member_string(w, "$ref", text);
 }
 
 static void put_table(const struct key *table, enum policy_list list, struct json_writer *w);
@@ -121,26 +107,24 @@ static const char *const rule_names[POLICY_LIST_MAX] = {
 
 static void put_array_of(const char *name, struct json_writer *w)
 {
-	put(w, "type", "array");
-	json_put_key(w, "items");
-	json_object_begin(w);
+	json_member_string(w, "type", "array");
+	json_member_object(w, "items");
 	put_reference(name, w);
 	json_object_end(w);
 }
 
 static void put_map_of_texts(const struct key *key, struct json_writer *w)
 {
-	put(w, "type", "object");
-	json_put_key(w, "propertyNames");
-	json_object_begin(w);
-	put(w, "pattern", key->type == KEY_SETS ? "^[a-z0-9_-]+$" : "^[A-Za-z_][A-Za-z0-9_]*$");
+	json_member_string(w, "type", "object");
+	json_member_object(w, "propertyNames");
+	json_member_string(w, "pattern",
+	                   key->type == KEY_SETS ? "^[a-z0-9_-]+$" : "^[A-Za-z_][A-Za-z0-9_]*$");
 	json_object_end(w);
-	json_put_key(w, "additionalProperties");
-	json_object_begin(w);
+	json_member_object(w, "additionalProperties");
 	if (key->type == KEY_SETS)
 		put_items(key, w);
 	else
-		put(w, "type", "string");
+		json_member_string(w, "type", "string");
 	json_object_end(w);
 }
 
@@ -151,7 +135,7 @@ static void put_type(const struct key *key, struct json_writer *w)
 		put_text(key, w);
 		return;
 	case KEY_BOOL:
-		put(w, "type", "boolean");
+		json_member_string(w, "type", "boolean");
 		return;
 	case KEY_CHOICE:
 	case KEY_WORD:
@@ -189,8 +173,7 @@ static void put_type(const struct key *key, struct json_writer *w)
 		put_table(key->sub, POLICY_LIST_MAX, w);
 		return;
 	case KEY_CHOICE_OR_GROUP:
-		json_put_key(w, "anyOf");
-		json_array_begin(w);
+		json_member_array(w, "anyOf");
 		json_object_begin(w);
 		put_choices(key, w);
 		json_object_end(w);
@@ -205,17 +188,14 @@ static void put_type(const struct key *key, struct json_writer *w)
 /* The keys of a table; of the keys of a rule those that have a meaning in the list. */
 static void put_table(const struct key *table, enum policy_list list, struct json_writer *w)
 {
-	put(w, "type", "object");
-	json_put_key(w, "additionalProperties");
-	json_put_bool(w, false);
-	json_put_key(w, "properties");
-	json_object_begin(w);
+	json_member_string(w, "type", "object");
+	json_member_bool(w, "additionalProperties", false);
+	json_member_object(w, "properties");
 	for (const struct key *k = table; k->name; k++) {
 		if (list < POLICY_LIST_MAX && k->lists && !(k->lists & 1U << list))
 			continue;
-		json_put_key(w, k->name);
-		json_object_begin(w);
-		put(w, "description", k->doc);
+		json_member_object(w, k->name);
+		json_member_string(w, "description", k->doc);
 		put_type(k, w);
 		json_object_end(w);
 	}
@@ -224,8 +204,7 @@ static void put_table(const struct key *table, enum policy_list list, struct jso
 
 static void put_required(const char *a, const char *b, struct json_writer *w)
 {
-	json_put_key(w, "required");
-	json_array_begin(w);
+	json_member_array(w, "required");
 	json_put_string(w, a);
 	if (b)
 		json_put_string(w, b);
@@ -234,18 +213,15 @@ static void put_required(const char *a, const char *b, struct json_writer *w)
 
 static void put_rule(enum policy_list list, struct json_writer *w)
 {
-	json_put_key(w, rule_names[list]);
+	json_member_object(w, rule_names[list]);
+	json_member_array(w, "anyOf");
 	json_object_begin(w);
-	json_put_key(w, "anyOf");
-	json_array_begin(w);
-	json_object_begin(w);
-	put(w, "type", "string");
-	put(w, "pattern", "^[^|;&<>$`\\n]*[^ \\t|;&<>$`\\n][^|;&<>$`\\n]*$");
+	json_member_string(w, "type", "string");
+	json_member_string(w, "pattern", "^[^|;&<>$`\\n]*[^ \\t|;&<>$`\\n][^|;&<>$`\\n]*$");
 	json_object_end(w);
 	json_object_begin(w);
 	put_table(rule_keys, list, w);
-	json_put_key(w, "minProperties");
-	json_put_uint(w, 1);
+	json_member_uint(w, "minProperties", 1);
 	if (list == POLICY_ALLOW)
 		put_required("commands", NULL, w);
 	json_object_end(w);
@@ -255,12 +231,10 @@ static void put_rule(enum policy_list list, struct json_writer *w)
 
 static void put_example(struct json_writer *w)
 {
-	json_put_key(w, "example");
-	json_object_begin(w);
+	json_member_object(w, "example");
 	put_table(example_keys, POLICY_LIST_MAX, w);
 	put_required("verdict", NULL, w);
-	json_put_key(w, "oneOf");
-	json_array_begin(w);
+	json_member_array(w, "oneOf");
 	json_object_begin(w);
 	put_required("command", NULL, w);
 	json_object_end(w);
@@ -274,13 +248,13 @@ static void put_example(struct json_writer *w)
 void profile_schema_write(struct json_writer *w)
 {
 	json_object_begin(w);
-	put(w, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	put(w, "title", "A profile of nacre");
-	put(w, "description",
-	    "Rules, limits and sandbox of the commands of an agent; see docs/policy.md");
+	json_member_string(w, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	json_member_string(w, "title", "A profile of nacre");
+	json_member_string(
+		w, "description",
+		"Rules, limits and sandbox of the commands of an agent; see docs/policy.md");
 	put_table(profile_keys, POLICY_LIST_MAX, w);
-	json_put_key(w, "$defs");
-	json_object_begin(w);
+	json_member_object(w, "$defs");
 	put_rule(POLICY_DENY, w);
 	put_rule(POLICY_DANGER, w);
 	put_rule(POLICY_NUDGE, w);

@@ -47,8 +47,7 @@ static void put_pairs(const char *const *list, struct json_writer *w)
 		char name[256];
 
 		snprintf(name, sizeof(name), "%.*s", (int)(n < 255 ? n : 255), *list);
-		json_put_key(w, name);
-		json_put_string(w, *list + n + ((*list)[n] == '='));
+		json_member_string(w, name, *list + n + ((*list)[n] == '='));
 	}
 	json_object_end(w);
 }
@@ -123,12 +122,9 @@ static void each_value(const struct profile *p, const struct key *table, const c
 
 static void put_place(const struct policy_place *place, struct json_writer *w)
 {
-	json_put_key(w, "file");
-	json_put_string(w, place->file);
-	json_put_key(w, "line");
-	json_put_uint(w, place->line);
-	json_put_key(w, "column");
-	json_put_uint(w, place->column);
+	json_member_string(w, "file", place->file);
+	json_member_uint(w, "line", place->line);
+	json_member_uint(w, "column", place->column);
 }
 
 static void put_json(const struct profile *p, const struct key *key, const char *path,
@@ -137,8 +133,7 @@ static void put_json(const struct profile *p, const struct key *key, const char 
 	struct json_writer *w = context;
 	const struct profile_origin *o = find_origin(p, key);
 
-	json_put_key(w, path);
-	json_object_begin(w);
+	json_member_object(w, path);
 	json_put_key(w, "value");
 	put_value(key, p, w);
 	json_put_key(w, "from");
@@ -164,51 +159,37 @@ static void put_json(const struct profile *p, const struct key *key, const char 
 static void put_rule(const struct policy_rule *r, struct json_writer *w)
 {
 	json_object_begin(w);
-	json_put_key(w, "id");
-	json_put_string(w, r->id);
-	json_put_key(w, "list");
-	json_put_string(w, policy_list_name(r->list));
-	json_put_key(w, "text");
-	json_put_string(w, r->text);
+	json_member_string(w, "id", r->id);
+	json_member_string(w, "list", policy_list_name(r->list));
+	json_member_string(w, "text", r->text);
 	put_place(&r->place, w);
-	if (r->why) {
-		json_put_key(w, "why");
-		json_put_string(w, r->why);
-	}
-	if (r->use) {
-		json_put_key(w, "use");
-		json_put_strings(w, r->use);
-	}
+	if (r->why)
+		json_member_string(w, "why", r->why);
+	if (r->use)
+		json_member_strings(w, "use", r->use);
 	json_object_end(w);
 }
 
 void profile_write_json(const struct profile *p, struct json_writer *w)
 {
 	json_object_begin(w);
-	json_put_key(w, "profile");
-	json_put_string(w, p->name);
-	json_put_key(w, "base");
-	json_put_string(w, p->base);
-	json_put_key(w, "layers");
-	json_array_begin(w);
+	json_member_string(w, "profile", p->name);
+	json_member_string(w, "base", p->base);
+	json_member_array(w, "layers");
 	for (const struct profile_layer *l = p->store->layers; l; l = l->next)
 		json_put_string(w, l->name);
 	json_array_end(w);
-	json_put_key(w, "values");
-	json_object_begin(w);
+	json_member_object(w, "values");
 	each_value(p, profile_keys, "", put_json, w);
 	json_object_end(w);
-	json_put_key(w, "rules");
-	json_array_begin(w);
+	json_member_array(w, "rules");
 	for (int list = 0; list < POLICY_LIST_MAX; list++)
 		for (size_t i = 0; i < p->rules.rule_count; i++)
 			if ((int)p->rules.rules[i].list == list)
 				put_rule(&p->rules.rules[i], w);
 	json_array_end(w);
-	json_put_key(w, "programs");
-	json_put_strings(w, p->sandbox.programs);
-	json_put_key(w, "denied_programs");
-	json_put_strings(w, p->sandbox.denied);
+	json_member_strings(w, "programs", p->sandbox.programs);
+	json_member_strings(w, "denied_programs", p->sandbox.denied);
 	json_object_end(w);
 }
 

@@ -37,9 +37,8 @@ static int add_above(void *context, int fd, const char *path)
 		return st.st_ino == p->workspace_inode && st.st_dev == p->workspace_device
 		               ? 0
 		               : -ESTALE;
-	*a = (struct box_above){.path = arena_strndup(p->arena, path, strlen(path)),
-	                        .device = st.st_dev,
-	                        .inode = st.st_ino};
+	*a = (struct box_above){
+		.path = arena_strdup(p->arena, path), .device = st.st_dev, .inode = st.st_ino};
 	p->above_count += a->path != NULL;
 	return a->path ? 0 : -ENOMEM;
 }

@@ -297,7 +297,7 @@ int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *li
 		                 "no control group that nacre may divide");
 	g = calloc(1, sizeof(*g));
 	if (!g)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	for (size_t c = 0; c < CGROUP_CONTROLLERS; c++)
 		g->dirs[c] = g->join_fds[c] = g->event_fds[c] = -1;
 	g->place = *place;

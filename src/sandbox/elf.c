@@ -104,7 +104,7 @@ static bool add(struct elf_needs *needs, const char *path)
 			memcpy(larger, needs->paths, needs->count * sizeof(*larger));
 		needs->paths = larger;
 	}
-	needs->paths[needs->count] = arena_strndup(needs->arena, real, strlen(real));
+	needs->paths[needs->count] = arena_strdup(needs->arena, real);
 	return needs->paths[needs->count] && ++needs->count;
 }
 

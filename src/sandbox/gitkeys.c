@@ -168,7 +168,7 @@ static int take_key(void *context, const struct git_key *key)
 	    strcmp(key->key, "path") == 0)
 		return take_include(r, key->value);
 	if (strcmp(key->section, "core") == 0 && strcmp(key->key, "worktree") == 0) {
-		r->keys->tree = arena_strndup(r->plan->arena, key->value, strlen(key->value));
+		r->keys->tree = arena_strdup(r->plan->arena, key->value);
 		return r->keys->tree ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < array_size(named); i++) {

@@ -57,7 +57,7 @@ int git_file_read(struct sandbox_plan *p, const char *path, struct buffer *text)
 		                                        "what it names, so nothing runs",
 		                                        path, strerrordesc_np(-fd));
 	if (path_of_fd(fd, real) == 0 && strcmp(real, path) != 0)
-		box_witness_add(p, arena_strndup(p->arena, real, strlen(real)), true);
+		box_witness_add(p, arena_strdup(p->arena, real), true);
 	r = fd_read_all(fd, text);
 	if (r == -E2BIG)
 		return box_refuse(p, r,
@@ -86,7 +86,7 @@ int git_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefi
 		return 0;
 	slash = strrchr(path, '/');
 	*ret_path = *line == '/'
-	                    ? arena_strndup(p->arena, line, strlen(line))
+	                    ? arena_strdup(p->arena, line)
 	                    : arena_printf(p->arena, "%.*s/%s", (int)(slash - path), path, line);
 	return *ret_path ? 0 : -ENOMEM;
 }
@@ -102,7 +102,7 @@ const char *git_path_of_value(struct sandbox_plan *p, const char *base, const ch
 	if (!*value || strlen(value) >= PATH_MAX)
 		return NULL;
 	if (*value == '/')
-		return arena_strndup(p->arena, value, strlen(value));
+		return arena_strdup(p->arena, value);
 	if (*value != '~')
 		return arena_printf(p->arena, "%s/%s", base, value);
 	n = strcspn(value, "/");

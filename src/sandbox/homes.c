@@ -58,7 +58,7 @@ static const char *usable(struct sandbox_plan *p, const char *path)
 {
 	char real[PATH_MAX];
 
-	return resolve(path, real) ? arena_strndup(p->arena, real, strlen(real)) : NULL;
+	return resolve(path, real) ? arena_strdup(p->arena, real) : NULL;
 }
 
 struct user {
@@ -106,7 +106,7 @@ static int add_other(struct sandbox_plan *p, const char *home)
 			return 0;
 	if (p->other_home_count == BOX_OTHER_HOMES)
 		return -E2BIG;
-	home = arena_strndup(p->arena, real, strlen(real));
+	home = arena_strdup(p->arena, real);
 	if (home)
 		p->other_homes[p->other_home_count++] = home;
 	return home ? 0 : -ENOMEM;

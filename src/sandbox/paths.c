@@ -42,8 +42,7 @@ static const char *real_directory(struct sandbox_plan *p, const char *path, size
 		p->directory_count = 0;
 	d = &p->directories[p->directory_count];
 	d->path = arena_strndup(p->arena, name, n);
-	d->real = realpath(n ? name : "/", real) ? arena_strndup(p->arena, real, strlen(real))
-	                                         : none(p, path);
+	d->real = realpath(n ? name : "/", real) ? arena_strdup(p->arena, real) : none(p, path);
 	if (!d->path)
 		return NULL;
 	p->directory_count++;
@@ -63,7 +62,7 @@ const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_
 	if (!slash[1] || strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0) {
 		if (!realpath(path, real) || stat(real, ret_stat) < 0)
 			return none(p, path);
-		return arena_strndup(p->arena, real, strlen(real));
+		return arena_strdup(p->arena, real);
 	}
 	if ((size_t)snprintf(real, sizeof(real), "%s%s", directory[1] ? directory : "", slash) >=
 	    sizeof(real))
@@ -71,11 +70,10 @@ const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_
 	if (lstat(real, ret_stat) < 0)
 		return none(p, path);
 	if (!S_ISLNK(ret_stat->st_mode))
-		return arena_strndup(p->arena, real, strlen(real));
+		return arena_strdup(p->arena, real);
 	plain = realpath(path, NULL);
-	directory = plain && stat(plain, ret_stat) == 0
-	                    ? arena_strndup(p->arena, plain, strlen(plain))
-	                    : none(p, path);
+	directory =
+		plain && stat(plain, ret_stat) == 0 ? arena_strdup(p->arena, plain) : none(p, path);
 	free(plain);
 	return directory;
 }

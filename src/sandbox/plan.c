@@ -97,7 +97,7 @@ int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	p->refusal = arena_strndup(p->arena, text, strlen(text));
+	p->refusal = arena_strdup(p->arena, text);
 	return code;
 }
 
@@ -169,7 +169,7 @@ static int find_workspace(struct sandbox_plan *p, const char *path, bool resolve
 		return error_set(err, ERROR_UNSUPPORTED, errno,
 		                 "/proc cannot be read (%s): nacre needs it mounted",
 		                 strerrordesc_np(errno));
-	p->workspace = arena_strndup(p->arena, real, strlen(real));
+	p->workspace = arena_strdup(p->arena, real);
 	/* A deleted directory has a name that is not its own. */
 	if (!p->workspace || fstat(p->workspace_fd, &held) < 0 || lstat(p->workspace, &named) < 0 ||
 	    held.st_ino != named.st_ino || held.st_dev != named.st_dev)
@@ -193,7 +193,7 @@ static int keep_hidden(struct sandbox_plan *p, const char *const *hidden)
 	for (; hidden && *hidden; hidden++) {
 		if (p->hidden_count == BOX_HIDDEN_MAX)
 			return -E2BIG;
-		p->hidden[p->hidden_count] = arena_strndup(p->arena, *hidden, strlen(*hidden));
+		p->hidden[p->hidden_count] = arena_strdup(p->arena, *hidden);
 		if (!p->hidden[p->hidden_count++])
 			return -ENOMEM;
 	}
@@ -210,7 +210,7 @@ static int plan_rules(struct sandbox_plan *p, int abi, struct error *err)
 		                 "neither namespaces nor Landlock can be had here; "
 		                 "'nacre doctor' says why");
 	if (!p->tmp && mkdtemp(path)) {
-		p->tmp = arena_strndup(p->arena, path, strlen(path));
+		p->tmp = arena_strdup(p->arena, path);
 		p->owns_tmp = true;
 	}
 	return box_rules_plan(p, err);
@@ -340,7 +340,7 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	if (p)
 		p->arena = arena_new(PLAN_BYTES_MAX);
 	if (!p || !p->arena)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
 	p->queues_fd = p->company_fd = -1;
 	p->keeps = place->kept;
@@ -359,7 +359,7 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));
 	if (place->tmp)
-		p->tmp = arena_strndup(p->arena, place->tmp, strlen(place->tmp));
+		p->tmp = arena_strdup(p->arena, place->tmp);
 	r = box_above_check(p, err);
 	if (r < 0)
 		return r;

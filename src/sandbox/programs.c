@@ -179,7 +179,7 @@ static bool is_other_program(const char *link, const char *real)
 
 static int hide(struct programs *g, const char *path)
 {
-	const char *copy = arena_strndup(g->plan->arena, path, strlen(path));
+	const char *copy = arena_strdup(g->plan->arena, path);
 
 	if (!copy)
 		return -ENOMEM;
@@ -192,7 +192,7 @@ static int hide(struct programs *g, const char *path)
 
 static int hide_link(struct programs *g, const char *path)
 {
-	const char *copy = arena_strndup(g->plan->arena, path, strlen(path));
+	const char *copy = arena_strdup(g->plan->arena, path);
 	struct box_step *s;
 	int r;
 
@@ -567,7 +567,7 @@ static int list_program(struct programs *g, struct elf_needs *needs, const char 
 		if (i + 1 == g->count)
 			return 0;
 	}
-	point = arena_strndup(g->plan->arena, path, strlen(path));
+	point = arena_strdup(g->plan->arena, path);
 	if (!point)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->count; i++)

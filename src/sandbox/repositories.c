@@ -85,8 +85,7 @@ static const char *really(struct sandbox_plan *p, const char *path)
 {
 	char real[PATH_MAX];
 
-	return realpath(path, real) ? arena_strndup(p->arena, real, strlen(real))
-	                            : box_fold_absolute(p, path);
+	return realpath(path, real) ? arena_strdup(p->arena, real) : box_fold_absolute(p, path);
 }
 
 /* Files of git's own DIRECTORY, where that lies in the workspace. */
@@ -284,7 +283,7 @@ static int find_repository(struct gits *g, const char *directory, const char *to
 	r = git_place_protect(p, directory, GIT_NAMED_WAY);
 	if (r < 0 || !realpath(directory, real))
 		return r; /* what is not there is noted with what is protected in it */
-	directory = arena_strndup(p->arena, real, strlen(real));
+	directory = arena_strdup(p->arena, real);
 	r = directory ? git_lead_of_file(p, arena_printf(p->arena, "%s/commondir", directory), "",
 	                                 &common)
 	              : -ENOMEM;
@@ -295,7 +294,7 @@ static int find_repository(struct gits *g, const char *directory, const char *to
 	if (r < 0)
 		return r;
 	if (common && realpath(common, real)) {
-		common = arena_strndup(p->arena, real, strlen(real));
+		common = arena_strdup(p->arena, real);
 		if (!common)
 			return -ENOMEM;
 	} else {

@@ -38,27 +38,19 @@ void about_metrics(struct call *c)
 	                                        .headers = {{"Cache-Control", "no-store"}}});
 }
 
-static void put(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text);
-}
-
 static void begin(struct json_writer *w, const char *key)
 {
-	json_put_key(w, key);
-	json_object_begin(w);
+	json_member_object(w, key);
 }
 
 static void put_parameter(struct json_writer *w, const char *name, const char *in)
 {
 	json_object_begin(w);
-	put(w, "name", name);
-	put(w, "in", in);
-	json_put_key(w, "required");
-	json_put_bool(w, strcmp(in, "path") == 0);
+	json_member_string(w, "name", name);
+	json_member_string(w, "in", in);
+	json_member_bool(w, "required", strcmp(in, "path") == 0);
 	begin(w, "schema");
-	put(w, "type", "string");
+	json_member_string(w, "type", "string");
 	json_object_end(w);
 	json_object_end(w);
 }
@@ -90,7 +82,7 @@ static void put_response(struct json_writer *w, const char *code, const char *wo
 	bool good = strcmp(code, "200") == 0;
 
 	begin(w, code);
-	put(w, "description", words);
+	json_member_string(w, "description", words);
 	if (strcmp(code, "202") != 0) {
 		begin(w, "content");
 		if (!good)
@@ -137,8 +129,7 @@ static void put_responses(struct json_writer *w, const struct route *r)
 static void put_body(struct json_writer *w, const struct route *r)
 {
 	begin(w, "requestBody");
-	json_put_key(w, "required");
-	json_put_bool(w, !r->bare);
+	json_member_bool(w, "required", !r->bare);
 	begin(w, "content");
 	begin(w, "application/json");
 	json_put_key(w, "schema");
@@ -146,7 +137,7 @@ static void put_body(struct json_writer *w, const struct route *r)
 		r->body_schema(w);
 	} else {
 		json_object_begin(w);
-		put(w, "type", "object");
+		json_member_string(w, "type", "object");
 		json_object_end(w);
 	}
 	json_object_end(w);
@@ -163,17 +154,15 @@ static void put_method(struct json_writer *w, const struct route *r)
 		method[i] = (char)(r->method[i] - 'A' + 'a');
 	method[i] = '\0';
 	begin(w, method);
-	put(w, "summary", r->summary);
-	json_put_key(w, "parameters");
-	json_array_begin(w);
+	json_member_string(w, "summary", r->summary);
+	json_member_array(w, "parameters");
 	if (strchr(r->path, '*'))
 		put_parameter(w, "id", "path");
 	for (i = 0; r->query[i]; i++)
 		put_parameter(w, r->query[i], "query");
 	json_array_end(w);
 	if (r->open) {
-		json_put_key(w, "security");
-		json_array_begin(w);
+		json_member_array(w, "security");
 		json_array_end(w);
 	}
 	if (r->takes_body)
@@ -221,10 +210,10 @@ void about_openapi(struct call *c)
 	struct json_writer w = {.out = &json};
 
 	json_object_begin(&w);
-	put(&w, "openapi", "3.1.0");
+	json_member_string(&w, "openapi", "3.1.0");
 	begin(&w, "info");
-	put(&w, "title", "nacre");
-	put(&w, "version", NACRE_VERSION);
+	json_member_string(&w, "title", "nacre");
+	json_member_string(&w, "version", NACRE_VERSION);
 	json_object_end(&w);
 	put_paths(&w);
 	begin(&w, "components");
@@ -233,16 +222,14 @@ void about_openapi(struct call *c)
 	json_object_end(&w);
 	begin(&w, "securitySchemes");
 	begin(&w, "token");
-	put(&w, "type", "http");
-	put(&w, "scheme", "bearer");
+	json_member_string(&w, "type", "http");
+	json_member_string(&w, "scheme", "bearer");
 	json_object_end(&w);
 	json_object_end(&w);
 	json_object_end(&w);
-	json_put_key(&w, "security");
-	json_array_begin(&w);
+	json_member_array(&w, "security");
 	json_object_begin(&w);
-	json_put_key(&w, "token");
-	json_array_begin(&w);
+	json_member_array(&w, "token");
 	json_array_end(&w);
 	json_object_end(&w);
 	json_array_end(&w);

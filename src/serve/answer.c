@@ -51,12 +51,9 @@ void answer_error(struct call *c, int status, const char *kind, const char *mess
 	if (!c->x)
 		return;
 	json_object_begin(&w);
-	json_put_key(&w, "error");
-	json_object_begin(&w);
-	json_put_key(&w, "kind");
-	json_put_string(&w, kind);
-	json_put_key(&w, "message");
-	json_put_string(&w, message);
+	json_member_object(&w, "error");
+	json_member_string(&w, "kind", kind);
+	json_member_string(&w, "message", message);
 	json_object_end(&w);
 	json_object_end(&w);
 	buffer_putc(&json, '\n');

@@ -62,8 +62,7 @@ void approvals_list(struct call *c)
 		return;
 	}
 	json_object_begin(&w);
-	json_put_key(&w, "approvals");
-	json_array_begin(&w);
+	json_member_array(&w, "approvals");
 	for (size_t i = 0; i < count; i++)
 		put_one(c, &w, &list[i]);
 	json_array_end(&w);
@@ -143,17 +142,14 @@ void approvals_answer(struct call *c)
 void approvals_put_schema(struct json_writer *w)
 {
 	json_schema_begin(w);
-	json_put_key(w, "answer");
-	json_object_begin(w);
+	json_member_object(w, "answer");
 	json_schema_type(w, "string");
-	json_put_key(w, "enum");
-	json_array_begin(w);
+	json_member_array(w, "enum");
 	for (int i = 0; i < APPROVAL_ANSWER_MAX; i++)
 		json_put_string(w, approval_answer_name((enum approval_answer)i));
 	json_array_end(w);
 	json_object_end(w);
-	json_put_key(w, "reason");
-	json_object_begin(w);
+	json_member_object(w, "reason");
 	json_schema_type(w, "string");
 	json_object_end(w);
 	json_schema_required(w);

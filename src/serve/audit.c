@@ -110,18 +110,15 @@ void audit_show(struct call *c)
 	q.principal = c->who.audit ? NULL : c->client->name;
 	snprintf(directory, sizeof(directory), "%s/audit", c->serve->options.state);
 	json_object_begin(&w);
-	json_put_key(&w, "records");
-	json_array_begin(&w);
+	json_member_array(&w, "records");
 	if (audit_query(directory, &q, put_record, &s, &err) < 0) {
 		err.kind = ERROR_SYSTEM; /* the query was read above: it is our file */
 		answer_failure(c, &err);
 		return;
 	}
 	json_array_end(&w);
-	if (rest > 0 && s.count < q.limit) {
-		json_put_key(&w, "before");
-		json_put_uint(&w, rest);
-	}
+	if (rest > 0 && s.count < q.limit)
+		json_member_uint(&w, "before", rest);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }

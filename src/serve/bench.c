@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "session/place.h"
 #include "serve/inside.h"
 
@@ -52,7 +53,7 @@ int bench_at(struct serve *s, const char *profile, const char *const *roots, con
 	}
 	if (!b || !b->profile || !b->root || !b->around) {
 		bench_free(b);
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	}
 	engine_init(&b->engine, s->options.environment);
 	b->engine.launcher = s->launcher;
@@ -182,8 +183,7 @@ int bench_session(const struct call *c, struct arena *arena, const char **sessio
 	if (!name)
 		return -ENOMEM;
 	memcpy(name, "h-", 2);
-	for (size_t i = 0; i < 20; i++)
-		snprintf(name + 2 + 2 * i, 3, "%02x", digest.bytes[i]);
+	hex_write(digest.bytes, 20, name + 2);
 	*session = name;
 	return 0;
 }

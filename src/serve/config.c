@@ -35,11 +35,6 @@ static const struct key keys[] = {
 	{0},
 };
 
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
-
 static int expand(const char *home, struct arena *arena, const char **path, struct error *err)
 {
 	if (!*path || (*path)[0] != '~')
@@ -47,7 +42,7 @@ static int expand(const char *home, struct arena *arena, const char **path, stru
 	if (!home || !*home)
 		return error_set(err, ERROR_INPUT, EINVAL, "'%.80s': there is no HOME", *path);
 	*path = arena_printf(arena, "%s%s", home, *path + 1);
-	return *path ? 0 : no_memory(err);
+	return *path ? 0 : error_nomem(err);
 }
 
 static int expand_all(const char *home, struct arena *arena, struct serve_config *c,
@@ -64,7 +59,7 @@ static int expand_all(const char *home, struct arena *arena, struct serve_config
 		return r;
 	list = arena_new_array(arena, const char *, n + 1);
 	if (!list)
-		return no_memory(err);
+		return error_nomem(err);
 	memcpy(list, c->workspace, n * sizeof(*list));
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = expand(home, arena, &list[i], err);

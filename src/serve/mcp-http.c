@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "engine/dialect.h"
 #include "session/use.h"
 #include "http/text.h"
@@ -151,8 +152,7 @@ static int make_id(char into[SESSION_ID_CHARS + 1])
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(into + 2 * i, 3, "%02x", bytes[i]);
+	hex_write(bytes, sizeof(bytes), into);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	int r = 0;
 
 	if (!s)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	s->hold = -1;
 	s->http = m;
 	s->client = c->client;
@@ -537,7 +537,7 @@ int mcp_http_new(struct serve *s, struct mcp_http **ret, struct error *err)
 	int r;
 
 	if (!m)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	m->serve = s;
 	options.loop = s->loop;
 	r = load_key(s, options.key, err);
@@ -545,7 +545,7 @@ int mcp_http_new(struct serve *s, struct mcp_http **ret, struct error *err)
 		r = mcp_server_new(&options, &m->server, err);
 	if (r == 0 &&
 	    loop_timer_set(s->loop, &m->sweep, loop_now(s->loop) + SWEEP_MS, on_sweep) < 0)
-		r = error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		r = error_nomem(err);
 	if (r < 0) {
 		mcp_http_free(m);
 		return r;

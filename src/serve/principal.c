@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "http/text.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -21,11 +22,6 @@
 #define FILE_BYTES_MAX ((size_t)4 << 20)
 #define TOKEN_PREFIX   "nacre_"
 #define SECRET_BYTES   32
-
-static int no_memory(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
-}
 
 bool principal_name_is_valid(const char *name)
 {
@@ -40,22 +36,11 @@ void principals_done(struct principals *p)
 	*p = (struct principals){0};
 }
 
-static int hex_value(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int read_digest(const char *hex, struct policy_digest *ret)
 {
-	if (!hex || strlen(hex) != 2 * sizeof(ret->bytes))
+	if (!hex || strlen(hex) != 2 * sizeof(ret->bytes) ||
+	    !hex_read(hex, ret->bytes, sizeof(ret->bytes)))
 		return -EINVAL;
-	for (size_t i = 0; i < sizeof(ret->bytes); i++) {
-		int high = hex_value(hex[2 * i]), low = hex_value(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return -EINVAL;
-		ret->bytes[i] = (uint8_t)(high * 16 + low);
-	}
 	return 0;
 }
 
@@ -74,7 +59,7 @@ static int read_list(struct arena *arena, json_t *value, const char *const **ret
 
 		if (!text)
 			return -EINVAL;
-		list[i] = arena_strndup(arena, text, strlen(text));
+		list[i] = arena_strdup(arena, text);
 		if (!list[i])
 			return -ENOMEM;
 	}
@@ -96,7 +81,7 @@ static int read_one(struct arena *arena, json_t *object, struct principal *ret)
 		return -EINVAL;
 	if (!principal_name_is_valid(name) || read_digest(digest, &ret->digest) < 0)
 		return -EINVAL;
-	ret->name = arena_strndup(arena, name, strlen(name));
+	ret->name = arena_strdup(arena, name);
 	ret->approve = approve;
 	ret->audit = audit;
 	ret->person = person;
@@ -128,7 +113,7 @@ static int read_file(int fd, struct principals *p, struct error *err)
 	p->arena = arena_new(8 * FILE_BYTES_MAX);
 	p->list = p->arena ? arena_new_array(p->arena, struct principal, n + 1) : NULL;
 	if (!p->list)
-		return no_memory(err);
+		return error_nomem(err);
 	for (; p->count < n; p->count++) {
 		r = read_one(p->arena, json_array_get(list, p->count), &p->list[p->count]);
 		if (r < 0)
@@ -214,25 +199,16 @@ static void put_one(struct json_writer *w, const struct principal *p)
 {
 	char hex[2 * sizeof(p->digest.bytes) + 1];
 
-	for (size_t i = 0; i < sizeof(p->digest.bytes); i++)
-		snprintf(hex + 2 * i, 3, "%02x", p->digest.bytes[i]);
+	hex_write(p->digest.bytes, sizeof(p->digest.bytes), hex);
 	json_object_begin(w);
-	json_put_key(w, "name");
-	json_put_string(w, p->name);
-	json_put_key(w, "digest");
-	json_put_string(w, hex);
-	json_put_key(w, "profiles");
-	json_put_strings(w, p->profiles);
-	json_put_key(w, "workspaces");
-	json_put_strings(w, p->workspaces);
-	json_put_key(w, "approve");
-	json_put_bool(w, p->approve);
-	json_put_key(w, "audit");
-	json_put_bool(w, p->audit);
-	json_put_key(w, "person");
-	json_put_bool(w, p->person);
-	json_put_key(w, "created_ms");
-	json_put_int(w, p->created_ms);
+	json_member_string(w, "name", p->name);
+	json_member_string(w, "digest", hex);
+	json_member_strings(w, "profiles", p->profiles);
+	json_member_strings(w, "workspaces", p->workspaces);
+	json_member_bool(w, "approve", p->approve);
+	json_member_bool(w, "audit", p->audit);
+	json_member_bool(w, "person", p->person);
+	json_member_int(w, "created_ms", p->created_ms);
 	json_object_end(w);
 }
 
@@ -245,8 +221,7 @@ static int write_file(int state_fd, const struct principals *p, size_t without,
 	int r;
 
 	json_object_begin(&w);
-	json_put_key(&w, "tokens");
-	json_array_begin(&w);
+	json_member_array(&w, "tokens");
 	for (size_t i = 0; i < p->count; i++)
 		if (i != without)
 			put_one(&w, &p->list[i]);

@@ -121,7 +121,7 @@ static int read_request(struct call *c, json_t **ret_root, const char **ret_prof
 	c->arena = arena_new(ARENA_MAX);
 	c->request = c->arena ? arena_new_object(c->arena, struct request) : NULL;
 	if (!c->request)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	c->request->input_fd = -1;
 	r = json_read(body, n, BODY_MAX, "the body", ret_root, err);
 	if (r < 0)
@@ -165,13 +165,12 @@ static int prepare(struct call *c, struct error *err)
 	c->request->principal = NULL;
 	c->request->door = "http";
 	if (c->client->name[0]) {
-		c->request->principal =
-			arena_strndup(c->arena, c->client->name, strlen(c->client->name));
+		c->request->principal = arena_strdup(c->arena, c->client->name);
 		if (!c->request->principal)
-			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+			return error_nomem(err);
 	}
 	if (bench_session(c, c->arena, &c->request->session) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ int serve_new(struct loop *l, struct launcher *launcher, const struct serve_opti
 	int r;
 
 	if (!s)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	s->loop = l;
 	s->launcher = launcher;
 	s->options = *options;

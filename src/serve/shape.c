@@ -88,8 +88,7 @@ static void put_type(struct json_writer *w, const char *type, size_t n);
 /* "a|b|null": the value is one of these. */
 static void put_choice(struct json_writer *w, const char *type, size_t n)
 {
-	json_put_key(w, "anyOf");
-	json_array_begin(w);
+	json_member_array(w, "anyOf");
 	for (const char *end = type + n, *bar; type < end; type = bar + 1) {
 		bar = memchr(type, '|', (size_t)(end - type));
 		bar = bar ? bar : end;
@@ -107,8 +106,7 @@ static void put_type(struct json_writer *w, const char *type, size_t n)
 
 	if (ends_with(type, n, "[]")) {
 		json_schema_type(w, "array");
-		json_put_key(w, "items");
-		json_object_begin(w);
+		json_member_object(w, "items");
 		put_type(w, type, n - 2);
 		json_object_end(w);
 	} else if (type[0] == '(' && type[n - 1] == ')') {
@@ -117,11 +115,9 @@ static void put_type(struct json_writer *w, const char *type, size_t n)
 		put_choice(w, type, n);
 	} else if (find(type, n)) {
 		snprintf(reference, sizeof(reference), "#/components/schemas/%.*s", (int)n, type);
-		json_put_key(w, "$ref");
-		json_put_string(w, reference);
+		json_member_string(w, "$ref", reference);
 	} else {
-		json_put_key(w, "type");
-		json_put_bytes(w, type, n);
+		json_member_bytes(w, "type", type, n);
 	}
 }
 
@@ -176,8 +172,7 @@ static bool put_members(struct json_writer *w, const char *members, enum part pa
 			open = true;
 		} else if (part == PROPERTIES) {
 			snprintf(name, sizeof(name), "%.*s", (int)m.name_len, m.name);
-			json_put_key(w, name);
-			json_object_begin(w);
+			json_member_object(w, name);
 			put_type(w, m.type, m.type_len);
 			json_object_end(w);
 		} else if (m.needed) {

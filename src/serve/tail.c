@@ -47,10 +47,8 @@ static int flush(struct tail *t, bool with_id)
 	if (t->text.len == 0)
 		return 0;
 	json_object_begin(&w);
-	json_put_key(&w, "stream");
-	json_put_string(&w, t->stream ? "stderr" : "stdout");
-	json_put_key(&w, "text");
-	json_put_bytes(&w, t->text.data, t->text.len);
+	json_member_string(&w, "stream", t->stream ? "stderr" : "stdout");
+	json_member_bytes(&w, "text", t->text.data, t->text.len);
 	json_object_end(&w);
 	buffer_done(&t->text);
 	if (buffer_error(&json) < 0)
@@ -93,7 +91,7 @@ int tail_new(struct store *store, struct watch *watch, const struct tasks_query 
 	int r;
 
 	if (!t)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	t->x = x;
 	t->wake = wake;
 	t->owner = owner;

@@ -47,18 +47,6 @@ static bool wants(const void *owner, const struct find_origin *origin)
 	return tasks_may_see(owner, origin);
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text && *text ? text : NULL);
-}
-
-static void put_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_put_key(w, key);
-	json_put_int(w, value);
-}
-
 void tasks_put_member(struct json_writer *w, const struct find_entry *e)
 {
 	int code = find_exit_code(e), number = find_signal(e);
@@ -68,25 +56,23 @@ void tasks_put_member(struct json_writer *w, const struct find_entry *e)
 	if (number)
 		snprintf(name, sizeof(name), "SIG%s",
 		         sigabbrev_np(number) ? sigabbrev_np(number) : "?");
-	put_text(w, "task_id", e->id);
-	put_text(w, "state", find_state_name(e));
-	json_put_key(w, "running");
-	json_put_bool(w, e->state == FIND_RUNNING);
-	put_text(w, "command", e->command);
-	put_text(w, "description", e->description);
-	put_text(w, "principal", e->origin.principal);
-	json_put_key(w, "background");
-	json_put_bool(w, e->background);
-	put_int(w, "started_ms", e->started_ms);
-	put_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
+	json_member_text(w, "task_id", e->id);
+	json_member_text(w, "state", find_state_name(e));
+	json_member_bool(w, "running", e->state == FIND_RUNNING);
+	json_member_text(w, "command", e->command);
+	json_member_text(w, "description", e->description);
+	json_member_text(w, "principal", e->origin.principal);
+	json_member_bool(w, "background", e->background);
+	json_member_int(w, "started_ms", e->started_ms);
+	json_member_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
 	json_put_key(w, "exit_code");
 	if (code < 0)
 		json_put_null(w);
 	else
 		json_put_int(w, code);
-	put_text(w, "signal", name);
-	put_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
-	put_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
+	json_member_text(w, "signal", name);
+	json_member_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
+	json_member_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
 }
 
 /* A number of the query, if it is there. False: it is wrong, and that is answered. */
@@ -135,8 +121,7 @@ void tasks_list(struct call *c)
 		return;
 	}
 	json_object_begin(&w);
-	json_put_key(&w, "tasks");
-	json_array_begin(&w);
+	json_member_array(&w, "tasks");
 	for (size_t i = 0; i < list.count; i++) {
 		json_object_begin(&w);
 		tasks_put_member(&w, &list.entries[i]);
@@ -211,8 +196,7 @@ static void on_order_done(void *owner, int code)
 		return;
 	}
 	json_object_begin(&w);
-	json_put_key(&w, "was_running");
-	json_put_bool(&w, code == 0);
+	json_member_bool(&w, "was_running", code == 0);
 	tasks_put_member(&w, &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
@@ -293,10 +277,9 @@ static void put_schema(struct json_writer *w, const char *const members[][3])
 {
 	json_schema_begin(w);
 	for (size_t i = 0; members[i][0]; i++) {
-		json_put_key(w, members[i][0]);
-		json_object_begin(w);
+		json_member_object(w, members[i][0]);
 		json_schema_type(w, members[i][1]);
-		put_text(w, "description", members[i][2]);
+		json_member_text(w, "description", members[i][2]);
 		json_object_end(w);
 	}
 	json_schema_required(w);

@@ -59,16 +59,15 @@ static void put_output(struct call *c, const struct reading *g, bool cut)
 
 	tasks_reader_look(g->reader, &e);
 	json_object_begin(&w);
-	json_put_key(&w, e.merged ? "output" : c->query.stream == FOLLOW_ERR ? "stderr" : "stdout");
-	json_put_bytes(&w, buffer_str(&g->text[0]), g->text[0].len);
-	if (!e.merged && g->both) {
-		json_put_key(&w, "stderr");
-		json_put_bytes(&w, buffer_str(&g->text[1]), g->text[1].len);
-	}
-	json_put_key(&w, "truncated");
-	json_put_bool(&w, cut);
-	json_put_key(&w, "next");
-	json_put_uint(&w, tasks_reader_next(g->reader));
+	json_member_bytes(&w,
+	                  e.merged                        ? "output"
+	                  : c->query.stream == FOLLOW_ERR ? "stderr"
+	                                                  : "stdout",
+	                  buffer_str(&g->text[0]), g->text[0].len);
+	if (!e.merged && g->both)
+		json_member_bytes(&w, "stderr", buffer_str(&g->text[1]), g->text[1].len);
+	json_member_bool(&w, "truncated", cut);
+	json_member_uint(&w, "next", tasks_reader_next(g->reader));
 	tasks_put_member(&w, &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);

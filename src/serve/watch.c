@@ -86,7 +86,7 @@ int watch_new(struct loop *l, struct watch **ret_watch, struct error *err)
 	int r;
 
 	if (!w)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (w->fd < 0) {
 		free(w);

@@ -110,7 +110,7 @@ int environment_build(struct arena *arena, const struct environment_wish *wish,
 	env = arena_new_array(arena, const char *, bases + sets + kept + extras + 5);
 	pwd = arena_printf(arena, "PWD=%s", wish->cwd);
 	if (!env || !pwd)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	set(env, &count, DEFAULT_PATH);
 	set(env, &count, "TERM=dumb"); /* there is no terminal */
 	for (size_t i = 0; i < bases; i++) {

@@ -240,7 +240,7 @@ int session_read_record(const char *bytes, size_t n, struct arena *arena,
 	for (const char *p = exports; *p; p++)
 		lines += *p == '\n';
 	set = arena_new_array(arena, char *, lines + 1);
-	own = arena_strndup(arena, cwd, strlen(cwd));
+	own = arena_strdup(arena, cwd);
 	if (!set || !own)
 		return -ENOMEM;
 	while (*exports) {
@@ -287,7 +287,7 @@ static int read_file(int dir_fd, const char *id, json_t **ret_root, struct error
 	fd = fd_open_regular(dir_fd, name);
 	if (fd == -ENOENT) {
 		*ret_root = json_object();
-		return *ret_root ? 0 : error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return *ret_root ? 0 : error_nomem(err);
 	}
 	if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_uid != geteuid() || (st.st_mode & 077)))
 		return error_set(err, ERROR_INPUT, EPERM, "session '%s': its file is not private",
@@ -361,7 +361,7 @@ int session_load(const char *state, const char *id, struct arena *arena,
 	s.workspace = copy_of(arena, json_object_get(root, "workspace"));
 	s.cwd = copy_of(arena, json_object_get(root, "cwd"));
 	if (take_variables(root, arena, &s) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	*ret_session = s;
 	return 0;
 }

@@ -30,7 +30,7 @@ int session_use(struct arena *arena, const char *state, const char *id,
 		if (r == -ENOMEM)
 			session_release(&s);
 		if (r == -ENOMEM)
-			return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+			return error_nomem(err);
 		if (r < 0)
 			snprintf(s.notice, sizeof(s.notice), "%.180s; the session starts anew",
 			         why.text);

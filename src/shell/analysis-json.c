@@ -19,8 +19,7 @@ static void write_unknown(struct json_writer *w, const struct shell_fact_word *w
 	};
 
 	json_object_begin(w);
-	json_put_key(w, "k");
-	json_put_string(w, kinds[word->kind]);
+	json_member_string(w, "k", kinds[word->kind]);
 	if (word->kind == SHELL_VALUE_GLOB) {
 		json_put_key(w, "pat");
 		write_text(w, word->pattern);
@@ -28,10 +27,8 @@ static void write_unknown(struct json_writer *w, const struct shell_fact_word *w
 		json_put_key(w, "pre");
 		write_text(w, word->text);
 	}
-	if (word->pipe) {
-		json_put_key(w, "pipe");
-		json_put_bool(w, true);
-	}
+	if (word->pipe)
+		json_member_bool(w, "pipe", true);
 	json_object_end(w);
 }
 
@@ -53,8 +50,7 @@ static void write_words(struct json_writer *w, const struct shell_fact_command *
 	struct buffer index = {.max = 32};
 	size_t unknown = 0;
 
-	json_put_key(w, "argv");
-	json_array_begin(w);
+	json_member_array(w, "argv");
 	for (size_t i = 0; i < c->word_count; i++) {
 		if (c->words[i].kind == SHELL_VALUE_KNOWN) {
 			write_text(w, c->words[i].text);
@@ -66,8 +62,7 @@ static void write_words(struct json_writer *w, const struct shell_fact_command *
 	json_array_end(w);
 	if (!unknown)
 		return;
-	json_put_key(w, "dyn");
-	json_object_begin(w);
+	json_member_object(w, "dyn");
 	for (size_t i = 0; i < c->word_count; i++) {
 		if (c->words[i].kind == SHELL_VALUE_KNOWN)
 			continue;
@@ -94,13 +89,11 @@ static void write_redirect(struct json_writer *w, const struct shell_fact_redire
 	} else {
 		json_put_null(w);
 	}
-	json_put_key(w, "op");
-	json_put_string(w, r->op);
+	json_member_string(w, "op", r->op);
 	if (r->heredoc) {
 		json_put_key(w, "delim");
 		write_text(w, r->delimiter);
-		json_put_key(w, "expand");
-		json_put_bool(w, r->expand);
+		json_member_bool(w, "expand", r->expand);
 	} else {
 		write_word(w, "target", &r->target);
 	}
@@ -113,29 +106,21 @@ static void write_assign(struct json_writer *w, const struct shell_fact_assign *
 	json_put_key(w, "name");
 	write_text(w, a->name);
 	write_word(w, "value", &a->value);
-	if (a->append) {
-		json_put_key(w, "append");
-		json_put_bool(w, true);
-	}
+	if (a->append)
+		json_member_bool(w, "append", true);
 	json_object_end(w);
 }
 
 static void write_does(struct json_writer *w, const struct shell_fact_command *c)
 {
-	json_put_key(w, "does");
-	json_array_begin(w);
+	json_member_array(w, "does");
 	for (size_t i = 0; i < c->does_count; i++) {
 		json_object_begin(w);
-		json_put_key(w, "class");
-		json_put_string(w, c->does[i].effect);
-		json_put_key(w, "by");
-		json_put_string(w, c->does[i].by);
-		json_put_key(w, "note");
-		json_put_string(w, c->does[i].note);
-		if (c->does[i].maybe) {
-			json_put_key(w, "maybe");
-			json_put_bool(w, true);
-		}
+		json_member_string(w, "class", c->does[i].effect);
+		json_member_string(w, "by", c->does[i].by);
+		json_member_string(w, "note", c->does[i].note);
+		if (c->does[i].maybe)
+			json_member_bool(w, "maybe", true);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -143,52 +128,41 @@ static void write_does(struct json_writer *w, const struct shell_fact_command *c
 
 static void write_range(struct json_writer *w, struct shell_range range)
 {
-	json_put_key(w, "start");
-	json_put_uint(w, range.start);
-	json_put_key(w, "end");
-	json_put_uint(w, range.end);
+	json_member_uint(w, "start", range.start);
+	json_member_uint(w, "end", range.end);
 }
 
 static void write_command(struct json_writer *w, const struct shell_fact_command *c)
 {
 	json_object_begin(w);
 	write_words(w, c);
-	if (c->via[0]) {
-		json_put_key(w, "via");
-		json_put_string(w, c->via);
-	}
-	json_put_key(w, "kind");
-	json_put_string(w, shell_kind_name(c->kind));
+	if (c->via[0])
+		json_member_string(w, "via", c->via);
+	json_member_string(w, "kind", shell_kind_name(c->kind));
 	if (c->redirect_count) {
-		json_put_key(w, "redirs");
-		json_array_begin(w);
+		json_member_array(w, "redirs");
 		for (size_t i = 0; i < c->redirect_count; i++)
 			write_redirect(w, &c->redirects[i]);
 		json_array_end(w);
 	}
 	if (c->assign_count) {
-		json_put_key(w, "assigns");
-		json_array_begin(w);
+		json_member_array(w, "assigns");
 		for (size_t i = 0; i < c->assign_count; i++)
 			write_assign(w, &c->assigns[i]);
 		json_array_end(w);
 	}
 	if (c->does_count)
 		write_does(w, c);
-	if (c->open) {
-		json_put_key(w, "open");
-		json_put_bool(w, true);
-	}
+	if (c->open)
+		json_member_bool(w, "open", true);
 	write_range(w, c->range);
 	json_object_end(w);
 }
 
 static void write_error(struct json_writer *w, const struct shell_tree *tree)
 {
-	json_put_key(w, "error");
-	json_object_begin(w);
-	json_put_key(w, "message");
-	json_put_string(w, tree->message);
+	json_member_object(w, "error");
+	json_member_string(w, "message", tree->message);
 	if (tree->token.len) {
 		json_put_key(w, "token");
 		write_text(w, tree->token);
@@ -199,18 +173,15 @@ static void write_error(struct json_writer *w, const struct shell_tree *tree)
 
 static void write_reasons(struct json_writer *w, const struct shell_facts *f)
 {
-	json_put_key(w, "reasons");
-	json_array_begin(w);
+	json_member_array(w, "reasons");
 	for (size_t i = 0; i < f->effect_count; i++) {
 		const struct shell_fact_effect *e = &f->effects[i];
 
 		if (!e->opaque)
 			continue;
 		json_object_begin(w);
-		json_put_key(w, "effect");
-		json_put_string(w, e->text);
-		json_put_key(w, "why");
-		json_put_string(w, e->why);
+		json_member_string(w, "effect", e->text);
+		json_member_string(w, "why", e->why);
 		write_range(w, e->range);
 		json_object_end(w);
 	}
@@ -220,15 +191,12 @@ static void write_reasons(struct json_writer *w, const struct shell_facts *f)
 void shell_facts_write_json(const struct shell_facts *f, struct json_writer *w)
 {
 	json_object_begin(w);
-	json_put_key(w, "status");
-	json_put_string(w, shell_facts_status_name(f->status));
-	json_put_key(w, "commands");
-	json_array_begin(w);
+	json_member_string(w, "status", shell_facts_status_name(f->status));
+	json_member_array(w, "commands");
 	for (size_t i = 0; i < f->command_count; i++)
 		write_command(w, &f->commands[i]);
 	json_array_end(w);
-	json_put_key(w, "effects");
-	json_array_begin(w);
+	json_member_array(w, "effects");
 	for (size_t i = 0; i < f->effect_count; i++)
 		json_put_string(w, f->effects[i].text);
 	json_array_end(w);
@@ -238,12 +206,10 @@ void shell_facts_write_json(const struct shell_facts *f, struct json_writer *w)
 		scoped(buffer_donep) struct buffer text = {0};
 
 		shell_print(f->tree->list, &text);
-		json_put_key(w, "canonical");
-		json_put_bytes(w, buffer_str(&text), text.len);
+		json_member_bytes(w, "canonical", buffer_str(&text), text.len);
 		buffer_clear(&text);
 		shell_print_lines(f->tree, &text);
-		json_put_key(w, "executed");
-		json_put_bytes(w, buffer_str(&text), text.len);
+		json_member_bytes(w, "executed", buffer_str(&text), text.len);
 	} else if (!f->tree->list) {
 		write_error(w, f->tree);
 	}

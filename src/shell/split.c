@@ -56,7 +56,7 @@ int shell_split(struct arena *arena, const char *text, size_t n, const char *con
 	int r;
 
 	if (!words || !bytes)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 
 	if (memchr(text, '\0', n))
 		return error_set(err, ERROR_INPUT, EINVAL, "a NUL byte in the command");

@@ -186,7 +186,7 @@ int errand_start(struct loop *l, int dir_fd, const struct errand_order *order, e
 	struct errand *e = calloc(1, sizeof(*e));
 
 	if (!e)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	*e = (struct errand){
 		.loop = l,
 		.dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3),
@@ -205,7 +205,7 @@ int errand_start(struct loop *l, int dir_fd, const struct errand_order *order, e
 	if (e->dir_fd < 0 || buffer_error(&e->typed) < 0 ||
 	    loop_timer_set(l, &e->timer, loop_now(l), on_timer) < 0) {
 		errand_free(e);
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	}
 	*ret_errand = e;
 	return 0;

@@ -49,7 +49,7 @@ int follow_new(int dir_fd, enum follow_stream which, uint64_t offset, struct fol
 	char path[64];
 
 	if (!f)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	f->dir_fd = dir_fd;
 	f->files[0] = f->files[1] = f->index = -1;
 	f->which = which;

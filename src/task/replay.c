@@ -217,7 +217,7 @@ static int read_window(struct replay *r, struct error *err)
 	wanted = (size_t)(r->end - r->begin);
 	into = buffer_reserve(&r->bytes, wanted);
 	if (!into)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	while (r->bytes.len < wanted) {
 		n = read_at(r, r->bytes.data + r->bytes.len, wanted - r->bytes.len,
 		            r->begin + r->bytes.len);
@@ -379,7 +379,7 @@ int replay_screen(int dir_fd, uint64_t dropped_at, uint64_t dropped_bytes,
 		buffer_append(&p.text, answer.data + sizeof(p.facts), answer.len - sizeof(p.facts));
 	}
 	if (buffer_error(&p.text) < 0)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	if (!is_sound(&r, &p))
 		return error_set(err, ERROR_INPUT, EBADMSG,
 		                 "the output is nothing that a terminal could show");

@@ -52,7 +52,7 @@ int tasks_reader_new(struct store *store, const struct tasks_query *q, tasks_sin
 	int code;
 
 	if (!r)
-		return error_set(err, ERROR_SYSTEM, ENOMEM, "out of memory");
+		return error_nomem(err);
 	r->dir_fd = -1;
 	r->sink = sink;
 	r->owner = owner;
@@ -184,18 +184,6 @@ int tasks_stop(struct store *store, const char *id, bool now, struct find_entry 
 	return r;
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_put_key(w, key);
-	json_put_string(w, text && *text ? text : NULL);
-}
-
-static void put_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_put_key(w, key);
-	json_put_int(w, value);
-}
-
 static void put_how_it_ended(struct json_writer *w, const struct find_entry *e)
 {
 	int code = find_exit_code(e), number = find_signal(e);
@@ -209,7 +197,7 @@ static void put_how_it_ended(struct json_writer *w, const struct find_entry *e)
 		json_put_null(w);
 	else
 		json_put_int(w, code);
-	put_text(w, "signal", name);
+	json_member_text(w, "signal", name);
 }
 
 void tasks_put_entry(struct json_writer *w, const struct store *store, const struct find_entry *e)
@@ -217,26 +205,25 @@ void tasks_put_entry(struct json_writer *w, const struct store *store, const str
 	scoped(buffer_donep) struct buffer file = {0};
 	int64_t now = clock_wall_ms(), end = e->state == FIND_RUNNING ? now : e->ended_ms;
 
-	put_text(w, "task_id", e->id);
-	put_text(w, "state", find_state_name(e));
-	put_text(w, "command", e->command);
-	put_text(w, "description", e->description);
+	json_member_text(w, "task_id", e->id);
+	json_member_text(w, "state", find_state_name(e));
+	json_member_text(w, "command", e->command);
+	json_member_text(w, "description", e->description);
 	if (e->origin.principal[0])
-		put_text(w, "principal", e->origin.principal);
-	put_text(w, "door", e->origin.door);
-	put_text(w, "workspace", e->origin.workspace);
-	json_put_key(w, "background");
-	json_put_bool(w, e->background);
-	put_int(w, "started_ms", e->started_ms);
-	put_int(w, "age_ms", now > e->started_ms ? now - e->started_ms : 0);
-	put_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
+		json_member_text(w, "principal", e->origin.principal);
+	json_member_text(w, "door", e->origin.door);
+	json_member_text(w, "workspace", e->origin.workspace);
+	json_member_bool(w, "background", e->background);
+	json_member_int(w, "started_ms", e->started_ms);
+	json_member_int(w, "age_ms", now > e->started_ms ? now - e->started_ms : 0);
+	json_member_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
 	put_how_it_ended(w, e);
-	put_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
-	put_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
+	json_member_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
+	json_member_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
 	if (e->state == FIND_ENDED && e->report.streams[0].lost_bytes > 0)
-		put_int(w, "lost_bytes", (int64_t)e->report.streams[0].lost_bytes);
+		json_member_int(w, "lost_bytes", (int64_t)e->report.streams[0].lost_bytes);
 	buffer_printf(&file, "%s/%s/out", store->path, e->id);
-	put_text(w, "output_file", buffer_str(&file));
+	json_member_text(w, "output_file", buffer_str(&file));
 	if (e->quiet[0])
-		put_text(w, "quiet", e->quiet);
+		json_member_text(w, "quiet", e->quiet);
 }

@@ -170,6 +170,97 @@ static void an_order_comes_back_as_it_was(void **state)
 	expect_comes_back(&o);
 }
 
+static void expect_bytes(const struct keeper_order *o, const char *expected)
+{
+	scoped(buffer_donep) struct buffer text = {.max = ORDER_BYTES_MAX};
+
+	assert_int_equal(keeper_order_write(o, &text), 0);
+	assert_string_equal(buffer_str(&text), expected);
+}
+
+/* The order of the members counts: lists read only the beginning (find.c). */
+static void a_full_order_is_these_bytes(void **state)
+{
+	static const char *const words[] = {"a", "\xff\x01", NULL};
+	const struct keeper_order o = {
+		.request = {.profile = "bash",
+	                    .agent = "coder",
+	                    .policy_file = "/etc/p.yaml",
+	                    .argv = words,
+	                    .env = some_env,
+	                    .workspace = "/r/w",
+	                    .root = "/r\xfe",
+	                    .cwd = "sub",
+	                    .state = "/s",
+	                    .session = "s-1",
+	                    .approval = "a-1",
+	                    .force = true},
+		.task_id = "bash-0",
+		.principal = "alice",
+		.door = "http",
+		.base = "/",
+		.command = "e\xff",
+		.description = "says \"something\"",
+		.argv = some_argv,
+		.envp = some_env,
+		.cwd = "/tmp/\xc3\xa4",
+		.terminal = {.rows = 24, .cols = 80},
+		.interactive = true,
+		.merged = true,
+		.background = true,
+		.timeout_lets_go = true,
+		.follow = true,
+		.findable = true,
+		.timeout_ms = INT64_MAX,
+		.idle_ms = 5000,
+		.grace_ms = 2000,
+		.spool_cap = 1 << 20,
+		.max_processes = 1024,
+		.patience = 999,
+		.kept = {.head = 1000, .tail = 2000},
+	};
+
+	expect_bytes(&o, "{\"task_id\":\"bash-0\",\"principal\":\"alice\",\"door\":\"http\","
+	                 "\"root\":{\"hex\":\"2f72fe\"},\"base\":\"/\",\"workspace\":\"/r/w\","
+	                 "\"command\":\"e�\",\"description\":\"says \\\"something\\\"\","
+	                 "\"cwd\":\"/tmp/ä\",\"merged\":true,\"follow\":true,\"findable\":true,"
+	                 "\"interactive\":true,\"background\":true,\"timeout_lets_go\":true,"
+	                 "\"timeout_ms\":9223372036854775807,\"idle_ms\":5000,\"grace_ms\":2000,"
+	                 "\"spool_cap\":1048576,\"max_processes\":1024,\"patience\":999,"
+	                 "\"head_bytes\":1000,\"tail_bytes\":2000,\"rows\":24,\"cols\":80,"
+	                 "\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"],"
+	                 "\"env\":[\"PATH=/bin\",\"EMPTY=\"],\"request\":{\"profile\":\"bash\","
+	                 "\"agent\":\"coder\",\"policy_file\":\"/etc/p.yaml\","
+	                 "\"workspace\":\"/r/w\",\"state\":\"/s\",\"cwd\":\"sub\","
+	                 "\"session\":\"s-1\",\"approval\":\"a-1\","
+	                 "\"argv\":[\"a\",{\"hex\":\"ff01\"}],\"env\":[\"PATH=/bin\",\"EMPTY=\"],"
+	                 "\"force\":true}}\n");
+}
+
+/* A list that is asked for and executed, and a directory that is root and workspace, are written
+ * once. */
+static void a_minimal_order_is_these_bytes(void **state)
+{
+	static const char *const none[] = {NULL};
+	const struct keeper_order o = {
+		.request = {.argv = some_argv, .workspace = "/w", .root = "/w", .cwd = "."},
+		.task_id = "bash-0",
+		.base = "/w",
+		.command = "x",
+		.argv = some_argv,
+		.envp = none,
+		.cwd = "/",
+	};
+
+	expect_bytes(&o, "{\"task_id\":\"bash-0\",\"root\":\"/w\",\"command\":\"x\",\"cwd\":\"/\","
+	                 "\"merged\":false,\"follow\":false,\"background\":false,"
+	                 "\"timeout_lets_go\":false,\"timeout_ms\":0,\"idle_ms\":0,\"grace_ms\":0,"
+	                 "\"spool_cap\":0,\"max_processes\":0,\"patience\":0,\"head_bytes\":0,"
+	                 "\"tail_bytes\":0,\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"],"
+	                 "\"env\":[],\"request\":{\"workspace\":\"/w\",\"cwd\":\".\","
+	                 "\"force\":false}}\n");
+}
+
 static void an_empty_environment_is_one(void **state)
 {
 	static const char *const none[] = {NULL};
@@ -300,6 +391,11 @@ static void values_that_cannot_be_are_refused(void **state)
 		{"\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"]", "\"argv\":[]"},
 		{"\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"]", "\"argv\":{}"},
 		{"\"env\":[", "\"env\":1,\"z\":["},
+		{"\"force\":false", "\"force\":0"},
+		{"\"force\":false", "\"force\":false,\"more\":1"},
+		{",\"force\":false", ""},
+		{"\"patience\":0", "\"patience\":1001"},
+		{"\"patience\":0", "\"rows\":24"},
 	};
 
 	for (size_t i = 0; i < array_size(changes); i++)
@@ -342,6 +438,8 @@ int main(void)
 		cmocka_unit_test(a_terminal_comes_back_with_its_size),
 		cmocka_unit_test(an_impossible_terminal_is_refused),
 		cmocka_unit_test(an_order_comes_back_as_it_was),
+		cmocka_unit_test(a_full_order_is_these_bytes),
+		cmocka_unit_test(a_minimal_order_is_these_bytes),
 		cmocka_unit_test(the_raw_request_comes_back_as_it_was),
 		cmocka_unit_test(an_order_without_a_request_is_refused),
 		cmocka_unit_test(an_empty_environment_is_one),

@@ -83,6 +83,59 @@ static void every_end_and_every_step_comes_back(void **state)
 	}
 }
 
+static void expect_bytes(const struct keeper_report *r, const char *expected)
+{
+	scoped(buffer_donep) struct buffer text = {.max = REPORT_BYTES_MAX};
+
+	assert_int_equal(keeper_report_write(r, &text), 0);
+	assert_string_equal(buffer_str(&text), expected);
+}
+
+static void a_full_report_is_these_bytes(void **state)
+{
+	struct keeper_report r = some_report();
+
+	r.end = KEEPER_END_CROWDED;
+	r.status = -1;
+	r.sandbox = (struct sandbox_standing){
+		.tier = SANDBOX_TIER_CONTAINER, .layers = 5, .missing = 2};
+	r.limit_hit = (enum limit_hit)1;
+	memcpy(r.planted, "a\n", 3);
+	memcpy(r.replaced, "b\xff", 3);
+	memcpy(r.ungranted, "c", 2);
+	memcpy(r.engine, "d", 2);
+	memcpy(r.audit, "e", 2);
+	memcpy(r.why, "f", 2);
+	expect_bytes(&r, "{\"end\":\"crowded\",\"step\":6,\"errno\":2,\"status\":-1,\"killed\":3,"
+	                 "\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
+	                 "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
+	                 "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
+	                 "\"missing\":2},\"limit_hit\":1,\"planted\":\"a\\n\",\"replaced\":\"b�\","
+	                 "\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":\"cat\\n\","
+	                 "\"quiet\":\"sleeping: sleep\","
+	                 "\"session\":\"the working directory is gone\",\"engine\":\"d\","
+	                 "\"audit\":\"e\",\"why\":\"f\",\"out\":{\"bytes\":10,\"file_bytes\":9,"
+	                 "\"dropped_at\":5,\"dropped_bytes\":1,\"lost_bytes\":0,\"lost_errno\":0},"
+	                 "\"err\":{\"bytes\":1099511627776,\"file_bytes\":0,\"dropped_at\":0,"
+	                 "\"dropped_bytes\":0,\"lost_bytes\":7,\"lost_errno\":28}}\n");
+}
+
+static void an_empty_report_is_these_bytes(void **state)
+{
+	expect_bytes(&(struct keeper_report){0},
+	             "{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
+	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
+	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
+	             "\"sandbox\":{\"tier\":\"full\",\"layers\":0,\"missing\":0},"
+	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"ungranted\":\"\","
+	             "\"ended\":\"\",\"slain\":\"\",\"quiet\":\"\",\"session\":\"\","
+	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
+	             "\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+	             "\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
+	             "\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+	             "\"lost_errno\":0}}\n");
+}
+
 static void the_largest_report_fits_into_a_packet(void **state)
 {
 	struct keeper_report r = some_report();
@@ -144,6 +197,10 @@ static void damaged_reports_are_refused(void **state)
 		{"\"killed\":3", "\"killed\":\"3\""},
 		{"\"killed\":3", "\"killed\":3,\"more\":1"},
 		{"\"killed\":3", "\"killed\":3,\"killed\":3"},
+		{"\"killed\":3", "\"killed\":4294967299"}, /* no int */
+		{"\"tier\":\"full\"", "\"tier\":\"strict\""},
+		{"\"layers\":0", "\"layers\":4294967296"},
+		{"\"limit_hit\":0", "\"limit_hit\":99"},
 		{"\"bytes\":10,", ""},
 		{"\"bytes\":10", "\"bytes\":null"},
 		{"\"bytes\":10", "\"bytes\":10,\"more\":1"},
@@ -175,6 +232,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_end_and_every_step_comes_back),
+		cmocka_unit_test(a_full_report_is_these_bytes),
+		cmocka_unit_test(an_empty_report_is_these_bytes),
 		cmocka_unit_test(the_largest_report_fits_into_a_packet),
 		cmocka_unit_test(every_cut_of_a_report_is_refused),
 		cmocka_unit_test(damaged_reports_are_refused),
