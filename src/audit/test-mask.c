@@ -109,8 +109,8 @@ static void short_options_of_other_programs_are_masked(void **state)
 
 static void settings_are_masked(void **state)
 {
-	expect("npm config set //registry.npmjs.org/:_authToken secret",
-	       "npm config set //registry.npmjs.org/:_authToken ***");
+	expect("npm config set //registry.example.org/:_authToken secret",
+	       "npm config set //registry.example.org/:_authToken ***");
 	expect("npm config set //h/:_authToken=secret", "npm config set //h/:_authToken=***");
 	expect("'npm' 'config' 'set' '//h/:_authToken' 'se cret'",
 	       "'npm' 'config' 'set' '//h/:_authToken' ***");

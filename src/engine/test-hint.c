@@ -90,8 +90,8 @@ static const struct {
 	{"curl: (6) Could not resolve host: example.com\n", "sandbox.network: none"},
 	{"urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>",
          "has no network"},
-	{"npm ERR! request to https://registry.npmjs.org/x failed, reason: getaddrinfo EAI_AGAIN "
-         "registry.npmjs.org",
+	{"npm ERR! request to https://registry.example.org/x failed, reason: getaddrinfo EAI_AGAIN "
+         "registry.example.org",
          "has no network"},
 	{"dial tcp: lookup proxy.golang.org: no such host", "has no network"},
 	{"\x1b[31mfatal\x1b[0m: unable to access: Couldn't resolve host 'github.com'",
