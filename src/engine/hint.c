@@ -114,7 +114,7 @@ static bool was_silent(const struct hint_facts *f)
 static bool left_processes(const struct hint_facts *f)
 {
 	return f->report->end == KEEPER_END_EXITED && f->report->ended[0] &&
-	       f->report->limit_hit == LIMIT_HIT_NONE;
+	       f->report->limit_hit != LIMIT_HIT_CPU; /* which ends them all */
 }
 
 static bool killed_processes(const struct hint_facts *f)
