@@ -41,6 +41,7 @@ def like_tree(bench, plain):
     options = []
     for place in sorted(mounts, key=lambda place: place.count("/")):
         kind, source, access = mounts[place]
+        source = place if os.path.exists(place) else source  # the box has things at their own path; where / is a bind, the field is not
         if kind not in ("tmpfs", "devtmpfs"):
             options += ["--bind" if access == "rw" else "--ro-bind", source, place]
         elif os.path.isdir(place):

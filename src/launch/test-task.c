@@ -168,11 +168,17 @@ static void output_is_announced_while_it_comes(void **state)
 
 static void a_stop_is_polite_first(void **state)
 {
+	static const char *const argv[] = {"sh", "-c",
+	                                   "trap 'echo bye; exit 0' TERM; echo now; "
+	                                   "while :; do sleep 0.01; done",
+	                                   NULL};
+	struct keeper_order o = order_of(argv);
 	struct place *p = *state;
-	struct task *t = start(p, true,
-	                       "trap 'echo bye; exit 0' TERM; echo now; "
-	                       "while :; do sleep 0.01; done");
+	struct task *t;
 
+	o.follow = true;
+	o.grace_ms = TEST_PATIENCE_MS; /* to say goodbye in, on a busy machine */
+	t = start_order(p, true, &o);
 	assert_int_equal(next_event(t), TASK_OUTPUT);
 	task_stop(t, false);
 	expect_end(t, TASK_ENDED);
