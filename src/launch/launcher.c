@@ -304,6 +304,15 @@ static int put_key(struct buffer *key, const struct keeper_order *order)
 	return buffer_error(key);
 }
 
+/* The socket alone does not tell: what the launcher forked last holds the other end until it has
+ * closed what it does not need, and an order sent in between would reach nobody. */
+static bool ended(const struct launcher *l)
+{
+	struct pollfd end = {.fd = l->pidfd, .events = POLLIN};
+
+	return l->socket < 0 || poll(&end, 1, 0) > 0;
+}
+
 int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
                    const struct keeper_order *order, const char *text, size_t text_bytes,
                    struct error *err)
@@ -322,8 +331,8 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
 	if (put_key(&key, order) < 0)
 		return error_nomem(err);
 	/* Without one the last attempt to start one has failed. */
-	r = l->socket < 0 ? -EPIPE
-	                  : packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
+	r = ended(l) ? -EPIPE
+	             : packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
 	                                MSG_NOSIGNAL);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		/* Forking from here may be slow by now, but it is once. */

@@ -44,6 +44,17 @@ static inline struct nacre_result *run(struct nacre_context *c, const char *line
 	return r;
 }
 
+/* What a command printed; when it is something else, all that the result says of the cause. */
+#define CHECK_OUT(r, text)                                                                         \
+	do {                                                                                       \
+		if (strcmp((r)->out, (text)) != 0) {                                               \
+			fprintf(stderr, "%s:%d: exit %d, out '%s', err '%s', reason '%s'\n",       \
+			        __FILE__, __LINE__, (r)->exit_code, (r)->out, (r)->err,            \
+			        (r)->reason);                                                      \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
 static inline struct nacre_job *start(struct nacre_context *c, const char *line, uint32_t flags)
 {
 	struct nacre_request rq = NACRE_REQUEST_INIT;

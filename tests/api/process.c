@@ -188,7 +188,7 @@ static void lives_without_standard_descriptors(void)
 	close(1);
 	c = context();
 	r = run(c, "cat; echo fine");
-	CHECK(strcmp(r->out, "fine\n") == 0);
+	CHECK_OUT(r, "fine\n");
 	nacre_result_free(r);
 	nacre_context_free(c);
 }
@@ -212,7 +212,7 @@ static void starts_the_launcher_again(void)
 	for (int i = 0; i < 3; i++) {
 		struct nacre_result *r = run(c, "echo again");
 
-		CHECK(strcmp(r->out, "again\n") == 0);
+		CHECK_OUT(r, "again\n");
 		nacre_result_free(r);
 	}
 	nacre_context_free(c);
@@ -233,7 +233,7 @@ static void waits_for_the_program(void)
 	}
 	wait_for_the_test("bring back");
 	r = run(c, "echo again");
-	CHECK(strcmp(r->out, "again\n") == 0);
+	CHECK_OUT(r, "again\n");
 	nacre_result_free(r);
 	nacre_context_free(c);
 }
