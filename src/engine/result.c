@@ -19,7 +19,7 @@
 #include "policy/policy.h"
 #include "process/spawn.h"
 #include "profile/profile.h"
-#include "sandbox/protect.h"
+#include "protect/protect.h"
 #include "launch/task.h"
 
 static const char *const stream_files[2] = {"out", "err"};

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "keeper/inside.h"
 #include "sandbox/plan.h"
-#include "sandbox/protect.h"
+#include "protect/protect.h"
 
 /* A command that could not be executed has no status of its own. The client tells by its own, as a
  * shell would. */

@@ -19,7 +19,7 @@
 #include "process/spawn.h"
 #include "output/capture.h"
 #include "sandbox/plan.h"
-#include "sandbox/protect.h"
+#include "protect/protect.h"
 
 #define TAKE_MS        10000 /* how long a starter may take over a report */
 #define STATE_RESERVED ".state.json.new"
@@ -73,7 +73,7 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 	scoped(buffer_donep) struct buffer replaced = {.max = REPORT_PLANTED_MAX - 1};
 	const struct protect_aside aside = {.open = open_home, .owner = k, .id = k->order.task_id};
 
-	(void)sandbox_protect_check(plan, &aside, &planted, &replaced);
+	(void)protect_check(sandbox_plan_protect(plan), &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 	snprintf(k->report.replaced, sizeof(k->report.replaced), "%s", buffer_str(&replaced));
 	if (planted.len > 0) /* its directory stays, and is looked at: the output belongs there */

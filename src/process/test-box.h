@@ -38,7 +38,7 @@ struct box {
 	struct init_message failure;
 };
 
-/* For sandbox_protect_check(): the owner is the descriptor. */
+/* For protect_check(): the owner is the descriptor. */
 static inline int open_given(void *owner)
 {
 	return *(int *)owner;

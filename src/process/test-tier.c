@@ -1,7 +1,7 @@
 /* The landlock tier: no namespaces, the same questions. */
 #include "process/test-box.h"
 
-#include "sandbox/protect.h"
+#include "protect/protect.h"
 
 static int tier_setup(void **state)
 {
@@ -192,7 +192,7 @@ static void a_changed_protected_path_is_named(void **state)
 	p = box_start(b, "echo x >> .git/config", &plan);
 	box_follow(b, p);
 	aside.owner = &nowhere;
-	assert_int_equal(sandbox_protect_check(plan, &aside, &names, &others), 1);
+	assert_int_equal(protect_check(sandbox_plan_protect(plan), &aside, &names, &others), 1);
 	assert_string_equal(buffer_str(&names), ".git/config\t~");
 }
 

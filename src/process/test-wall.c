@@ -2,7 +2,7 @@
 
 #include <sched.h>
 #include <sys/mount.h>
-#include "sandbox/protect.h"
+#include "protect/protect.h"
 
 static void make_directory(const struct box *b, const char *name)
 {
@@ -46,7 +46,7 @@ static int plant(struct box *b, const char *script, int into_fd, struct buffer *
 	box_follow(b, p);
 	assert_int_equal(b->status, 0);
 	aside.owner = &into_fd;
-	count = sandbox_protect_check(plan, &aside, names, &replaced);
+	count = protect_check(sandbox_plan_protect(plan), &aside, names, &replaced);
 	assert_int_equal(replaced.len, 0);
 	return count;
 }

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <sys/types.h>
 #include "base/path.h"
+#include "base/witness.h"
+#include "protect/protect.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
@@ -110,51 +112,8 @@ struct box_ground {
 	enum box_ground_kind kind;
 };
 
-/* When a directory was changed last; all 0: it is not there. */
-struct box_stamp {
-	dev_t device;
-	ino_t inode;
-	int64_t changed_ns;
-	bool settled; /* a later change would show */
-};
-
-struct box_around {
-	const char *path;
-	struct box_stamp stamp;
-};
-
-/* What a plan was made for, so that it can be asked whether that still holds. */
-struct box_witness {
-	const char *path;
-	const struct box_around *around; /* the directory that it is in; NULL: not known */
-	dev_t device;
-	ino_t inode; /* 0: it was not there */
-	int64_t born_ns;
-	int64_t changed_ns; /* of a directory of programs; 0: does not matter */
-	int sys;            /* why it could not be looked at; 0: it could */
-};
-
 struct box_directory {
 	const char *path, *real; /* real is NULL where there is none */
-};
-
-struct box_absent {       /* a protected path that the tree does not protect */
-	const char *path; /* relative to the workspace */
-	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
-	uint64_t content; /* what was there instead; 0: nothing */
-	const char *tree; /* of the submodule whose repository, or the way to it, this is; NULL */
-	bool same;        /* what was there is protected, and has to be the same at the end: */
-	bool stays;       /* if it is not, only somebody outside can have replaced it */
-	dev_t device;
-	ino_t inode;
-	int64_t born_ns; /* the number of a file that is gone is soon another's */
-};
-
-/* A directory that the workspace was chosen in: what is protected there stays so. */
-struct box_above {
-	const char *path;
-	dev_t device;
-	ino_t inode;
 };
 
 struct box_identity {
@@ -189,9 +148,6 @@ struct box_traces { /* what a command could leave in namespaces of its own; see 
 #define BOX_OTHER_HOMES     6 /* all secrets of so many are looked for afterwards */
 #define BOX_HIDDEN_MAX      4
 #define BOX_GROUNDS_MAX     128
-#define BOX_ABSENT_MAX      2048
-#define BOX_WITNESS_MAX     1024
-#define BOX_AROUND_MAX      48
 #define BOX_DIRECTORIES_MAX 32
 /* The uid and gid of a box that root starts on a workspace of its own: in the range that is left to
  * dynamic use, where no distribution puts a user. */
@@ -204,7 +160,7 @@ struct sandbox_plan {
 	struct box_identity identity;
 	const char *workspace; /* canonical */
 	/* The directories above the workspace, from the root on; none where it is the root. */
-	struct box_above above[PATH_DESCENT_MAX];
+	struct protect_above above[PATH_DESCENT_MAX];
 	size_t above_count;
 	const char *home; /* canonical or NULL */
 	/* Homes of others that the workspace is in, or has in it. */
@@ -248,17 +204,12 @@ struct sandbox_plan {
 	int company_fd;   /* the workspace, while a command of ours runs there; -1 */
 	bool has_company; /* other commands were there when the plan was made */
 	int retries;      /* how often it was made anew */
-	int place_depth;  /* of git_place_protect(), which may lead to itself */
 	int unknown;      /* the first error by which a path was neither there nor not there */
 	char ungranted[PLAN_UNGRANTED_MAX];
 	const char *refusal; /* why there can be no box; NULL: not known */
-	struct box_absent absent[BOX_ABSENT_MAX];
-	size_t absent_count;
-	struct box_witness *witnesses;
-	size_t witness_count;
-	struct box_around around[BOX_AROUND_MAX];
-	size_t around_count;
-	bool sealed;   /* the process that starts commands is confined itself */
+	struct protect protect;
+	struct witnesses *witnesses; /* of what it was made for; NULL: nobody asks */
+	bool sealed;                 /* the process that starts commands is confined itself */
 	int queues_fd; /* the file system of message queues; -ENODEV: there are none here */
 	struct box_traces traces;
 	bool traces_known;
@@ -281,11 +232,6 @@ struct box_step *box_step_add(struct sandbox_plan *p, enum box_phase phase, enum
 int box_rule_add(struct sandbox_plan *p, const char *path, enum landlock_right right);
 /* Takes FD for the box; -E2BIG closes it. */
 int box_fd_keep(struct sandbox_plan *p, int fd);
-
-/* witness.c. Notes what PATH is now. Past the limit the plan is never current again. */
-/* Who a file is: its device, its number, and when it was made. */
-int box_identify(int fd, struct box_absent *ret_who);
-void box_witness_add(struct sandbox_plan *p, const char *path, bool content);
 
 /* maps.c: who the box runs as. */
 int box_identity_choose(struct sandbox_plan *p, struct error *err);
@@ -336,12 +282,8 @@ int box_homes_find(struct sandbox_plan *p, const char *path, struct error *err);
 int box_above_find(struct sandbox_plan *p, const char *root, struct error *err);
 /* Refuses a workspace that is secret or protected itself, or lies in something that is. */
 int box_above_check(struct sandbox_plan *p, struct error *err);
-/* What is protected by the directories above the workspace, as far as it lies in it. */
-int box_above_protect(struct sandbox_plan *p);
 /* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 const char *box_expand(struct sandbox_plan *p, const char *path);
-/* The home directory of the user with this name; NULL: there is none. */
-const char *box_home_of_name(struct sandbox_plan *p, const char *name, size_t n);
 /* Each path of the spec's secrets, of all homes, until one visit does not return 0. */
 int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const char *path),
                       void *context);
@@ -349,43 +291,13 @@ int box_secrets_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
 /* company.c: whether other commands are at work in the workspace. */
 void box_company_look(struct sandbox_plan *p);
 
-/* protect.c: parts of the workspace that must stay as they are. */
+/* protections.c: parts of the workspace that must stay as they are. */
+void box_protect_begin(struct sandbox_plan *p);
 int box_protect_plan(struct sandbox_plan *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */
 int box_protect_path(struct sandbox_plan *p, const char *path);
-/* What is there, absolute, and is hidden, has to be the same at the end. */
-int box_protect_same(struct sandbox_plan *p, const char *path);
-/* The same for one that is relative to the workspace. */
-int box_protect_inside(struct sandbox_plan *p, const char *inside);
-/* The submodule at TREE has, or may get, this path. */
-int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree);
-/* What is above PATH in the workspace cannot be renamed away. */
-int box_pin_parents(struct sandbox_plan *p, const char *path);
-/* A number for what a path is now, with what a directory has in it; never 0. */
-uint64_t box_content_of(int fd);
-/* inside.c. Follows links as far as they stay in the workspace; a descriptor or a negative errno.
- */
-int box_open_inside(int workspace_fd, const char *path, uint64_t flags);
-/* A regular file of the workspace as text, no link. */
-int box_read_inside(int workspace_fd, const char *path, struct buffer *text);
-/* harmless.c. Whether what appeared at the path has nothing in it that git would run. */
-bool box_is_harmless(int workspace_fd, const struct box_absent *a);
-/* Whether the repository in this directory ("": the workspace) runs nothing. WORKTREE: the one that
- * its configuration may name; NULL: none. */
-bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree);
-/* submodules.c. Whether PATH, which was not there, is what git makes for the submodule at TREE and
- * runs nothing.
- */
-bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *tree);
-/* leads.c: where the link FD at PATH, relative to the workspace as the answer is, leads. NULL: out
- * of the workspace, or there is no memory. */
-const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd);
-#define BOX_GITFILE "gitdir: " /* in front of the place, where .git is a file */
-/* "a/../b" without the dots; NULL: it leads out of where it begins, is empty, or there is no
- * memory. */
-const char *box_fold(struct sandbox_plan *p, const char *path);
-/* The same for an absolute path, which has no way out of the root. */
-const char *box_fold_absolute(struct sandbox_plan *p, const char *path);
+/* What is there, absolute, and is about to be hidden, stays where it is. */
+int box_protect_hidden(struct sandbox_plan *p, const char *path);
 
 /* Remembers why there can be no box, for the one who asked for it; returns CODE. */
 int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)

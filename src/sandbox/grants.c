@@ -48,11 +48,11 @@ static int collect(struct sandbox_plan *p, struct grants *g, const char *const *
 			continue;
 		if (g->count == GRANTS_MAX)
 			return -E2BIG;
-		box_witness_add(p, asked, false);
+		witness_add(p->witnesses, asked, false);
 		grant = &g->items[g->count];
 		grant->path = box_real(p, asked, &st);
 		if (grant->path && strcmp(grant->path, asked) != 0)
-			box_witness_add(p, grant->path, false);
+			witness_add(p->witnesses, grant->path, false);
 		grant->fd = grant->path ? open(grant->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 		if (grant->fd < 0)
 			continue;
@@ -185,9 +185,7 @@ static int hide(struct sandbox_plan *p, const char *path)
 
 	if (!real || path_is_in(p->workspace, real) || box_ground_of(p, real) != BOX_GROUND_HOST)
 		return 0;
-	r = box_pin_parents(p, real);
-	if (r == 0)
-		r = box_protect_same(p, real);
+	r = box_protect_hidden(p, real);
 	return r == 0 ? box_mask(p, real, S_ISDIR(st.st_mode)) : r;
 }
 
@@ -231,7 +229,7 @@ static int hide_secret(void *context, const char *path)
 	struct sandbox_plan *p = context;
 	struct stat st;
 
-	box_witness_add(p, path, false);
+	witness_add(p->witnesses, path, false);
 	return box_real(p, path, &st) ? hide(p, path) : box_protect_path(p, path);
 }
 
@@ -242,7 +240,7 @@ static int hide_own(struct sandbox_plan *p, const char *path)
 	struct stat st;
 	const char *real = box_real(p, path, &st);
 
-	box_witness_add(p, path, false);
+	witness_add(p->witnesses, path, false);
 	if (!real)
 		return box_protect_path(p, path);
 	return S_ISREG(st.st_mode) && path_is_in(real, p->workspace) ? box_protect_path(p, real)

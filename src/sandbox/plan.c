@@ -271,7 +271,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	int r, abi = landlock_abi();
 
 	p->standing.tier = tier;
-	box_witness_add(p, p->workspace, false);
+	witness_add(p->witnesses, p->workspace, false);
 	if (tier == SANDBOX_TIER_FULL) {
 		p->clone_flags = BOX_NAMESPACES;
 		if (p->spec->network == SANDBOX_NETWORK_NONE) {
@@ -318,8 +318,9 @@ static void box_forget(struct sandbox_plan *p)
 	sandbox_plan_end(p);
 	p->refusal = NULL;
 	p->unknown = 0;
-	p->ground_count = p->absent_count = 0;
-	p->witness_count = p->around_count = p->directory_count = 0;
+	p->ground_count = p->directory_count = 0;
+	protect_reset(&p->protect);
+	witnesses_reset(p->witnesses);
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
@@ -339,7 +340,9 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 
 	if (p)
 		p->arena = arena_new(PLAN_BYTES_MAX);
-	if (!p || !p->arena)
+	if (p && p->arena && place->kept)
+		p->witnesses = witnesses_new(p->arena);
+	if (!p || !p->arena || (place->kept && !p->witnesses))
 		return error_nomem(err);
 	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
 	p->queues_fd = p->company_fd = -1;
@@ -360,6 +363,7 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));
 	if (place->tmp)
 		p->tmp = arena_strdup(p->arena, place->tmp);
+	box_protect_begin(p);
 	r = box_above_check(p, err);
 	if (r < 0)
 		return r;
@@ -514,6 +518,11 @@ void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret
 {
 	*ret_memory = cgroup_limits(p->group, CGROUP_MEMORY);
 	*ret_processes = cgroup_limits(p->group, CGROUP_PIDS);
+}
+
+bool sandbox_plan_is_current(struct sandbox_plan *p)
+{
+	return p->witnesses && witnesses_hold(p->witnesses);
 }
 
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p)

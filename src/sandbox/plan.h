@@ -18,6 +18,7 @@
 
 struct error;
 struct limits_evidence;
+struct protect;
 struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 
 struct sandbox_place {
@@ -111,6 +112,8 @@ void sandbox_plan_judge_from_now(struct sandbox_plan *p);
  * what it left was looked for. A plan for one command does it by itself. */
 void sandbox_company_join(struct sandbox_plan *p);
 void sandbox_company_leave(struct sandbox_plan *p);
+/* What is protected in the workspace, to be looked at after the command (protect/protect.h). */
+struct protect *sandbox_plan_protect(struct sandbox_plan *p);
 /* What ended the command, if that was a limit of the spec. */
 enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence);
 /* What the box was doing when sandbox_enter() failed there, in words. */

@@ -246,7 +246,7 @@ static int hide_stray(void *context, const char *path)
 {
 	struct programs *g = context;
 
-	box_witness_add(g->plan, path, false);
+	witness_add(g->plan->witnesses, path, false);
 	return hide(g, path);
 }
 
@@ -482,7 +482,7 @@ static int plan_denied(struct programs *g, const char *const *denied)
 		return 0;
 	find_own_directories(g);
 	for (size_t i = 0; i < g->count; i++) {
-		box_witness_add(g->plan, g->directories[i], true);
+		witness_add(g->plan->witnesses, g->directories[i], true);
 		list_names(g, i);
 	}
 	for (const char *const *d = denied; r == 0 && *d; d++)
@@ -602,7 +602,7 @@ static int plan_listed(struct programs *g)
 		r = own ? box_bind(g->plan, BOX_MASKS, own, g->directories[i] + 1) : -ENOMEM;
 	}
 	for (size_t i = 0; i < g->count; i++)
-		box_witness_add(g->plan, g->directories[i], true);
+		witness_add(g->plan->witnesses, g->directories[i], true);
 	for (const char *const *n = g->plan->spec->programs; r == 0 && n && *n; n++)
 		r = list_program(g, &needs, *n);
 	for (size_t i = 0; r == 0 && i < needs.count; i++)

@@ -255,8 +255,6 @@ int box_rules_plan(struct sandbox_plan *p, struct error *err)
 	if (r == 0)
 		r = box_protect_plan(p);
 	if (r == 0)
-		r = box_above_protect(p);
-	if (r == 0)
 		r = protect_own(p);
 	if (r == 0)
 		r = p->unknown;

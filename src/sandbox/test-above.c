@@ -108,8 +108,8 @@ static bool holds(const struct sandbox_plan *plan, const char *workspace, const 
 
 static bool looks_for(const struct sandbox_plan *plan, const char *inside)
 {
-	for (size_t i = 0; i < plan->absent_count; i++)
-		if (strcmp(plan->absent[i].path, inside) == 0)
+	for (size_t i = 0; i < plan->protect.absent_count; i++)
+		if (strcmp(plan->protect.absent[i].path, inside) == 0)
 			return true;
 	return false;
 }

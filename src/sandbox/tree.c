@@ -392,8 +392,6 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 	if (r == 0)
 		r = box_protect_plan(p);
 	if (r == 0)
-		r = box_above_protect(p);
-	if (r == 0)
 		r = box_secrets_plan(p);
 	if (r == 0 && p->identity.uid == 0)
 		r = plan_root_masks(p);

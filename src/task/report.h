@@ -57,7 +57,7 @@ struct keeper_report {
 	struct sandbox_standing sandbox; /* tier "none" without a box */
 	enum limit_hit limit_hit;
 	char planted[REPORT_PLANTED_MAX];  /* protected paths that were made, one per line, and what
-	                                      came of them; see sandbox/protect.h */
+	                                      came of them; see protect/protect.h */
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */
 	char ungranted[REPORT_NAMES_MAX];  /* writable paths that are not there, one per line */
 	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */

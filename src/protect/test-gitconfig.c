@@ -1,7 +1,7 @@
 #include "base/test-support.h"
 
 #include "base/cleanup.h"
-#include "sandbox/git.h"
+#include "protect/git.h"
 
 static int put(void *context, const struct git_key *key)
 {

@@ -6,7 +6,7 @@
  * A submodule's name has slashes, and what looks like a repository may have been made to, above
  * another one. So all of it is looked at, but for what git fills with its own.
  */
-#include "sandbox/git.h"
+#include "protect/git.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,13 +18,13 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 #define ENTRIES_MAX 20000
 #define DEPTH_MAX   32
 
 struct walk {
-	struct sandbox_plan *plan;
+	struct protect *list;
 	const char *top;
 	int (*visit)(void *context, const char *directory);
 	void *context;
@@ -69,13 +69,14 @@ static int walk_entries(struct walk *w, const char *directory, DIR *dir, int dep
 		const char *path;
 
 		if (++w->entries > ENTRIES_MAX)
-			return box_refuse(w->plan, -E2BIG,
-			                  "'%.110s' has more than %d entries. git may run what is "
-			                  "in there, so nothing runs. Remove some",
-			                  w->top, ENTRIES_MAX);
+			return protect_refuse(
+				w->list, -E2BIG,
+				"'%.110s' has more than %d entries. git may run what is "
+				"in there, so nothing runs. Remove some",
+				w->top, ENTRIES_MAX);
 		if (is_skipped(d, inside))
 			continue;
-		path = arena_printf(w->plan->arena, "%s/%s", directory, d->d_name);
+		path = arena_printf(w->list->arena, "%s/%s", directory, d->d_name);
 		r = path ? walk(w, path, depth + 1) : -ENOMEM;
 	}
 	return r;
@@ -94,15 +95,16 @@ static int walk(struct walk *w, const char *directory, int depth)
 		/* Where we may not look, the operator's git may not either. */
 		return path_is_absent(r) || r == -EACCES
 		               ? 0
-		               : box_refuse(w->plan, r, "'%.150s' cannot be looked at: %s",
-		                            directory, strerrordesc_np(-r));
+		               : protect_refuse(w->list, r, "'%.150s' cannot be looked at: %s",
+		                                directory, strerrordesc_np(-r));
 	}
-	box_witness_add(w->plan, directory, true);
+	witness_add(w->list->witnesses, directory, true);
 	if (depth > DEPTH_MAX)
-		r = box_refuse(w->plan, -E2BIG,
-		               "'%.110s' has more than %d directories in one another. git may run "
-		               "what is in there, so nothing runs. Remove some",
-		               w->top, DEPTH_MAX);
+		r = protect_refuse(
+			w->list, -E2BIG,
+			"'%.110s' has more than %d directories in one another. git may run "
+			"what is in there, so nothing runs. Remove some",
+			w->top, DEPTH_MAX);
 	repository = r == 0 && is_repository(fd);
 	if (repository)
 		r = w->visit(w->context, directory);
@@ -112,10 +114,10 @@ static int walk(struct walk *w, const char *directory, int depth)
 	return r;
 }
 
-int git_modules_visit(struct sandbox_plan *p, const char *path,
+int git_modules_visit(struct protect *p, const char *path,
                       int (*visit)(void *context, const char *directory), void *context)
 {
-	struct walk w = {.plan = p, .top = path, .visit = visit, .context = context};
+	struct walk w = {.list = p, .top = path, .visit = visit, .context = context};
 
 	return path ? walk(&w, path, 0) : -ENOMEM;
 }

@@ -7,7 +7,7 @@
  * collected first, and each name of the configuration is protected below each of them. What tells
  * git, and the next plan, where all this lies is protected as well.
  */
-#include "sandbox/git.h"
+#include "protect/git.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 #define REPOSITORIES_MAX 256
 #define TOPS_MAX         1024
@@ -42,7 +42,7 @@ struct repository {
 };
 
 struct gits {
-	struct sandbox_plan *plan;
+	struct protect *list;
 	struct git_keys users;
 	struct repository *all;
 	size_t repositories, tops, files;
@@ -56,7 +56,7 @@ static int find_submodule(void *context, const char *tree);
 /* The directory T of a work tree, with what .gitmodules there names. */
 static int add_top(struct gits *g, struct repository *repo, const char *path)
 {
-	const struct sandbox_plan *p = g->plan;
+	const struct protect *p = g->list;
 	struct top *t;
 
 	if (!path)
@@ -65,8 +65,8 @@ static int add_top(struct gits *g, struct repository *repo, const char *path)
 		if (strcmp(t->path, path) == 0)
 			return 0;
 	if (++g->tops > TOPS_MAX)
-		return box_refuse(
-			g->plan, -E2BIG,
+		return protect_refuse(
+			g->list, -E2BIG,
 			"the repository '%.100s' has too many work trees, here are at most "
 			"%d. Run `git worktree prune`, or remove some",
 			repo->path, TOPS_MAX);
@@ -76,20 +76,20 @@ static int add_top(struct gits *g, struct repository *repo, const char *path)
 	*t = (struct top){.next = repo->tops, .path = path};
 	repo->tops = t;
 	return path_is_in(path, p->workspace) || path_is_in(p->workspace, path)
-	               ? git_submodules_plan(g->plan, path, find_submodule, g)
+	               ? git_submodules_plan(g->list, path, find_submodule, g)
 	               : 0;
 }
 
 /* Where PATH really lies, as far as it is there. */
-static const char *really(struct sandbox_plan *p, const char *path)
+static const char *really(struct protect *p, const char *path)
 {
 	char real[PATH_MAX];
 
-	return realpath(path, real) ? arena_strdup(p->arena, real) : box_fold_absolute(p, path);
+	return realpath(path, real) ? arena_strdup(p->arena, real) : protect_fold_absolute(p, path);
 }
 
 /* Files of git's own DIRECTORY, where that lies in the workspace. */
-static int protect_in(struct sandbox_plan *p, const char *directory, const char *const *names)
+static int protect_in(struct protect *p, const char *directory, const char *const *names)
 {
 	const char *inside = git_inside(p, directory);
 	int r = 0;
@@ -100,13 +100,13 @@ static int protect_in(struct sandbox_plan *p, const char *directory, const char 
 		const char *path =
 			inside ? arena_printf(p->arena, "%s/%s", inside, *names) : *names;
 
-		r = path ? box_protect_inside(p, path) : -ENOMEM;
+		r = path ? protect_inside(p, path) : -ENOMEM;
 	}
 	return r;
 }
 
 /* The file in a work tree that leads to its repository: it must not lead elsewhere. */
-static int protect_link(struct sandbox_plan *p, const char *top)
+static int protect_link(struct protect *p, const char *top)
 {
 	const char *path = arena_printf(p->arena, "%s/.git", top), *inside;
 	struct stat st;
@@ -114,9 +114,8 @@ static int protect_link(struct sandbox_plan *p, const char *top)
 	if (!path)
 		return -ENOMEM;
 	inside = git_inside(p, path);
-	return inside && (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-	               ? box_protect_inside(p, inside)
-	               : 0;
+	return inside && (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode)) ? protect_inside(p, inside)
+	                                                                : 0;
 }
 
 /* DIRECTORY is what the linked work tree has of its own. */
@@ -124,7 +123,7 @@ static int find_linked(struct gits *g, struct repository *repo, const char *dire
 {
 	static const char *const names[] = {"hooks",     "config", "config.worktree",
 	                                    "commondir", "gitdir", NULL};
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	const char *link, *slash, *top;
 	int r = watched && !g->is_whole ? protect_in(p, directory, names) : 0;
 
@@ -162,7 +161,7 @@ static int find_module(void *context, const char *directory)
 
 static int find_modules(struct gits *g, const char *directory)
 {
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	const char *place = arena_printf(p->arena, "%s/modules", directory);
 	bool had = g->is_whole;
 	size_t count = 0;
@@ -170,7 +169,7 @@ static int find_modules(struct gits *g, const char *directory)
 
 	if (r == 0 && count > WATCHED_MAX && git_inside(p, place)) {
 		g->is_whole = true;
-		r = box_protect_inside(p, git_inside(p, place));
+		r = protect_inside(p, git_inside(p, place));
 	}
 	if (r == 0 && count > 0)
 		r = git_modules_visit(p, place, find_module, g);
@@ -181,7 +180,7 @@ static int find_modules(struct gits *g, const char *directory)
 /* The linked work trees, each with the modules of its own. */
 static int find_all_linked(struct gits *g, struct repository *repo)
 {
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	const char *place = arena_printf(p->arena, "%s/worktrees", repo->path);
 	int fd = place ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, r = 0, count = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -192,13 +191,13 @@ static int find_all_linked(struct gits *g, struct repository *repo)
 	if (!dir) {
 		r = -errno;
 		fd_close(fd);
-		box_witness_add(p, place, false);
+		witness_add(p->witnesses, place, false);
 		return path_is_absent(r) || r == -EACCES
 		               ? 0
-		               : box_refuse(p, r, "'%.150s' cannot be looked at: %s", place,
-		                            strerrordesc_np(-r));
+		               : protect_refuse(p, r, "'%.150s' cannot be looked at: %s", place,
+		                                strerrordesc_np(-r));
 	}
-	box_witness_add(p, place, true);
+	witness_add(p->witnesses, place, true);
 	while (r == 0 && (d = readdir(dir))) {
 		const char *path;
 
@@ -211,7 +210,7 @@ static int find_all_linked(struct gits *g, struct repository *repo)
 	}
 	closedir(dir);
 	if (r == 0 && count > WATCHED_MAX && git_inside(p, place))
-		r = box_protect_inside(p, git_inside(p, place));
+		r = protect_inside(p, git_inside(p, place));
 	return r;
 }
 
@@ -219,7 +218,7 @@ static int find_all_linked(struct gits *g, struct repository *repo)
  * runs in none begins in the repository itself. */
 static int find_tops(struct gits *g, struct repository *repo)
 {
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	const char *slash = strrchr(repo->path, '/'), *tree;
 	int r = add_top(g, repo, repo->path);
 
@@ -239,7 +238,7 @@ static int add_repository(struct gits *g, const char *path, struct repository **
 {
 	static const char *const names[] = {"hooks",     "config",          "config.worktree",
 	                                    "commondir", "info/attributes", NULL};
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	struct repository *repo;
 	int r;
 
@@ -249,7 +248,7 @@ static int add_repository(struct gits *g, const char *path, struct repository **
 			return 0;
 		}
 	if (++g->repositories > REPOSITORIES_MAX)
-		return box_refuse(
+		return protect_refuse(
 			p, -E2BIG,
 			"there are more than %d repositories around '%.100s'. git may run "
 			"what they name, so nothing runs",
@@ -274,7 +273,7 @@ static int add_repository(struct gits *g, const char *path, struct repository **
 /* DIRECTORY is git's own of the work tree TOP (NULL: not known). */
 static int find_repository(struct gits *g, const char *directory, const char *top)
 {
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	struct repository *repo = NULL;
 	const char *common = NULL;
 	char real[PATH_MAX];
@@ -309,7 +308,7 @@ static int find_repository(struct gits *g, const char *directory, const char *to
 }
 
 /* A directory with the few entries that git asks for is a repository itself. */
-static bool is_bare(struct sandbox_plan *p, const char *top)
+static bool is_bare(struct protect *p, const char *top)
 {
 	static const char *const names[] = {"HEAD", "objects", "refs"};
 	struct stat st;
@@ -326,7 +325,7 @@ static bool is_bare(struct sandbox_plan *p, const char *top)
 /* What git finds when it looks for a repository in the directory TOP. */
 static int find_at(struct gits *g, const char *top)
 {
-	struct sandbox_plan *p = g->plan;
+	struct protect *p = g->list;
 	const char *path = arena_printf(p->arena, "%s/.git", strcmp(top, "/") == 0 ? "" : top);
 	const char *lead = path;
 	struct stat st;
@@ -334,10 +333,10 @@ static int find_at(struct gits *g, const char *top)
 
 	if (!path)
 		return -ENOMEM;
-	box_witness_add(p, path, false);
+	witness_add(p->witnesses, path, false);
 	if (stat(path, &st) == 0) {
 		if (S_ISREG(st.st_mode))
-			r = git_lead_of_file(p, path, BOX_GITFILE, &lead);
+			r = git_lead_of_file(p, path, PROTECT_GITFILE, &lead);
 		if (r == 0 && lead)
 			r = find_repository(g, lead, top);
 	}
@@ -356,16 +355,16 @@ static int protect_named(struct gits *g, const struct repository *repo, const st
 
 	for (const struct git_value *v = keys->values; r == 0 && v; v = v->next)
 		for (const struct top *t = repo->tops; r == 0 && t; t = t->next) {
-			const char *path = git_path_of_value(g->plan, t->path, v->text);
+			const char *path = git_path_of_value(g->list, t->path, v->text);
 
-			r = path ? git_place_protect(g->plan, path, v->kind) : 0;
+			r = path ? git_place_protect(g->list, path, v->kind) : 0;
 		}
 	return r;
 }
 
-int git_plan(struct sandbox_plan *p)
+int git_plan(struct protect *p)
 {
-	struct gits g = {.plan = p};
+	struct gits g = {.list = p};
 	const char *at = p->workspace;
 	int r = git_keys_read_users(p, &g.files, &g.users);
 

@@ -6,7 +6,7 @@
  * Only files that git runs or trusts by itself are looked for. What an alias names is run by those
  * who type it.
  */
-#include "sandbox/git.h"
+#include "protect/git.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 #define FILES_MAX  512  /* of one plan */
 #define VALUES_MAX 1024 /* of one repository */
@@ -28,7 +28,7 @@ struct git_file {
 };
 
 struct reading {
-	struct sandbox_plan *plan;
+	struct protect *list;
 	struct git_keys *keys;
 	size_t *count;
 	size_t values;
@@ -73,16 +73,17 @@ static int add_value(struct reading *r, enum git_named kind, const char *text, s
 		if (v->kind == kind && strlen(v->text) == n && strncmp(v->text, text, n) == 0)
 			return 0;
 	if (++r->values > VALUES_MAX)
-		return box_refuse(r->plan, -E2BIG,
-		                  "'%.110s' and what it includes name more than %d files. git may "
-		                  "run them, so nothing runs. Remove some",
-		                  r->file->path, VALUES_MAX);
-	v = arena_alloc(r->plan->arena, sizeof(*v));
+		return protect_refuse(
+			r->list, -E2BIG,
+			"'%.110s' and what it includes name more than %d files. git may "
+			"run them, so nothing runs. Remove some",
+			r->file->path, VALUES_MAX);
+	v = arena_alloc(r->list->arena, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	*v = (struct git_value){.next = r->keys->values,
 	                        .kind = kind,
-	                        .text = arena_strndup(r->plan->arena, text, n)};
+	                        .text = arena_strndup(r->list->arena, text, n)};
 	r->keys->values = v;
 	return v->text ? 0 : -ENOMEM;
 }
@@ -105,7 +106,7 @@ static int add_programs(struct reading *r, const char *line)
 
 /* One name for each file: that of its real directory. What a link leads to has another directory,
  * and git does not look for more files there. */
-static const char *one_name(struct sandbox_plan *p, const char *path)
+static const char *one_name(struct protect *p, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *directory = arena_strndup(p->arena, path, (size_t)(slash - path));
@@ -115,25 +116,26 @@ static const char *one_name(struct sandbox_plan *p, const char *path)
 		return NULL;
 	return realpath(*directory ? directory : "/", real)
 	               ? arena_printf(p->arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, slash)
-	               : box_fold_absolute(p, path);
+	               : protect_fold_absolute(p, path);
 }
 
 static int add_file(struct reading *r, const char *path)
 {
 	struct git_file *f, **end = &r->keys->files;
 
-	path = one_name(r->plan, path);
+	path = one_name(r->list, path);
 	if (!path)
 		return -ENOMEM;
 	for (; (f = *end); end = &f->next)
 		if (strcmp(f->path, path) == 0)
 			return 0;
 	if (++*r->count > FILES_MAX)
-		return box_refuse(r->plan, -E2BIG,
-		                  "git reads more than %d files of configuration, by '%.100s' at "
-		                  "last. It may run what they name, so nothing runs. Remove some",
-		                  FILES_MAX, r->file ? r->file->path : path);
-	f = arena_alloc(r->plan->arena, sizeof(*f));
+		return protect_refuse(
+			r->list, -E2BIG,
+			"git reads more than %d files of configuration, by '%.100s' at "
+			"last. It may run what they name, so nothing runs. Remove some",
+			FILES_MAX, r->file ? r->file->path : path);
+	f = arena_alloc(r->list->arena, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	*f = (struct git_file){.path = path};
@@ -146,15 +148,15 @@ static int take_include(struct reading *r, const char *value)
 {
 	const char *slash = strrchr(r->file->path, '/');
 	const char *base =
-		arena_strndup(r->plan->arena, r->file->path, (size_t)(slash - r->file->path));
-	const char *path = base ? git_path_of_value(r->plan, base, value) : NULL;
+		arena_strndup(r->list->arena, r->file->path, (size_t)(slash - r->file->path));
+	const char *path = base ? git_path_of_value(r->list, base, value) : NULL;
 	int code;
 
 	if (!base)
 		return -ENOMEM;
 	if (!path)
 		return 0;
-	code = git_place_protect(r->plan, path, GIT_NAMED_FILE);
+	code = git_place_protect(r->list, path, GIT_NAMED_FILE);
 	return code == 0 ? add_file(r, path) : code;
 }
 
@@ -168,7 +170,7 @@ static int take_key(void *context, const struct git_key *key)
 	    strcmp(key->key, "path") == 0)
 		return take_include(r, key->value);
 	if (strcmp(key->section, "core") == 0 && strcmp(key->key, "worktree") == 0) {
-		r->keys->tree = arena_strdup(r->plan->arena, key->value);
+		r->keys->tree = arena_strdup(r->list->arena, key->value);
 		return r->keys->tree ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < array_size(named); i++) {
@@ -194,22 +196,22 @@ static int read_all(struct reading *r)
 			continue;
 		f->is_read = true;
 		r->file = f;
-		code = git_file_read(r->plan, f->path, &text);
+		code = git_file_read(r->list, f->path, &text);
 		if (code > 0)
 			code = git_config_parse(buffer_str(&text), text.len, take_key, r);
 	}
 	return code;
 }
 
-int git_keys_read(struct sandbox_plan *p, const char *path, size_t *count, struct git_keys *keys)
+int git_keys_read(struct protect *p, const char *path, size_t *count, struct git_keys *keys)
 {
-	struct reading r = {.plan = p, .keys = keys, .count = count};
+	struct reading r = {.list = p, .keys = keys, .count = count};
 	int code = path ? add_file(&r, path) : -ENOMEM;
 
 	return code == 0 ? read_all(&r) : code;
 }
 
-int git_keys_read_users(struct sandbox_plan *p, size_t *count, struct git_keys *keys)
+int git_keys_read_users(struct protect *p, size_t *count, struct git_keys *keys)
 {
 	static const char *const of_home[] = {".gitconfig", ".config/git/config"};
 	static const struct {

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 /* ROOTED: ".." at the beginning means nothing. */
-static const char *fold(struct sandbox_plan *p, const char *path, bool rooted)
+static const char *fold(struct protect *p, const char *path, bool rooted)
 {
 	size_t n = strlen(path), len = 0;
 	char *folded = arena_alloc(p->arena, n + 2);
@@ -35,12 +35,12 @@ static const char *fold(struct sandbox_plan *p, const char *path, bool rooted)
 	return folded && len > 0 ? folded : NULL;
 }
 
-const char *box_fold(struct sandbox_plan *p, const char *path)
+const char *protect_fold(struct protect *p, const char *path)
 {
 	return fold(p, path, false);
 }
 
-const char *box_fold_absolute(struct sandbox_plan *p, const char *path)
+const char *protect_fold_absolute(struct protect *p, const char *path)
 {
 	const char *folded = fold(p, path, true);
 
@@ -48,20 +48,20 @@ const char *box_fold_absolute(struct sandbox_plan *p, const char *path)
 }
 
 /* What TEXT means in the directory of FROM. */
-static const char *resolve(struct sandbox_plan *p, const char *from, const char *text)
+static const char *resolve(struct protect *p, const char *from, const char *text)
 {
 	const char *slash = strrchr(from, '/'), *path;
 	size_t n = strlen(p->workspace);
 
 	if (*text == '/')
 		return strncmp(text, p->workspace, n) == 0 && text[n] == '/'
-		               ? box_fold(p, text + n + 1)
+		               ? protect_fold(p, text + n + 1)
 		               : NULL;
 	path = arena_printf(p->arena, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, text);
-	return path ? box_fold(p, path) : NULL;
+	return path ? protect_fold(p, path) : NULL;
 }
 
-const char *box_lead_of_link(struct sandbox_plan *p, const char *path, int fd)
+const char *protect_lead_of_link(struct protect *p, const char *path, int fd)
 {
 	char text[PATH_MAX];
 	ssize_t n = readlinkat(fd, "", text, sizeof(text) - 1);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 #define CONFIG_MAX  ((size_t)64 << 10)
 #define SECTION_MAX 31
@@ -82,7 +82,7 @@ static bool is_harmless_config(int workspace_fd, const char *path, const char *w
 	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
 	char section[SECTION_MAX + 1] = "", *line, *rest;
 
-	if (box_read_inside(workspace_fd, path, &text) < 0)
+	if (workspace_read(workspace_fd, path, &text) < 0)
 		return false;
 	if (text.len == 0)
 		return true;
@@ -102,7 +102,7 @@ static bool is_harmless_config(int workspace_fd, const char *path, const char *w
 
 static bool is_harmless_hooks(int workspace_fd, const char *path)
 {
-	int fd = box_open_inside(workspace_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	int fd = workspace_open(workspace_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	bool harmless = dir != NULL;
 	struct dirent *d;
@@ -121,7 +121,7 @@ static bool is_harmless_hooks(int workspace_fd, const char *path)
 }
 
 /* What else has this name is no repository either. */
-bool box_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree)
+bool protect_repository_is_harmless(int workspace_fd, const char *directory, const char *worktree)
 {
 	static const char *const names[] = {"config", "hooks", "commondir", "config.worktree"};
 	char path[PATH_MAX];
@@ -133,7 +133,7 @@ bool box_repository_is_harmless(int workspace_fd, const char *directory, const c
 		if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "",
 		             names[i]) >= (int)sizeof(path))
 			return false;
-		fd = box_open_inside(workspace_fd, path, O_PATH | O_NOFOLLOW);
+		fd = workspace_open(workspace_fd, path, O_PATH | O_NOFOLLOW);
 		if (fd >= 0 || fd != -ENOENT)
 			harmless = i == 0   ? is_harmless_config(workspace_fd, path, worktree)
 			           : i == 1 ? is_harmless_hooks(workspace_fd, path)
@@ -142,12 +142,12 @@ bool box_repository_is_harmless(int workspace_fd, const char *directory, const c
 	return harmless;
 }
 
-bool box_is_harmless(int workspace_fd, const struct box_absent *a)
+bool protect_is_harmless(int workspace_fd, const struct protect_absent *a)
 {
 	if (a->tree)
-		return box_submodule_is_harmless(workspace_fd, a->path, a->tree);
+		return protect_submodule_is_harmless(workspace_fd, a->path, a->tree);
 	if (strcmp(a->path, "HEAD") == 0)
-		return box_repository_is_harmless(workspace_fd, "", NULL);
+		return protect_repository_is_harmless(workspace_fd, "", NULL);
 	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
 		return false;
 	if (strcmp(a->path, ".git/config") == 0)

@@ -10,17 +10,17 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
-int box_open_inside(int workspace_fd, const char *path, uint64_t flags)
+int workspace_open(int workspace_fd, const char *path, uint64_t flags)
 {
 	return path_open_beneath(workspace_fd, path, flags);
 }
 
-int box_read_inside(int workspace_fd, const char *path, struct buffer *text)
+int workspace_read(int workspace_fd, const char *path, struct buffer *text)
 {
 	scoped(fd_closep) int fd =
-		box_open_inside(workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		workspace_open(workspace_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 	int r;
 

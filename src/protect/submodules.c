@@ -13,14 +13,14 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
-#include "sandbox/git.h"
+#include "protect/inside.h"
+#include "protect/git.h"
 
 #define SUBMODULES_MAX 256
 #define PLACE          ".git/modules/"
 
 struct modules {
-	struct sandbox_plan *plan;
+	struct protect *list;
 	const char *top, *file;
 	int (*visit)(void *context, const char *tree);
 	void *context;
@@ -28,7 +28,7 @@ struct modules {
 };
 
 /* TREE is relative to the workspace; NAME is that of its repository, "": in another place. */
-static int protect_one(struct sandbox_plan *p, const char *name, const char *tree)
+static int protect_one(struct protect *p, const char *name, const char *tree)
 {
 	const char *link = arena_printf(p->arena, "%s/.git", tree), *path;
 	int r;
@@ -38,14 +38,14 @@ static int protect_one(struct sandbox_plan *p, const char *name, const char *tre
 		return -ENOMEM;
 	/* First what leads to it, which is of no use without what it leads to. One that is there is
 	 * protected with all the others. */
-	r = box_protect_submodule(p, link, tree);
-	return r == 0 && *name ? box_protect_submodule(p, path, tree) : r;
+	r = protect_submodule(p, link, tree);
+	return r == 0 && *name ? protect_submodule(p, path, tree) : r;
 }
 
 static int take_key(void *context, const struct git_key *key)
 {
 	struct modules *m = context;
-	struct sandbox_plan *p = m->plan;
+	struct protect *p = m->list;
 	const char *tree, *inside, *name = key->name;
 	int r = 0;
 
@@ -53,12 +53,13 @@ static int take_key(void *context, const struct git_key *key)
 	    !key->value || !*key->value || *key->value == '/')
 		return 0;
 	if (++m->count > SUBMODULES_MAX)
-		return box_refuse(p, -E2BIG,
-		                  "'%.110s' names more than %d submodules. git may run what is in "
-		                  "them, so nothing runs",
-		                  m->file, SUBMODULES_MAX);
+		return protect_refuse(
+			p, -E2BIG,
+			"'%.110s' names more than %d submodules. git may run what is in "
+			"them, so nothing runs",
+			m->file, SUBMODULES_MAX);
 	tree = arena_printf(p->arena, "%s/%s", m->top, key->value);
-	tree = tree ? box_fold_absolute(p, tree) : NULL;
+	tree = tree ? protect_fold_absolute(p, tree) : NULL;
 	if (!tree || !path_is_in(tree, m->top)) /* git wants it there, too */
 		return 0;
 	if (strcmp(m->top, p->workspace) != 0 || strstr(name, ".."))
@@ -70,11 +71,11 @@ static int take_key(void *context, const struct git_key *key)
 	                                                            : r;
 }
 
-int git_submodules_plan(struct sandbox_plan *p, const char *top,
+int git_submodules_plan(struct protect *p, const char *top,
                         int (*visit)(void *context, const char *tree), void *context)
 {
 	scoped(buffer_donep) struct buffer text = {.max = GIT_FILE_MAX};
-	struct modules m = {.plan = p,
+	struct modules m = {.list = p,
 	                    .top = top,
 	                    .file = arena_printf(p->arena, "%s/.gitmodules", top),
 	                    .visit = visit,
@@ -98,8 +99,8 @@ static bool follow(int workspace_fd, const char *path, const char *tree, char in
 	scoped(buffer_donep) struct buffer wanted = {.max = PATH_MAX};
 	size_t n;
 
-	buffer_puts(&wanted, BOX_GITFILE);
-	if (!put_ups(&wanted, tree) || box_read_inside(workspace_fd, path, &text) < 0)
+	buffer_puts(&wanted, PROTECT_GITFILE);
+	if (!put_ups(&wanted, tree) || workspace_read(workspace_fd, path, &text) < 0)
 		return false;
 	n = wanted.len;
 	if (text.len <= n || memcmp(text.data, wanted.data, n) != 0)
@@ -117,7 +118,7 @@ static bool is_directory(int workspace_fd, const char *path)
 	return fd >= 0;
 }
 
-bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *tree)
+bool protect_submodule_is_harmless(int workspace_fd, const char *path, const char *tree)
 {
 	scoped(buffer_donep) struct buffer worktree = {.max = PATH_MAX};
 	char place[PATH_MAX];
@@ -126,10 +127,10 @@ bool box_submodule_is_harmless(int workspace_fd, const char *path, const char *t
 		snprintf(place, sizeof(place), "%s", path);
 	else if (!follow(workspace_fd, path, tree, place))
 		return is_directory(workspace_fd, path) &&
-		       box_repository_is_harmless(workspace_fd, path, NULL);
+		       protect_repository_is_harmless(workspace_fd, path, NULL);
 	if (!put_ups(&worktree, place))
 		return false;
 	buffer_puts(&worktree, tree);
 	return buffer_error(&worktree) == 0 &&
-	       box_repository_is_harmless(workspace_fd, place, buffer_str(&worktree));
+	       protect_repository_is_harmless(workspace_fd, place, buffer_str(&worktree));
 }

@@ -2,7 +2,7 @@
  * Files that git reads, wherever they lie. A file that the operator's git could not open either
  * names nothing; any other failure ends the plan.
  */
-#include "sandbox/git.h"
+#include "protect/git.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,9 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/passwd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 /* Git runs as the user who made the plan, and may open no more than that. */
 static bool is_out_of_reach(int code)
@@ -40,36 +41,38 @@ static int open_regular(const char *path)
 	return file >= 0 ? file : path_is_absent(-errno) ? -EIO : -errno;
 }
 
-int git_file_read(struct sandbox_plan *p, const char *path, struct buffer *text)
+int git_file_read(struct protect *p, const char *path, struct buffer *text)
 {
 	scoped(fd_closep) int fd = -1;
 	char real[PATH_MAX];
 	int r;
 
-	box_witness_add(p, path, true);
+	witness_add(p->witnesses, path, true);
 	if (!path)
 		return -ENOMEM;
 	fd = open_regular(path);
 	if (fd < 0)
-		return is_out_of_reach(fd) ? 0
-		                           : box_refuse(p, fd,
-		                                        "'%.110s' cannot be read: %s. git may run "
-		                                        "what it names, so nothing runs",
-		                                        path, strerrordesc_np(-fd));
+		return is_out_of_reach(fd)
+		               ? 0
+		               : protect_refuse(p, fd,
+		                                "'%.110s' cannot be read: %s. git may run "
+		                                "what it names, so nothing runs",
+		                                path, strerrordesc_np(-fd));
 	if (path_of_fd(fd, real) == 0 && strcmp(real, path) != 0)
-		box_witness_add(p, arena_strdup(p->arena, real), true);
+		witness_add(p->witnesses, arena_strdup(p->arena, real), true);
 	r = fd_read_all(fd, text);
 	if (r == -E2BIG)
-		return box_refuse(p, r,
-		                  "'%.110s' is larger than %zu KiB. git may run what it names, so "
-		                  "nothing runs. Make it smaller",
-		                  path, text->max >> 10);
-	return r < 0 ? box_refuse(p, r, "'%.110s' cannot be read: %s", path, strerrordesc_np(-r))
+		return protect_refuse(
+			p, r,
+			"'%.110s' is larger than %zu KiB. git may run what it names, so "
+			"nothing runs. Make it smaller",
+			path, text->max >> 10);
+	return r < 0 ? protect_refuse(p, r, "'%.110s' cannot be read: %s", path,
+	                              strerrordesc_np(-r))
 	             : 1;
 }
 
-int git_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix,
-                     const char **ret_path)
+int git_lead_of_file(struct protect *p, const char *path, const char *prefix, const char **ret_path)
 {
 	scoped(buffer_donep) struct buffer text = {.max = GIT_FILE_MAX};
 	size_t skipped = strlen(prefix);
@@ -91,10 +94,11 @@ int git_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefi
 	return *ret_path ? 0 : -ENOMEM;
 }
 
-const char *git_path_of_value(struct sandbox_plan *p, const char *base, const char *value)
+const char *git_path_of_value(struct protect *p, const char *base, const char *value)
 {
 	static const char optional[] = ":(optional)";
-	const char *home;
+	const char *home = p->home;
+	char other[PATH_MAX];
 	size_t n;
 
 	if (strncmp(value, optional, strlen(optional)) == 0)
@@ -106,11 +110,12 @@ const char *git_path_of_value(struct sandbox_plan *p, const char *base, const ch
 	if (*value != '~')
 		return arena_printf(p->arena, "%s/%s", base, value);
 	n = strcspn(value, "/");
-	home = n == 1 ? p->home : box_home_of_name(p, value + 1, n - 1);
+	if (n > 1)
+		home = passwd_home_of_name(value + 1, n - 1, other) ? other : NULL;
 	return home ? arena_printf(p->arena, "%s%s", home, value + n) : NULL;
 }
 
-const char *git_inside(const struct sandbox_plan *p, const char *path)
+const char *git_inside(const struct protect *p, const char *path)
 {
 	size_t n = strlen(p->workspace);
 

@@ -1,7 +1,7 @@
 /*
  * Protected paths after the command: what appeared is moved away, what changed is named.
  */
-#include "sandbox/protect.h"
+#include "protect/protect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
+#include "protect/inside.h"
 
 #define TRIES_MAX 100
 
@@ -42,7 +42,7 @@ static bool rename_here(int fd, const char *name, const struct protect_aside *to
 {
 	for (int i = 0; i < TRIES_MAX; i++) {
 		snprintf(into, NAME_MAX + 1, "%.150s.planted-%.60s-%d", name, to->id,
-		         number + i * BOX_ABSENT_MAX);
+		         number + i * PROTECT_ABSENT_MAX);
 		if (renameat(fd, name, fd, into) == 0)
 			return true;
 		if (errno != EEXIST && errno != ENOTEMPTY && errno != EISDIR && errno != ENOTDIR)
@@ -63,7 +63,7 @@ static void move_away(int workspace_fd, const char *path, const struct protect_a
 
 	planted->fate = STAYS;
 	snprintf(parent, sizeof(parent), "%.*s", n > 1 ? n - 1 : 1, slash ? path : ".");
-	fd = box_open_inside(workspace_fd, parent, O_PATH | O_DIRECTORY);
+	fd = workspace_open(workspace_fd, parent, O_PATH | O_DIRECTORY);
 	if (fd < 0) {
 		if (path_is_absent(fd))
 			planted->fate = ABSENT;
@@ -83,7 +83,7 @@ static void move_away(int workspace_fd, const char *path, const struct protect_a
 
 /* Whether nothing was made in the workspace's own directory since the plan. Times have the grain of
  * a tick, so a change shortly before the plan says nothing. */
-static bool is_untouched(const struct sandbox_plan *p, int workspace_fd)
+static bool is_untouched(const struct protect *p, int workspace_fd)
 {
 	struct stat st;
 
@@ -93,7 +93,7 @@ static bool is_untouched(const struct sandbox_plan *p, int workspace_fd)
 }
 
 /* Opened anew: the plan may come from a process that closed its descriptors since. */
-static int open_workspace(const struct sandbox_plan *p)
+static int open_workspace(const struct protect *p)
 {
 	scoped(fd_closep) int fd =
 		open(p->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -105,27 +105,28 @@ static int open_workspace(const struct sandbox_plan *p)
 	                                                                           : -ESTALE;
 }
 
-static bool is_same(const struct box_absent *a, int fd)
+static bool is_same(const struct protect_absent *a, int fd)
 {
-	struct box_absent now;
+	struct file_identity now;
 
-	return a->same && fd >= 0 && box_identify(fd, &now) == 0 && now.inode == a->inode &&
-	       now.device == a->device && now.born_ns == a->born_ns;
+	return a->same && fd >= 0 && file_identify(fd, &now) == 0 &&
+	       now.inode == a->identity.inode && now.device == a->identity.device &&
+	       now.born_ns == a->identity.born_ns;
 }
 
-static bool is_changed(const struct box_absent *a, int fd)
+static bool is_changed(const struct protect_absent *a, int fd)
 {
-	return fd < 0 || box_content_of(fd) != a->content;
+	return fd < 0 || protect_content_of(fd) != a->content;
 }
 
 /* Whether it appeared; then it is moved away. */
-static void look_for(int workspace_fd, const struct box_absent *a, int fd,
+static void look_for(int workspace_fd, const struct protect_absent *a, int fd,
                      const struct protect_aside *to, int number, struct planted *planted)
 {
 	char first[PATH_MAX];
 
 	if (fd >= 0) {
-		if (!box_is_harmless(workspace_fd, a))
+		if (!protect_is_harmless(workspace_fd, a))
 			move_away(workspace_fd, a->path, to, number, planted);
 		return;
 	}
@@ -139,7 +140,7 @@ static void look_for(int workspace_fd, const struct box_absent *a, int fd,
 }
 
 /* Nothing is made in the workspace's own directory without its time changing. */
-static bool is_passed_over(const struct box_absent *a)
+static bool is_passed_over(const struct protect_absent *a)
 {
 	return !a->content && !memchr(a->path, '/', a->same ? strlen(a->path) : a->missing);
 }
@@ -177,17 +178,17 @@ static void add_planted(struct buffer *names, const struct planted *planted)
 }
 
 /* One path; whether it was planted. */
-static bool check(const struct sandbox_plan *p, int workspace_fd, const struct box_absent *a,
+static bool check(const struct protect *p, int workspace_fd, const struct protect_absent *a,
                   const struct protect_aside *aside, int number, struct buffer *planted,
                   struct buffer *replaced)
 {
-	scoped(fd_closep) int fd = box_open_inside(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int fd = workspace_open(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
 	struct planted found = {.path = a->path};
 
 	if (is_same(a, fd))
 		return false;
 	if (a->stays) {
-		if (fd >= 0 && !box_is_harmless(workspace_fd, a))
+		if (fd >= 0 && !protect_is_harmless(workspace_fd, a))
 			add_name(replaced, a->path);
 		return false;
 	}
@@ -202,8 +203,8 @@ static bool check(const struct sandbox_plan *p, int workspace_fd, const struct b
 	return true;
 }
 
-int sandbox_protect_check(struct sandbox_plan *p, const struct protect_aside *aside,
-                          struct buffer *planted, struct buffer *replaced)
+int protect_check(const struct protect *p, const struct protect_aside *aside,
+                  struct buffer *planted, struct buffer *replaced)
 {
 	scoped(fd_closep) int workspace_fd = -1;
 	bool untouched;

@@ -1,28 +1,47 @@
 /*
  * Protected paths before the command: what is there is held, what is not is noted; and the same for
- * where it leads. protect-check.c looks at them afterwards.
+ * where it leads. check.c looks at them afterwards.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/box.h"
-#include "sandbox/git.h"
+#include "protect/inside.h"
+#include "protect/git.h"
 
 #define HOPS_MAX    40   /* links that lead to links: the kernel follows no more */
 #define ENTRIES_MAX 4096 /* of one directory that may be links */
 
-/* What nobody knows about cannot be protected. */
-static int refuse(struct sandbox_plan *p, const char *inside, int code)
+int protect_refuse(struct protect *p, int code, const char *format, ...)
 {
-	return box_refuse(
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	p->refusal = arena_strdup(p->arena, text);
+	return code;
+}
+
+void protect_reset(struct protect *p)
+{
+	p->hold_count = p->absent_count = 0;
+	p->refusal = NULL;
+}
+
+/* What nobody knows about cannot be protected. */
+static int refuse(struct protect *p, const char *inside, int code)
+{
+	return protect_refuse(
 		p, code,
 		"'%.120s' is protected and cannot be looked at: %s. Make it accessible, or "
 		"remove it",
@@ -46,38 +65,49 @@ static bool is_usable(const char *path)
 	return true;
 }
 
-/* The first N bytes of INSIDE, which is ST now. */
-static int hold(struct sandbox_plan *p, const char *inside, size_t n, uint64_t attr,
-                const struct stat *st)
+int protect_hold_add(struct protect *p, const struct protect_hold *hold)
 {
-	const char *top = p->workspace + 1; /* empty only for a directory above the workspace */
-	const char *path = arena_printf(p->arena, "%s%s%.*s", top, *top ? "/" : "", (int)n, inside);
-	struct box_step *s;
-
-	if (!path)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->steps.count; i++) {
-		s = &p->steps.items[i];
-		if (s->kind == BOX_HOLD && strcmp(s->path, path) == 0) {
-			s->attr |= attr;
+	for (size_t i = 0; i < p->hold_count; i++)
+		if (strcmp(p->holds[i].path, hold->path) == 0) {
+			p->holds[i].readonly |= hold->readonly;
 			return 0;
 		}
+	if (p->hold_count == p->hold_capacity) {
+		size_t wanted = p->hold_capacity ? p->hold_capacity * 2 : 64;
+		struct protect_hold *larger =
+			arena_new_array(p->arena, struct protect_hold, wanted);
+
+		if (!larger)
+			return -ENOMEM;
+		if (p->hold_count > 0)
+			memcpy(larger, p->holds, p->hold_count * sizeof(*larger));
+		p->holds = larger;
+		p->hold_capacity = wanted;
 	}
-	s = box_step_add(p, BOX_MASKS, BOX_HOLD, path);
-	if (!s)
-		return -ENOMEM;
-	s->attr = attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	s->device = st->st_dev;
-	s->inode = st->st_ino;
+	p->holds[p->hold_count++] = *hold;
 	return 0;
 }
 
+/* The first N bytes of INSIDE, which is ST now. */
+static int hold(struct protect *p, const char *inside, size_t n, bool readonly,
+                const struct stat *st)
+{
+	/* The root only for a directory above the workspace. */
+	const char *top = strcmp(p->workspace, "/") == 0 ? "" : p->workspace;
+	struct protect_hold hold = {.path = arena_printf(p->arena, "%s/%.*s", top, (int)n, inside),
+	                            .readonly = readonly,
+	                            .device = st->st_dev,
+	                            .inode = st->st_ino};
+
+	return hold.path ? protect_hold_add(p, &hold) : -ENOMEM;
+}
+
 /* Where a path that is or leads through a link really lies: that is held, too. */
-static int hold_real(struct sandbox_plan *p, const char *inside)
+static int hold_real(struct protect *p, const char *inside)
 {
 	char real[PATH_MAX];
 	size_t n = strlen(p->workspace);
-	scoped(fd_closep) int fd = box_open_inside(p->workspace_fd, inside, O_PATH);
+	scoped(fd_closep) int fd = workspace_open(p->workspace_fd, inside, O_PATH);
 	struct stat st;
 	int r;
 
@@ -91,11 +121,11 @@ static int hold_real(struct sandbox_plan *p, const char *inside)
 	if (strncmp(real, p->workspace, n) != 0 || real[n] != '/' ||
 	    strcmp(real + n + 1, inside) == 0)
 		return 0;
-	r = box_pin_parents(p, real);
-	return r == 0 ? hold(p, real + n + 1, strlen(real + n + 1), MOUNT_ATTR_RDONLY, &st) : r;
+	r = protect_pin_parents(p, real);
+	return r == 0 ? hold(p, real + n + 1, strlen(real + n + 1), true, &st) : r;
 }
 
-uint64_t box_content_of(int fd)
+uint64_t protect_content_of(int fd)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 	struct stat st;
@@ -124,18 +154,19 @@ uint64_t box_content_of(int fd)
 	return hash | 1;
 }
 
-static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64_t content)
+static int note(struct protect *p, const char *path, size_t missing, uint64_t content)
 {
 	for (size_t i = 0; i < p->absent_count; i++)
 		if (strcmp(p->absent[i].path, path) == 0)
 			return 0;
-	if (p->absent_count == BOX_ABSENT_MAX)
-		return box_refuse(p, -E2BIG,
-		                  "more than %d paths of the workspace would have to be protected, "
-		                  "'%.100s' among them",
-		                  BOX_ABSENT_MAX, path);
+	if (p->absent_count == PROTECT_ABSENT_MAX)
+		return protect_refuse(
+			p, -E2BIG,
+			"more than %d paths of the workspace would have to be protected, "
+			"'%.100s' among them",
+			PROTECT_ABSENT_MAX, path);
 	p->absent[p->absent_count++] =
-		(struct box_absent){.path = path, .missing = missing, .content = content};
+		(struct protect_absent){.path = path, .missing = missing, .content = content};
 	return 0;
 }
 
@@ -143,7 +174,7 @@ static int note(struct sandbox_plan *p, const char *path, size_t missing, uint64
  * (company.c), or the operator's own git, which writes a new configuration and renames it. Then it
  * is looked at, too. As if all but the first part were missing: what git itself would write is
  * harmless. */
-static int note_same(struct sandbox_plan *p, const char *inside, int fd)
+static int note_same(struct protect *p, const char *inside, int fd)
 {
 	size_t count = p->absent_count;
 	int r = note(p, inside, strcspn(inside, "/"), 0);
@@ -151,18 +182,17 @@ static int note_same(struct sandbox_plan *p, const char *inside, int fd)
 	if (r == 0 && p->absent_count > count) {
 		p->absent[count].same = true;
 		p->absent[count].stays = !p->has_company;
-		r = box_identify(fd, &p->absent[count]);
+		r = file_identify(fd, &p->absent[count].identity);
 	}
 	return r;
 }
 
-static int protect_from(struct sandbox_plan *p, const char *inside, int hops);
+static int protect_from(struct protect *p, const char *inside, int hops);
 
 /* The link FD stands for a part of a path, at LINK; REST is what is behind it. */
-static int protect_lead(struct sandbox_plan *p, const char *link, int fd, const char *rest,
-                        int hops)
+static int protect_lead(struct protect *p, const char *link, int fd, const char *rest, int hops)
 {
-	const char *to = box_lead_of_link(p, link, fd), *slash = strrchr(link, '/'), *path;
+	const char *to = protect_lead_of_link(p, link, fd), *slash = strrchr(link, '/'), *path;
 	char text[PATH_MAX];
 	ssize_t n;
 
@@ -183,9 +213,9 @@ static int protect_lead(struct sandbox_plan *p, const char *link, int fd, const 
 }
 
 /* The files of a directory that are links: a hook often leads to a script of the project. */
-static int protect_entries(struct sandbox_plan *p, const char *inside, int hops)
+static int protect_entries(struct protect *p, const char *inside, int hops)
 {
-	int fd = box_open_inside(p->workspace_fd, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+	int fd = workspace_open(p->workspace_fd, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
 	    r = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int links = 0;
@@ -203,10 +233,11 @@ static int protect_entries(struct sandbox_plan *p, const char *inside, int hops)
 		if (d->d_type != DT_LNK && d->d_type != DT_UNKNOWN)
 			continue;
 		if (++links > ENTRIES_MAX) {
-			r = box_refuse(p, -E2BIG,
-			               "'%.120s' is protected and has more than %d links in it. "
-			               "Remove some",
-			               inside, ENTRIES_MAX);
+			r = protect_refuse(
+				p, -E2BIG,
+				"'%.120s' is protected and has more than %d links in it. "
+				"Remove some",
+				inside, ENTRIES_MAX);
 			break;
 		}
 		link = openat(fd, d->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -223,12 +254,12 @@ static int protect_entries(struct sandbox_plan *p, const char *inside, int hops)
 }
 
 /* The first N bytes of INSIDE are there, and FD. */
-static int protect_part(struct sandbox_plan *p, const char *inside, size_t n, int fd,
+static int protect_part(struct protect *p, const char *inside, size_t n, int fd,
                         const struct stat *st, int hops)
 {
 	const char *part = arena_strndup(p->arena, inside, n), *rest = inside + n;
 	size_t count = p->absent_count;
-	int r = part ? hold(p, inside, n, *rest ? 0 : MOUNT_ATTR_RDONLY, st) : -ENOMEM;
+	int r = part ? hold(p, inside, n, !*rest, st) : -ENOMEM;
 
 	if (r == 0 && !*rest) {
 		r = note_same(p, inside, fd);
@@ -241,7 +272,8 @@ static int protect_part(struct sandbox_plan *p, const char *inside, size_t n, in
 		return r;
 	r = hold_real(p, inside);
 	if (r == 0 && S_ISDIR(st->st_mode)) {
-		box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, inside), true);
+		witness_add(p->witnesses, arena_printf(p->arena, "%s/%s", p->workspace, inside),
+		            true);
 		r = protect_entries(p, inside, hops);
 	}
 	return r;
@@ -249,14 +281,14 @@ static int protect_part(struct sandbox_plan *p, const char *inside, size_t n, in
 
 /* A work tree or submodule has a file ".git" that leads to its repository: nothing is below it, and
  * it must not lead elsewhere. */
-static int protect_file(struct sandbox_plan *p, const char *part, const char *rest, int hops)
+static int protect_file(struct protect *p, const char *part, const char *rest, int hops)
 {
 	const char *lead = NULL, *path;
 	int r = protect_from(p, part, hops);
 
 	if (r == 0)
 		r = git_lead_of_file(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
-		                     BOX_GITFILE, &lead);
+		                     PROTECT_GITFILE, &lead);
 	if (r < 0 || !lead)
 		return r;
 	path = arena_printf(p->arena, "%s%s", lead, rest);
@@ -264,7 +296,7 @@ static int protect_file(struct sandbox_plan *p, const char *part, const char *re
 }
 
 /* HOPS: links that led here. */
-static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
+static int protect_from(struct protect *p, const char *inside, int hops)
 {
 	const char *end = inside;
 	struct stat st;
@@ -282,10 +314,10 @@ static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 		part = arena_strndup(p->arena, inside, (size_t)(end - inside));
 		if (!part)
 			return -ENOMEM;
-		if (p->keeps)
-			box_witness_add(p, arena_printf(p->arena, "%s/%s", p->workspace, part),
-			                false);
-		fd = box_open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
+		if (p->witnesses)
+			witness_add(p->witnesses,
+			            arena_printf(p->arena, "%s/%s", p->workspace, part), false);
+		fd = workspace_open(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
 		if (path_is_absent(fd))
 			return note(p, inside, (size_t)(end - inside), 0);
 		if (fd == -ENAMETOOLONG) /* nothing has such a name */
@@ -294,26 +326,25 @@ static int protect_from(struct sandbox_plan *p, const char *inside, int hops)
 			return refuse(p, part, fd < 0 ? fd : -errno);
 		if (!last && S_ISREG(st.st_mode))
 			return protect_file(p, part, end, hops);
-		if (p->clone_flags)
+		if (p->mounts)
 			r = protect_part(p, inside, (size_t)(end - inside), fd, &st, hops);
 		else if (last) /* nothing can be mounted: it is compared afterwards */
-			r = note(p, inside, strlen(inside), box_content_of(fd));
+			r = note(p, inside, strlen(inside), protect_content_of(fd));
 	}
 	return r;
 }
 
-static int protect(struct sandbox_plan *p, const char *inside)
+static int protect(struct protect *p, const char *inside)
 {
 	return protect_from(p, inside, 0);
 }
 
-int box_pin_parents(struct sandbox_plan *p, const char *path)
+int protect_pin_parents(struct protect *p, const char *path)
 {
 	const char *inside = path + strlen(p->workspace) + 1;
 	int r = 0;
 
-	if (p->spec->workspace_readonly || !path_is_in(path, p->workspace) ||
-	    strcmp(path, p->workspace) == 0)
+	if (p->readonly || !path_is_in(path, p->workspace) || strcmp(path, p->workspace) == 0)
 		return 0;
 	for (const char *slash = strchr(inside, '/'); r == 0 && slash;
 	     slash = strchr(slash + 1, '/')) {
@@ -324,44 +355,44 @@ int box_pin_parents(struct sandbox_plan *p, const char *path)
 
 		if (!part)
 			return -ENOMEM;
-		fd = box_open_inside(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
+		fd = workspace_open(p->workspace_fd, part, O_PATH | O_NOFOLLOW);
 		if (fd < 0 || fstat(fd, &st) < 0) /* it was there a moment ago */
 			return -ESTALE;
-		r = hold(p, inside, n, 0, &st);
+		r = hold(p, inside, n, false, &st);
 	}
 	return r;
 }
 
-int box_protect_path(struct sandbox_plan *p, const char *path)
+int protect_path(struct protect *p, const char *path)
 {
 	const char *inside = path + strlen(p->workspace) + 1;
 
-	if (!path_is_in(path, p->workspace) || strcmp(path, p->workspace) == 0 ||
-	    p->spec->workspace_readonly || !is_usable(inside))
+	if (!path_is_in(path, p->workspace) || strcmp(path, p->workspace) == 0 || p->readonly ||
+	    !is_usable(inside))
 		return 0;
 	return protect(p, inside);
 }
 
-int box_protect_same(struct sandbox_plan *p, const char *path)
+int protect_same(struct protect *p, const char *path)
 {
 	const char *inside = path + strlen(p->workspace) + 1;
 	scoped(fd_closep) int fd = -1;
 
-	if (!p->has_company || p->spec->workspace_readonly || !path_is_in(path, p->workspace) ||
+	if (!p->has_company || p->readonly || !path_is_in(path, p->workspace) ||
 	    strcmp(path, p->workspace) == 0 || !is_usable(inside))
 		return 0;
-	fd = box_open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+	fd = workspace_open(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
 	return fd < 0 ? -ESTALE : note_same(p, inside, fd); /* it was there a moment ago */
 }
 
-int box_protect_inside(struct sandbox_plan *p, const char *inside)
+int protect_inside(struct protect *p, const char *inside)
 {
 	return is_usable(inside) ? protect(p, inside) : 0;
 }
 
-int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *tree)
+int protect_submodule(struct protect *p, const char *path, const char *tree)
 {
-	scoped(fd_closep) int fd = box_open_inside(p->workspace_fd, path, O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int fd = workspace_open(p->workspace_fd, path, O_PATH | O_NOFOLLOW);
 	size_t count = p->absent_count;
 	struct stat st;
 	int r;
@@ -374,9 +405,9 @@ int box_protect_submodule(struct sandbox_plan *p, const char *path, const char *
 	return r;
 }
 
-static bool is_there(const struct sandbox_plan *p, const char *inside)
+static bool is_there(const struct protect *p, const char *inside)
 {
-	scoped(fd_closep) int fd = box_open_inside(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+	scoped(fd_closep) int fd = workspace_open(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
 
 	return fd >= 0;
 }
@@ -384,7 +415,7 @@ static bool is_there(const struct sandbox_plan *p, const char *inside)
 /* The workspace itself is a repository as soon as it has a HEAD, and a few directories that do no
  * harm alone. That there is a .git does not help: who takes away what makes it one, its HEAD
  * perhaps, has git look here next. */
-static int protect_bare(struct sandbox_plan *p)
+static int protect_bare(struct protect *p)
 {
 	static const char *const names[] = {"config", "hooks", "config.worktree", "commondir"};
 	int r = 0;
@@ -397,7 +428,7 @@ static int protect_bare(struct sandbox_plan *p)
 }
 
 /* The first two let git read its configuration from another file than the one that is protected. */
-static int protect_config(struct sandbox_plan *p)
+static int protect_config(struct protect *p)
 {
 	int r = protect(p, ".git/config.worktree");
 
@@ -408,14 +439,14 @@ static int protect_config(struct sandbox_plan *p)
 	return r == 0 ? git_plan(p) : r;
 }
 
-int box_protect_plan(struct sandbox_plan *p)
+int protect_plan(struct protect *p)
 {
 	bool config = false;
 	int r = 0;
 
-	if (p->spec->workspace_readonly)
+	if (p->readonly)
 		return 0;
-	for (const char *const *path = p->spec->protected_; r == 0 && path && *path; path++) {
+	for (const char *const *path = p->paths; r == 0 && path && *path; path++) {
 		if (is_usable(*path))
 			r = protect(p, *path);
 		config = config || strcmp(*path, ".git/config") == 0;

@@ -13,7 +13,7 @@
 
 struct arena;
 struct buffer;
-struct sandbox_plan;
+struct protect;
 
 /* gitconfig.c: one "key = value" of a configuration. SECTION and KEY are lower case. */
 struct git_key {
@@ -31,15 +31,15 @@ int git_config_parse(const char *bytes, size_t n,
 /* gitread.c: files of the operator's git, in the workspace or not. */
 #define GIT_FILE_MAX ((size_t)1 << 20)
 /* 1: it was read. 0: there is none that git could read. Else nothing is known, and refused. */
-int git_file_read(struct sandbox_plan *p, const char *path, struct buffer *text);
+int git_file_read(struct protect *p, const char *path, struct buffer *text);
 /* The path that a file has behind PREFIX, relative to the directory of the file; NULL: none. */
-int git_lead_of_file(struct sandbox_plan *p, const char *path, const char *prefix,
+int git_lead_of_file(struct protect *p, const char *path, const char *prefix,
                      const char **ret_path);
 /* VALUE as a path: "~/" is the home of the operator. A relative one begins at BASE. NULL: it is
  * none, or there is no memory. */
-const char *git_path_of_value(struct sandbox_plan *p, const char *base, const char *value);
+const char *git_path_of_value(struct protect *p, const char *base, const char *value);
 /* PATH relative to the workspace; NULL: it lies elsewhere, or is the workspace itself. */
-const char *git_inside(const struct sandbox_plan *p, const char *path);
+const char *git_inside(const struct protect *p, const char *path);
 
 /* gitkeys.c: what configurations name. */
 enum git_named {
@@ -62,22 +62,22 @@ struct git_keys {
 };
 
 /* Reads the configuration and all that it includes. COUNT: files that were read for the plan. */
-int git_keys_read(struct sandbox_plan *p, const char *path, size_t *count, struct git_keys *keys);
+int git_keys_read(struct protect *p, const char *path, size_t *count, struct git_keys *keys);
 /* The configuration of the system and of the operator. */
-int git_keys_read_users(struct sandbox_plan *p, size_t *count, struct git_keys *keys);
+int git_keys_read_users(struct protect *p, size_t *count, struct git_keys *keys);
 
 /* gitplaces.c: protects what lies at this absolute path, and all links on the way. */
-int git_place_protect(struct sandbox_plan *p, const char *path, enum git_named kind);
+int git_place_protect(struct protect *p, const char *path, enum git_named kind);
 
 /* repositories.c: which repositories there are, and what they and their configurations name. */
-int git_plan(struct sandbox_plan *p);
+int git_plan(struct protect *p);
 
 /* modules.c: visits the repository in each directory below PATH, where git keeps those of
  * submodules. */
-int git_modules_visit(struct sandbox_plan *p, const char *path,
+int git_modules_visit(struct protect *p, const char *path,
                       int (*visit)(void *context, const char *directory), void *context);
 
 /* submodules.c: protects the places of the submodules that .gitmodules in the directory TOP names,
  * and visits them. */
-int git_submodules_plan(struct sandbox_plan *p, const char *top,
+int git_submodules_plan(struct protect *p, const char *top,
                         int (*visit)(void *context, const char *tree), void *context);

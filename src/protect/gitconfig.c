@@ -5,7 +5,7 @@
  * Git stops at an error. Here the rest of the line is passed over, and what comes behind it is
  * read: another version of git may not call it an error.
  */
-#include "sandbox/git.h"
+#include "protect/git.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,0 +1,84 @@
+/*
+ * What is protected in the workspace, as steps of the tree. The list is protect's own; here it is
+ * fed, and each hold becomes a step at the time when it was found: what is hidden in it is mounted
+ * over it.
+ */
+#include <errno.h>
+#include <sys/mount.h>
+#include "sandbox/box.h"
+
+void box_protect_begin(struct sandbox_plan *p)
+{
+	p->protect = (struct protect){.arena = p->arena,
+	                              .witnesses = p->witnesses,
+	                              .paths = p->spec->protected_,
+	                              .workspace = p->workspace,
+	                              .workspace_fd = p->workspace_fd,
+	                              .workspace_device = p->workspace_device,
+	                              .workspace_inode = p->workspace_inode,
+	                              .workspace_changed = p->workspace_changed,
+	                              .workspace_settled = p->workspace_settled,
+	                              .home = p->home,
+	                              .other_homes = p->other_homes,
+	                              .other_home_count = p->other_home_count,
+	                              .above = p->above,
+	                              .above_count = p->above_count,
+	                              .readonly = p->spec->workspace_readonly,
+	                              .has_company = p->has_company};
+}
+
+/* The Nth hold is the Nth step of its kind. */
+static int take_holds(struct sandbox_plan *p)
+{
+	uint64_t always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->steps.count; i++)
+		if (p->steps.items[i].kind == BOX_HOLD && p->protect.holds[n++].readonly)
+			p->steps.items[i].attr |= MOUNT_ATTR_RDONLY;
+	for (; n < p->protect.hold_count; n++) {
+		const struct protect_hold *h = &p->protect.holds[n];
+		struct box_step *s = box_step_add(p, BOX_MASKS, BOX_HOLD, h->path + 1);
+
+		if (!s)
+			return -ENOMEM;
+		s->attr = always | (h->readonly ? MOUNT_ATTR_RDONLY : 0);
+		s->device = h->device;
+		s->inode = h->inode;
+	}
+	return 0;
+}
+
+/* R is what a call of the list has said. */
+static int finish(struct sandbox_plan *p, int r)
+{
+	if (p->protect.refusal)
+		p->refusal = p->protect.refusal;
+	return r < 0 ? r : take_holds(p);
+}
+
+int box_protect_plan(struct sandbox_plan *p)
+{
+	int r;
+
+	p->protect.mounts = p->clone_flags != 0;
+	r = protect_plan(&p->protect);
+	return finish(p, r == 0 ? protect_above_plan(&p->protect) : r);
+}
+
+int box_protect_path(struct sandbox_plan *p, const char *path)
+{
+	return finish(p, protect_path(&p->protect, path));
+}
+
+int box_protect_hidden(struct sandbox_plan *p, const char *path)
+{
+	int r = protect_pin_parents(&p->protect, path);
+
+	return finish(p, r == 0 ? protect_same(&p->protect, path) : r);
+}
+
+struct protect *sandbox_plan_protect(struct sandbox_plan *p)
+{
+	return &p->protect;
+}
