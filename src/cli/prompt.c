@@ -8,8 +8,7 @@
  * it lost the focus, with letters among other bytes. So a yes is a key that comes alone, and all
  * that comes with an escape, and shortly behind it, is no key.
  *
- * The terminal is put back on every way out, and by a guard, a process that waits for our end, on
- * the one way that leaves us no time.
+ * The terminal is put back on every way out; after SIGKILL the guard (base/guard.h) does it.
  */
 #include "cli/prompt.h"
 
@@ -18,9 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 #include "approval/text.h"
@@ -28,10 +25,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/guard.h"
 #include "cli/desk.h"
 #include "engine/engine.h"
 #include "base/loop.h"
-#include "process/clone.h"
 
 #define CTRL_C 3
 #define CTRL_D 4
@@ -48,8 +45,7 @@ struct prompt {
 	int tty; /* -1: nobody is asked here */
 	bool raw;
 	struct termios before;
-	int guard_pipe;
-	pid_t guard;
+	struct guard guard; /* puts the terminal back if we cannot */
 	int signal;
 	int64_t deaf_until; /* the time of the loop */
 	bool answered;      /* here */
@@ -72,51 +68,6 @@ bool prompt_is_possible(void)
 	scoped(fd_closep) int tty = isatty(STDERR_FILENO) ? open_tty() : -1;
 
 	return tty >= 0;
-}
-
-/* The guard */
-
-static _Noreturn void guard_main(int pipe_fd, int tty, const struct termios *before)
-{
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	char byte;
-
-	(void)prctl(PR_SET_NAME, "nacre-guard", 0, 0, 0);
-	for (int s = 1; s < 32; s++)
-		if (s != SIGSEGV && s != SIGBUS && s != SIGABRT)
-			(void)sigaction(s, &ignore, NULL);
-	(void)setpgid(0, 0); /* whoever kills a whole group has not meant us */
-	fd_null_standard();
-	fd_close_except((const int[]){pipe_fd, tty}, 2);
-	if (read(pipe_fd, &byte, 1) == 0)
-		(void)tcsetattr(tty, TCSANOW, before);
-	_exit(0);
-}
-
-static void post_guard(struct prompt *p)
-{
-	int ends[2], pidfd = -1;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	p->guard = process_clone(&pidfd);
-	if (p->guard == 0)
-		guard_main(ends[0], p->tty, &p->before);
-	fd_close(pidfd);
-	fd_close(ends[0]);
-	p->guard_pipe = ends[1];
-}
-
-static void dismiss_guard(struct prompt *p)
-{
-	if (p->guard_pipe >= 0 && write(p->guard_pipe, "", 1) < 0) {
-		/* It is gone. */
-	}
-	fd_close(take_fd(&p->guard_pipe));
-	if (p->guard > 0)
-		while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
-			;
-	p->guard = 0;
 }
 
 /* The terminal */
@@ -158,13 +109,22 @@ static void show_details(struct prompt *p, const struct approval *a)
 	show_keys(p, a);
 }
 
+/* In the guard. */
+static void put_back_for(const void *context)
+{
+	const struct prompt *p = context;
+
+	(void)tcsetattr(p->tty, TCSANOW, &p->before);
+}
+
 static int go_raw(struct prompt *p)
 {
 	struct termios raw;
 
 	if (tcgetattr(p->tty, &p->before) < 0)
 		return -errno;
-	post_guard(p);
+	/* Without a guard it is only less safe. */
+	(void)guard_post(&p->guard, put_back_for, p, p->tty);
 	raw = p->before;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
 	raw.c_cc[VMIN] = 1;
@@ -180,7 +140,7 @@ static void put_back(struct prompt *p)
 	if (p->raw)
 		(void)tcsetattr(p->tty, TCSANOW, &p->before);
 	p->raw = false;
-	dismiss_guard(p);
+	guard_dismiss(&p->guard);
 }
 
 /* Answers */
@@ -335,7 +295,6 @@ int prompt_wait(struct engine *e, struct engine_run *run, bool here, int signal_
 	struct prompt p = {.engine = e,
 	                   .run = run,
 	                   .tty = here ? open_tty() : -1,
-	                   .guard_pipe = -1,
 	                   .keys = {.fd = -1},
 	                   .answer = {.fd = -1},
 	                   .signals = {.fd = -1}};

@@ -4,8 +4,7 @@
  * meanwhile.
  *
  * Who makes a terminal raw owes it to the person to put it back. All ends of nacre but one come
- * through pty_seat_leave(); against SIGKILL there is the guard, a process that does nothing but
- * wait for the end of a pipe, and then puts the terminal back.
+ * through pty_seat_leave(). After SIGKILL the guard (base/guard.h) puts the terminal back.
  */
 #include "cli/pty.h"
 
@@ -16,10 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -33,7 +30,6 @@
 #include "json/write.h"
 #include "task/control.h"
 #include "task/report.h"
-#include "process/clone.h"
 #include "process/pty.h"
 #include "task/replay.h"
 #include "launch/task.h"
@@ -158,53 +154,16 @@ static void put_back(const struct termios *before, bool tidy)
 		(void)tcflush(STDIN_FILENO, TCIFLUSH);
 }
 
-/* A terminal that nobody reads would hold the guard for ever: it is not waited for. */
-static _Noreturn void guard_main(int pipe_fd, const struct termios *before)
+/* In the guard. A terminal that nobody reads would hold it for ever: it is not waited for. */
+static void put_back_for(const void *context)
 {
-	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTOU, SIGPIPE};
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	char byte;
+	const struct termios *before = context;
 
-	(void)prctl(PR_SET_NAME, "nacre-guard", 0, 0, 0);
-	for (size_t i = 0; i < array_size(deaf); i++)
-		(void)sigaction(deaf[i], &ignore, NULL);
-	(void)setpgid(0, 0); /* whoever kills a whole group has not meant us */
-	fd_close_except(&pipe_fd, 1);
-	if (read(pipe_fd, &byte, 1) == 0) {
-		(void)tcsetattr(STDIN_FILENO, TCSANOW, before);
-		(void)fd_set_nonblocking(STDOUT_FILENO);
-		if (write(STDOUT_FILENO, tidy_up, sizeof(tidy_up) - 1) < 0) {
-			/* Then it stays as it is. */
-		}
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, before);
+	(void)fd_set_nonblocking(STDOUT_FILENO);
+	if (write(STDOUT_FILENO, tidy_up, sizeof(tidy_up) - 1) < 0) {
+		/* Then it stays as it is. */
 	}
-	_exit(0);
-}
-
-/* Without a guard it is only less safe. */
-static void post_guard(struct pty_seat *s)
-{
-	int ends[2], pidfd = -1;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	s->guard = process_clone(&pidfd);
-	if (s->guard == 0)
-		guard_main(ends[0], &s->before);
-	fd_close(pidfd);
-	fd_close(ends[0]);
-	s->guard_pipe = ends[1];
-}
-
-static void dismiss_guard(struct pty_seat *s)
-{
-	if (s->guard_pipe >= 0 && write(s->guard_pipe, "", 1) < 0) {
-		/* It is gone. */
-	}
-	fd_close(take_fd(&s->guard_pipe));
-	if (s->guard > 0)
-		while (waitpid(s->guard, NULL, 0) < 0 && errno == EINTR)
-			;
-	s->guard = 0;
 }
 
 static int go_raw(const struct termios *before)
@@ -280,7 +239,7 @@ int pty_seat_take(struct pty_seat *s, struct loop *loop, struct task *task, stru
 	sigset_t wanted;
 	int r;
 
-	*s = (struct pty_seat){.loop = loop, .signal_fd = -1, .guard_pipe = -1};
+	*s = (struct pty_seat){.loop = loop, .signal_fd = -1};
 	s->keys.fd = s->signals.fd = -1;
 	if (tcgetattr(STDIN_FILENO, &s->before) < 0)
 		return error_sys(err, errno, "the terminal");
@@ -291,7 +250,8 @@ int pty_seat_take(struct pty_seat *s, struct loop *loop, struct task *task, stru
 	s->signal_fd = loop_signal_fd(&wanted);
 	if (s->signal_fd < 0)
 		return error_sys(err, -s->signal_fd, "signals");
-	post_guard(s);
+	/* Without a guard it is only less safe. */
+	(void)guard_post(&s->guard, put_back_for, &s->before, -1);
 	r = go_raw(&s->before);
 	if (r < 0)
 		return error_sys(err, -r, "the terminal");
@@ -309,7 +269,7 @@ void pty_seat_leave(struct pty_seat *s, bool orderly)
 	loop_remove(&s->signals);
 	loop_timer_clear(&s->again);
 	put_back(&s->before, !orderly);
-	dismiss_guard(s);
+	guard_dismiss(&s->guard);
 	fd_close(take_fd(&s->signal_fd));
 	s->task = NULL;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <termios.h>
+#include "base/guard.h"
 #include "base/loop.h"
 
 struct error;
@@ -30,9 +31,8 @@ struct pty_seat {
 	struct loop_timer again;
 	int signal_fd;
 	struct termios before; /* how the terminal was */
-	int guard_pipe;        /* to the process that puts it back if we cannot */
-	pid_t guard;
-	char typed[4096]; /* what the keeper has not taken yet */
+	struct guard guard;    /* puts it back if we cannot */
+	char typed[4096];      /* what the keeper has not taken yet */
 	size_t typed_len;
 };
 

@@ -123,6 +123,6 @@ void keeper_container_sweep(struct keeper *k)
 	const struct keeper_container *c = k->container;
 
 	if (c && c->made)
-		guard_sweep(&(struct guard_wish){
+		removal_sweep(&(struct removal_wish){
 			.client = &c->client, .envp = c->envp, .state = k->order.request.state});
 }

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/guard.h"
 #include "container/container.h"
 #include "container/endpoint.h"
-#include "container/guard.h"
+#include "container/removal.h"
 #include "keeper/container.h"
 #include "sandbox/spec.h"
 

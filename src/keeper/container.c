@@ -259,11 +259,11 @@ int keeper_container_make(struct keeper *k, struct arena *arena, struct error *e
 	if (r == 0)
 		r = container_plan_mounts(k, c, err);
 	if (r == 0)
-		r = guard_start(&(struct guard_wish){.client = &c->client,
-		                                     .envp = c->envp,
-		                                     .name = c->name,
-		                                     .state = k->order.request.state},
-		                &c->guard, err);
+		r = removal_guard(&(struct removal_wish){.client = &c->client,
+		                                         .envp = c->envp,
+		                                         .name = c->name,
+		                                         .state = k->order.request.state},
+		                  &c->guard, err);
 	if (r == 0)
 		r = make(k, c, err);
 	if (r == 0 && container_start_words(&c->client, c->name, arena, &c->start) < 0)

@@ -1,24 +1,20 @@
-#include "container/guard.h"
+#include "container/removal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/guard.h"
 #include "container/container.h"
 #include "container/tool.h"
 
@@ -30,7 +26,7 @@
 #define LIST_MAX      ((size_t)64 << 10)
 #define PREFIX        "nacre-"
 
-static int run(const struct guard_wish *w, const char *const *argv, struct buffer *out)
+static int run(const struct removal_wish *w, const char *const *argv, struct buffer *out)
 {
 	const struct tool_command c = {.argv = argv, .envp = w->envp, .timeout_ms = TOOL_MS};
 	int status = 0;
@@ -39,7 +35,7 @@ static int run(const struct guard_wish *w, const char *const *argv, struct buffe
 	return r < 0 ? r : status;
 }
 
-static void remove_container(const struct guard_wish *w, struct arena *arena, const char *name)
+static void remove_container(const struct removal_wish *w, struct arena *arena, const char *name)
 {
 	const char *const *argv;
 
@@ -48,7 +44,7 @@ static void remove_container(const struct guard_wish *w, struct arena *arena, co
 }
 
 /* The client that makes or starts it may be at work still: once is not enough. */
-static void remove_for_sure(const struct guard_wish *w, struct arena *arena)
+static void remove_for_sure(const struct removal_wish *w, struct arena *arena)
 {
 	const char *const *argv;
 
@@ -97,7 +93,7 @@ static bool is_abandoned(const char *state, const char *task)
 	return flock(fd, LOCK_SH | LOCK_NB) == 0;
 }
 
-void guard_sweep(const struct guard_wish *w)
+void removal_sweep(const struct removal_wish *w)
 {
 	scoped(buffer_donep) struct buffer names = {.max = LIST_MAX};
 	scoped(arena_freep) struct arena *arena = NULL;
@@ -116,59 +112,20 @@ void guard_sweep(const struct guard_wish *w)
 			remove_container(w, arena, line);
 }
 
-static _Noreturn void guard_main(const struct guard_wish *w, int fd)
+static void remove_later(const void *context)
 {
-	struct arena *arena = arena_new(ARENA_MAX);
-	ssize_t n;
-	char byte;
+	const struct removal_wish *w = context;
+	scoped(arena_freep) struct arena *arena = arena_new(ARENA_MAX);
 
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, "nacre-guard", 0, 0, 0);
-	fd_close_except(&fd, 1);
-	do
-		n = read(fd, &byte, 1);
-	while (n < 0 && errno == EINTR);
-	if (arena && n != 1) {
-		remove_for_sure(w, arena);
-		guard_sweep(w);
-	}
-	_exit(0);
-}
-
-int guard_start(const struct guard_wish *wish, struct guard *ret_guard, struct error *err)
-{
-	scoped(fd_closep) int theirs = -1;
-	scoped(fd_closep) int ours = -1;
-	int pair[2];
-	pid_t pid;
-
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return error_sys(err, errno, "guard");
-	theirs = pair[0];
-	ours = pair[1];
-	pid = fork();
-	if (pid < 0)
-		return error_sys(err, errno, "guard");
-	if (pid == 0)
-		guard_main(wish, theirs);
-	*ret_guard = (struct guard){.pid = pid, .fd = take_fd(&ours)};
-	return 0;
-}
-
-void guard_dismiss(struct guard *g)
-{
-	if (g->pid == 0)
+	if (!arena)
 		return;
-	(void)fd_write_all(g->fd, "", 1);
-	fd_close(take_fd(&g->fd));
-	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	g->pid = 0;
+	remove_for_sure(w, arena);
+	removal_sweep(w);
 }
 
-void guard_release(struct guard *g)
+int removal_guard(const struct removal_wish *wish, struct guard *ret_guard, struct error *err)
 {
-	if (g->pid > 0)
-		fd_close(take_fd(&g->fd));
-	g->pid = 0;
+	int r = guard_post(ret_guard, remove_later, wish, -1);
+
+	return r < 0 ? error_sys(err, -r, "guard") : 0;
 }
