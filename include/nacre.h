@@ -125,15 +125,15 @@ struct nacre_request {
 	const char *const *env;  /* NAME=VALUE, over the scrubbed base; may be NULL */
 	const void *input;       /* bytes for standard input; NULL: it is empty */
 	size_t input_bytes;
-	const char *description; /* what it is for; a profile may require it */
-	const char *session;     /* keeps directory and variables between calls; NULL: none */
-	int64_t timeout_ms;      /* 0: the profile's */
-	int64_t idle_ms;         /* may be without output for this long; 0: the profile's */
-	uint32_t output_mode;    /* enum nacre_output_mode */
-	uint32_t flags;          /* enum nacre_request_flag */
-	uint16_t rows, cols;     /* of a terminal to run on; 0: none */
-	uint32_t reserved;       /* 0 */
-	int64_t ask_ms;          /* wait no longer than this for a person; 0: the profile's */
+	const char *description;     /* what it is for; a profile may require it */
+	const char *session;         /* keeps directory and variables between calls; NULL: none */
+	int64_t timeout_ms;          /* 0: the profile's */
+	int64_t idle_ms;             /* may be without output for this long; 0: the profile's */
+	uint32_t output_mode;        /* enum nacre_output_mode */
+	uint32_t flags;              /* enum nacre_request_flag */
+	uint16_t rows, cols;         /* of a terminal to run on; 0: none */
+	uint32_t reserved;           /* 0 */
+	int64_t approval_timeout_ms; /* wait no longer than this for a person; 0: the profile's */
 };
 #define NACRE_REQUEST_INIT NACRE_INIT_(struct nacre_request)
 

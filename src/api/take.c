@@ -88,7 +88,7 @@ static int check(const struct nacre_request *rq, struct error *err)
 	if (!rq->rows != !rq->cols || rq->rows > 1000 || rq->cols > 1000)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "rows and cols are both 0, or from 1 to 1000");
-	if (rq->timeout_ms < 0 || rq->idle_ms < 0 || rq->ask_ms < 0)
+	if (rq->timeout_ms < 0 || rq->idle_ms < 0 || rq->approval_timeout_ms < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "a time is negative");
 	if (rq->input_bytes && !rq->input)
 		return error_set(err, ERROR_INPUT, EINVAL, "input_bytes without input");
@@ -148,7 +148,7 @@ int api_read_request(const struct nacre_context *c, const struct nacre_request *
 		.findable = true,
 		.force = rq.flags & NACRE_FORCE,
 		.can_ask = rq.flags & NACRE_ASK,
-		.ask_ms = rq.ask_ms,
+		.approval_timeout_ms = rq.approval_timeout_ms,
 	};
 	if (arena && keep(arena, ret_request) < 0)
 		return error_set(err, ERROR_LIMIT, ENOMEM, "the request is too long");

@@ -47,6 +47,25 @@ bool suggest_is_near(const char *written, const char *known, unsigned *best)
 	return true;
 }
 
+/* Words for the same thing that no count of slips brings together. A word may have several: the
+ * table tells which one exists there. */
+static const struct {
+	const char *written, *meant;
+} synonyms[] = {
+	{"ask-timeout", "approval-timeout"},
+	{"wait-approval", "approval-timeout"},
+	{"ask_ms", "approval_timeout_ms"},
+};
+
+static bool is_synonym(const char *written, const char *name)
+{
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (strcmp(synonyms[i].written, written) == 0 &&
+		    strcmp(synonyms[i].meant, name) == 0)
+			return true;
+	return false;
+}
+
 const char *suggest_from(const char *written, const void *table, size_t count, size_t size)
 {
 	const char *found = NULL;
@@ -57,6 +76,8 @@ const char *suggest_from(const char *written, const void *table, size_t count, s
 
 		if (!name)
 			break;
+		if (is_synonym(written, name))
+			return name;
 		if (suggest_is_near(written, name, &best))
 			found = name;
 	}

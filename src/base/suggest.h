@@ -18,8 +18,9 @@ unsigned suggest_distance(const char *a, const char *b, unsigned limit);
 #define SUGGEST_NONE (~0U)
 bool suggest_is_near(const char *written, const char *known, unsigned *best);
 
-/* The nearest name of a table: COUNT structs of SIZE bytes whose first member is the name. A NULL
- * name ends the table early. NULL: none is near. */
+/* The name of a table that was meant: one that is known by WRITTEN too (suggest.c has the list),
+ * else the nearest. The table has COUNT structs of SIZE bytes whose first member is the name. A
+ * NULL name ends the table early. NULL: none is near. */
 const char *suggest_from(const char *written, const void *table, size_t count, size_t size);
 
 /* ", did you mean 'NAME'?", or nothing if NAME is NULL: how a message ends. Returns INTO. */

@@ -31,6 +31,17 @@ static void the_nearest_of_a_table_is_found(void **state)
 	assert_null(suggest_from("timout", table, 0, size));
 }
 
+static void a_word_for_the_same_thing_is_found(void **state)
+{
+	static const struct {
+		const char *name;
+	} run[] = {{"timeout"}, {"approval-timeout"}}, other[] = {{"timeout"}, {"json"}};
+
+	assert_string_equal(suggest_from("wait-approval", run, 2, sizeof(run[0])),
+	                    "approval-timeout");
+	assert_null(suggest_from("wait-approval", other, 2, sizeof(other[0])));
+}
+
 static void a_long_word_is_near_to_nothing(void **state)
 {
 	char word[4096];
@@ -60,6 +71,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_that_are_near_are_found),
 		cmocka_unit_test(the_nearest_of_a_table_is_found),
+		cmocka_unit_test(a_word_for_the_same_thing_is_found),
 		cmocka_unit_test(a_long_word_is_near_to_nothing),
 		cmocka_unit_test(a_message_ends_with_the_word),
 	};

@@ -63,7 +63,8 @@ static int help(void)
 	     "                        (default: a new one for each start)\n"
 	     "  --jobs N              how many commands run at the same time (default 16)\n"
 	     "  --foreground-max DUR  a call that takes longer becomes a task (default 50s)\n"
-	     "  --ask-timeout DUR     how long a person is waited for (default 5m)\n"
+	     "  --approval-timeout DUR\n"
+	     "                        how long to wait for a person's answer (default 5m)\n"
 	     "  --message-max SIZE    the longest message that is read (default 16M)\n"
 	     "  --stop-tasks          end background tasks of this client with the server\n"
 	     "  --help                this text\n\n"
@@ -136,7 +137,7 @@ static int read_option(struct mcp_arguments *a, int id, const char *value)
 	case 'F':
 		return read_duration("foreground-max", value, &a->mcp.foreground_max_ms);
 	case 'A':
-		return read_duration("ask-timeout", value, &a->mcp.ask_ms);
+		return read_duration("approval-timeout", value, &a->mcp.approval_timeout_ms);
 	case 'm':
 		return read_size(a, value);
 	case 'S':
@@ -252,7 +253,7 @@ int cli_mcp(int argc, char **argv)
 	                                        {"session", required_argument, NULL, 's'},
 	                                        {"jobs", required_argument, NULL, 'j'},
 	                                        {"foreground-max", required_argument, NULL, 'F'},
-	                                        {"ask-timeout", required_argument, NULL, 'A'},
+	                                        {"approval-timeout", required_argument, NULL, 'A'},
 	                                        {"message-max", required_argument, NULL, 'm'},
 	                                        {"stop-tasks", no_argument, NULL, 'S'},
 	                                        {"help", no_argument, NULL, 'h'},

@@ -148,10 +148,11 @@ static int read_pty(struct run_options *o, const char *value)
 	return 0;
 }
 
-static int read_wait_approval(struct run_options *o, const char *value)
+static int read_approval_timeout(struct run_options *o, const char *value)
 {
 	o->request.can_ask = true;
-	return read_duration("wait-approval", value, 1, 86400000, &o->request.ask_ms);
+	return read_duration("approval-timeout", value, 1, 86400000,
+	                     &o->request.approval_timeout_ms);
 }
 
 static int read_max_processes(struct run_options *o, const char *value)
@@ -222,9 +223,9 @@ static const struct row {
          BY(read_output_mode)},
 	{"description", "TEXT", "what the command is for, shown to people",
          TEXT(request.description)},
-	{"wait-approval", "DUR",
-         "wait so long for a person to approve it, where one has to (see nacre approve)",
-         BY(read_wait_approval)},
+	{"approval-timeout", "DUR",
+         "if a person must approve it, wait this long (see nacre approve)",
+         BY(read_approval_timeout)},
 	{"background", NULL,
          "start it as a task and return at once (see nacre tasks, output, stop)",
          FLAG(request.background)},

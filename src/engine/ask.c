@@ -284,8 +284,8 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 		refuse_open(a, *a->approval.reason ? "" : "It needs approval. ");
 		return 0;
 	}
-	if (q->request->ask_ms > 0 && q->request->ask_ms < wait_ms)
-		wait_ms = q->request->ask_ms;
+	if (q->request->approval_timeout_ms > 0 && q->request->approval_timeout_ms < wait_ms)
+		wait_ms = q->request->approval_timeout_ms;
 	if (a->watch < 0)
 		a->watch = desk_watch(a->desk);
 	a->until_ms = clock_now_ms() + wait_ms;

@@ -74,18 +74,28 @@ static int read_env(struct reader *r, const char *key, json_t *value)
 	return 0;
 }
 
+static int least_of(const struct parameter *p)
+{
+	return p->field != PARAMETER_TIMEOUT_OR_0 && p->field != PARAMETER_APPROVAL_TIMEOUT;
+}
+
 static int read_timeout(struct reader *r, const struct parameter *p, json_t *value)
 {
-	json_int_t n, least = p->field != PARAMETER_TIMEOUT_OR_0;
+	json_int_t n, least = least_of(p);
 
 	if (!json_whole(value, &n) || n < least || n > INT64_MAX / 2 / p->unit_ms)
 		return error_set(r->err, ERROR_INPUT, EINVAL,
 		                 "'%s' must be a whole number of %s from %d on", p->name,
 		                 p->unit_ms == 1 ? "milliseconds" : "seconds", (int)least);
-	if (p->field == PARAMETER_IDLE)
-		r->request->idle_ms = n * p->unit_ms;
-	else
-		r->request->timeout_ms = n * p->unit_ms;
+	n *= p->unit_ms;
+	if (p->field == PARAMETER_IDLE_TIMEOUT) {
+		r->request->idle_ms = n;
+	} else if (p->field == PARAMETER_APPROVAL_TIMEOUT) {
+		r->request->approval_timeout_ms = n;
+		r->request->can_ask = n > 0;
+	} else {
+		r->request->timeout_ms = n;
+	}
 	return 0;
 }
 
@@ -148,7 +158,8 @@ static int read_one(struct reader *r, const struct parameter *p, json_t *value,
 		return read_mode(r, p->name, value);
 	case PARAMETER_TIMEOUT:
 	case PARAMETER_TIMEOUT_OR_0:
-	case PARAMETER_IDLE:
+	case PARAMETER_IDLE_TIMEOUT:
+	case PARAMETER_APPROVAL_TIMEOUT:
 		return read_timeout(r, p, value);
 	case PARAMETER_SESSION:
 		return read_string(r, p->name, value, &rq->session);
@@ -164,6 +175,8 @@ static int read_one(struct reader *r, const struct parameter *p, json_t *value,
 		return 0;
 	case PARAMETER_PTY:
 		return read_pty(r, p->name, value);
+	case PARAMETER_OWN:
+		return json_is_string(value) ? 0 : wrong(r, p->name, "a string");
 	case PARAMETER_FIELD_MAX:
 		break;
 	}
@@ -277,9 +290,10 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		break;
 	case PARAMETER_TIMEOUT:
 	case PARAMETER_TIMEOUT_OR_0:
-	case PARAMETER_IDLE:
+	case PARAMETER_IDLE_TIMEOUT:
+	case PARAMETER_APPROVAL_TIMEOUT:
 		json_schema_type(w, "integer");
-		json_member_int(w, "minimum", p->field != PARAMETER_TIMEOUT_OR_0);
+		json_member_int(w, "minimum", least_of(p));
 		break;
 	case PARAMETER_PTY:
 		put_pty_schema(w);
@@ -299,6 +313,7 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 	case PARAMETER_INPUT:
 	case PARAMETER_DESCRIPTION:
 	case PARAMETER_SESSION:
+	case PARAMETER_OWN:
 	case PARAMETER_FIELD_MAX:
 		json_schema_type(w, "string");
 		break;

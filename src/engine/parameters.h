@@ -28,9 +28,11 @@ enum parameter_field {
 	PARAMETER_TIMEOUT_OR_0, /* the same, and 0 is the profile's own */
 	PARAMETER_FORCE,
 	PARAMETER_SESSION,
-	PARAMETER_IDLE,
+	PARAMETER_IDLE_TIMEOUT,
+	PARAMETER_APPROVAL_TIMEOUT, /* how long to wait for a person; 0: do not wait */
 	PARAMETER_BACKGROUND,
 	PARAMETER_PTY, /* true, or rows and columns */
+	PARAMETER_OWN, /* a string for the door itself: checked, and left in the object */
 	PARAMETER_FIELD_MAX,
 };
 
@@ -38,7 +40,7 @@ struct parameter {
 	const char *name;
 	enum parameter_field field;
 	bool required;
-	int64_t unit_ms; /* TIMEOUT: what one of the number is */
+	int64_t unit_ms; /* of a timeout: what one of the number is */
 	const char *doc;
 };
 

@@ -21,7 +21,8 @@ static const struct parameter table[] = {
 	{.name = "output_mode", .field = PARAMETER_OUTPUT_MODE},
 	{.name = "force", .field = PARAMETER_FORCE},
 	{.name = "session", .field = PARAMETER_SESSION},
-	{.name = "idle_timeout_ms", .field = PARAMETER_IDLE, .unit_ms = 1},
+	{.name = "idle_timeout_ms", .field = PARAMETER_IDLE_TIMEOUT, .unit_ms = 1},
+	{.name = "approval_timeout_ms", .field = PARAMETER_APPROVAL_TIMEOUT, .unit_ms = 1},
 	{.name = "background", .field = PARAMETER_BACKGROUND},
 	{.name = "pty", .field = PARAMETER_PTY},
 };

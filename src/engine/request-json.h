@@ -2,8 +2,7 @@
 /*
  * A request as JSON: the field names of the specification, strictly.
  *
- *	{"id": any, "argv": [..] or "command": "..", "cwd", "env": {..}, "input", "timeout_ms",
- *	 "description", "output_mode", "background"}
+ *	{"id": any, "argv": [..] or "command": "..", "timeout_ms": 5000, ...}
  */
 #include <stddef.h>
 #include "engine/request.h"

@@ -37,9 +37,9 @@ struct request {
 	bool background;        /* become a task at once; merged unless output_mode_given */
 	bool force;             /* override a nudge, never a deny */
 	bool can_ask;           /* a person can be asked, and the caller waits for the answer */
-	int64_t ask_ms;         /* waits no longer than this for a person; 0: the profile's */
-	bool follow;            /* TASK_OUTPUT events are wanted */
-	bool findable;          /* its task is known by its id before its end, and looked for */
+	int64_t approval_timeout_ms; /* waits no longer than this for a person; 0: the profile's */
+	bool follow;                 /* TASK_OUTPUT events are wanted */
+	bool findable; /* its task is known by its id before its end, and looked for */
 };
 
 /* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */

@@ -246,9 +246,9 @@ static void the_time_ends(void **state)
 	struct place *p = *state;
 
 	/* A busy machine may need longer than that to ask at all. */
-	for (int64_t ask_ms = 50; ask_ms <= 5000 && p->asked == 0; ask_ms *= 10) {
+	for (int64_t ms = 50; ms <= 5000 && p->asked == 0; ms *= 10) {
 		p->ended = 0;
-		run(p, (struct request){.can_ask = true, .ask_ms = ask_ms});
+		run(p, (struct request){.can_ask = true, .approval_timeout_ms = ms});
 	}
 	assert_true(p->asked == 1 && p->ended == 1 && !was_made(p));
 	assert_non_null(strstr(p->result.reason, "in time"));

@@ -43,6 +43,22 @@ static void every_member_is_read(void **state)
 	assert_int_equal(rq.input_fd, -1);
 }
 
+static void the_wait_for_a_person_is_a_member(void **state)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
+	struct request rq = {0};
+	const char *id;
+
+	assert_int_equal(read_text("{\"command\": \"ls\", \"approval_timeout_ms\": 1500}", arena,
+	                           &rq, &id, NULL),
+	                 0);
+	assert_true(rq.can_ask && rq.approval_timeout_ms == 1500);
+	assert_int_equal(read_text("{\"command\": \"ls\", \"approval_timeout_ms\": 0}", arena, &rq,
+	                           &id, NULL),
+	                 0);
+	assert_false(rq.can_ask);
+}
+
 static void members_that_are_not_named_stay_as_they_were(void **state)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(1 << 20);
@@ -198,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_member_is_read),
+		cmocka_unit_test(the_wait_for_a_person_is_a_member),
 		cmocka_unit_test(members_that_are_not_named_stay_as_they_were),
 		cmocka_unit_test(the_id_comes_back_as_any_json_value),
 		cmocka_unit_test(what_is_wrong_is_named),

@@ -318,7 +318,7 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 	if (!c->modern) {
 		run->request.can_ask =
 			c->peer->has_person && c->capabilities.form && c->peer->initialized;
-		run->request.ask_ms = s->options.ask_ms;
+		run->request.approval_timeout_ms = s->options.approval_timeout_ms;
 		return true;
 	}
 	run->form = c->peer->has_person && c->capabilities.form;

@@ -11,7 +11,7 @@
 const struct mcp_options mcp_options_default = {
 	.foreground_max_ms = 50000, /* many clients give up after a minute */
 	.task_after_ms = 10000,
-	.ask_ms = 300000,
+	.approval_timeout_ms = 300000,
 	.running_max = 16,
 	.queued_max = MCP_PEER_CALLS, /* all that one client may ask for waits */
 };

@@ -27,7 +27,11 @@
 #define BODY_MAX  ((size_t)1 << 20)
 #define ARENA_MAX (8 * BODY_MAX)
 
+#define SHELL_TOOL "run_shell" /* its dialect and profile are those of POST /shell */
+
 static const struct parameter run_parameters[] = {
+	{"profile", PARAMETER_OWN, false, 0,
+         "the profile that decides (default: the first that is offered)"},
 	{"command", PARAMETER_LINE, false, 0,
          "one string: a line for bash, or words, as the profile says"},
 	{"argv", PARAMETER_ARGV, false, 0, "or a list of words, executed directly"},
@@ -36,7 +40,9 @@ static const struct parameter run_parameters[] = {
 	{"env", PARAMETER_ENV, false, 0, "further variables"},
 	{"input", PARAMETER_INPUT, false, 0, "text for standard input"},
 	{"timeout_ms", PARAMETER_TIMEOUT, false, 1, "time limit in milliseconds"},
-	{"idle_timeout_ms", PARAMETER_IDLE, false, 1, "how long it may print nothing"},
+	{"idle_timeout_ms", PARAMETER_IDLE_TIMEOUT, false, 1, "how long it may print nothing"},
+	{"approval_timeout_ms", PARAMETER_APPROVAL_TIMEOUT, false, 1,
+         "how long to wait for a person if one must approve (default: do not wait)"},
 	{"description", PARAMETER_DESCRIPTION, false, 0, "what the command is for"},
 	{"output_mode", PARAMETER_OUTPUT_MODE, false, 0, "which streams come back, and how"},
 	{"background", PARAMETER_BACKGROUND, false, 0, "start it as a task and answer at once"},
@@ -52,29 +58,9 @@ static const struct parameter shell_parameters[] = {
 	{"timeout", PARAMETER_TIMEOUT, false, 1000, "time limit in seconds, at most 30"},
 };
 
-/* What a request is about beside the command itself: the engine does not know these. */
-static const char more_properties[] =
-	"\"profile\":{\"type\":\"string\",\"description\":\"the profile that decides (default: the "
-	"first that is "
-	"offered)\"},\"ask_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"how "
-	"long to wait for a person where one has to be asked (default: not at all)\"},";
-
 void run_put_schema(struct json_writer *w)
 {
-	static const char before[] = "\"properties\":{";
-	scoped(buffer_donep) struct buffer text = {0}, whole = {0};
-	struct json_writer inner = {.out = &text};
-	const char *at;
-
-	parameters_write_schema(run_parameters, array_size(run_parameters), &inner);
-	at = strstr(buffer_str(&text), before);
-	if (at) {
-		at += sizeof(before) - 1;
-		buffer_append(&whole, text.data, (size_t)(at - text.data));
-		buffer_puts(&whole, more_properties);
-		buffer_puts(&whole, at);
-	}
-	json_put_raw(w, whole.len ? whole.data : "{}");
+	parameters_write_schema(run_parameters, array_size(run_parameters), w);
 }
 
 void run_put_shell_schema(struct json_writer *w)
@@ -92,30 +78,12 @@ static void fail(struct call *c, const struct error *err)
 		answer_failure(c, err);
 }
 
-/* How long a person's answer is worth waiting for; taken out of the object. */
-static int read_patience(json_t *root, struct request *rq, struct error *err)
-{
-	json_t *value = json_object_get(root, "ask_ms");
-	json_int_t n;
-
-	if (!value)
-		return 0;
-	if (!json_whole(value, &n) || n < 0 || n > INT32_MAX)
-		return error_set(err, ERROR_INPUT, EINVAL,
-		                 "'ask_ms' must be a whole number of milliseconds");
-	rq->ask_ms = n;
-	rq->can_ask = rq->ask_ms > 0;
-	json_object_del(root, "ask_ms");
-	return 0;
-}
-
 /* The request of the body, in the call's arena. *ret_profile is borrowed from *ret_root. */
 static int read_request(struct call *c, json_t **ret_root, const char **ret_profile,
                         struct error *err)
 {
 	size_t n;
 	const char *body = http_body(c->x, &n);
-	json_t *profile;
 	int r;
 
 	c->arena = arena_new(ARENA_MAX);
@@ -126,22 +94,16 @@ static int read_request(struct call *c, json_t **ret_root, const char **ret_prof
 	r = json_read(body, n, BODY_MAX, "the body", ret_root, err);
 	if (r < 0)
 		return r;
-	if (!c->shell)
-		r = read_patience(*ret_root, c->request, err);
-	if (r < 0)
-		return r;
 	r = c->shell ? parameters_read(shell_parameters, array_size(shell_parameters), NULL,
 	                               *ret_root, c->arena, c->request, err)
-	             : parameters_read(run_parameters, array_size(run_parameters), "profile",
-	                               *ret_root, c->arena, c->request, err);
+	             : parameters_read(run_parameters, array_size(run_parameters), NULL, *ret_root,
+	                               c->arena, c->request, err);
 	if (r < 0)
 		return r;
 	if (!c->request->argv == !c->request->command)
 		return error_set(err, ERROR_INPUT, EINVAL, "give either 'argv' or 'command'");
-	profile = json_object_get(*ret_root, "profile");
-	if (profile && !c->shell && !json_is_string(profile))
-		return error_set(err, ERROR_INPUT, EINVAL, "'profile' must be a string");
-	*ret_profile = c->shell ? "readonly" : json_string_value(profile);
+	*ret_profile = c->shell ? dialect_profile(dialect_find(SHELL_TOOL))
+	                        : json_string_value(json_object_get(*ret_root, "profile"));
 	return 0;
 }
 
@@ -186,7 +148,7 @@ static void hide_path(char *path)
 static int write_result(struct call *c, struct result *r, struct buffer *into)
 {
 	hide_path(r->rule_file);
-	return c->shell ? dialect_write_result(dialect_find("run_shell"), r, into)
+	return c->shell ? dialect_write_result(dialect_find(SHELL_TOOL), r, into)
 	                : result_write_json(r, into);
 }
 

@@ -41,7 +41,7 @@ static void structs_in(void)
 	PLACE(nacre_request, rows);
 	PLACE(nacre_request, cols);
 	PLACE(nacre_request, reserved);
-	PLACE(nacre_request, ask_ms);
+	PLACE(nacre_request, approval_timeout_ms);
 	PLACE(nacre_output_query, size);
 	PLACE(nacre_output_query, since);
 	PLACE(nacre_output_query, max_bytes);

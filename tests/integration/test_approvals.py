@@ -74,7 +74,7 @@ class ApprovalTest(NacreTest):
         """A run that waits for a person, and the id of its question."""
         before = {a["id"] for a in self.open()}
         options = {**self.user, **options}
-        popen = self.start("--json", "--profile", "asker", "--wait-approval", wait, *args, **options)
+        popen = self.start("--json", "--profile", "asker", "--approval-timeout", wait, *args, **options)
         new = wait_until("a question", lambda: [a for a in self.open() if a["id"] not in before])
         return popen, new[0]["id"]
 
@@ -144,7 +144,7 @@ class Once(ApprovalTest):
         # So is one who waits.
         ident = self.ask_id("--", "touch", "y")
         self.nacre("deny", "--reason", "never", ident, code=0)
-        result = self.ask("--wait-approval", "60s", "--", "touch", "y")
+        result = self.ask("--approval-timeout", "60s", "--", "touch", "y")
         self.assertIn("never", result["reason"])
         self.assertFalse((self.work / "x").exists() or (self.work / "y").exists())
 
@@ -248,7 +248,7 @@ class Once(ApprovalTest):
 
     def test_a_profile_that_asks_nobody(self):
         self.profile("approval: {answer: deny}\n")
-        result = self.ask("--wait-approval", "60s", "--", "touch", "x")
+        result = self.ask("--approval-timeout", "60s", "--", "touch", "x")
         self.assertEqual((result["exit_code"], result["approval"]), (126, None))
         self.assertEqual(self.open(), [])
 
@@ -299,7 +299,7 @@ class Races(ApprovalTest):
     def test_of_many_that_wait_for_the_same_one_runs(self):
         runs = [self.waiting("-c", "touch x; echo ran >>ran")]
         for _ in range(5):
-            runs.append((self.start("--json", "--profile", "asker", "--wait-approval", "60s", "-c",
+            runs.append((self.start("--json", "--profile", "asker", "--approval-timeout", "60s", "-c",
                                     "touch x; echo ran >>ran"), None))
         ident = runs[0][1]
         wait_until("all of them wait",
@@ -615,7 +615,7 @@ class Swapped(ApprovalTest):
 class Times(ApprovalTest):
     def test_nobody_answers(self):
         began = time.monotonic()
-        result = self.ask("--wait-approval", "300ms", "--", "touch", "x")
+        result = self.ask("--approval-timeout", "300ms", "--", "touch", "x")
         self.assertEqual(result["exit_code"], 126)
         self.assertIn("in time", result["reason"])
         self.assertGreater(time.monotonic() - began, 0.3)
@@ -625,7 +625,7 @@ class Times(ApprovalTest):
 
     def test_the_limit_of_the_profile_is_the_most(self):
         self.profile("approval: {timeout: 200ms}\n")
-        result = self.ask("--wait-approval", "10h", "--", "touch", "x")
+        result = self.ask("--approval-timeout", "10h", "--", "touch", "x")
         self.assertEqual(result["exit_code"], 126)
         self.assertIn("in time", result["reason"])
 
@@ -649,7 +649,7 @@ class Times(ApprovalTest):
 
     def test_the_server_that_asked_is_killed_and_another_one_goes_on(self):
         line = json.dumps({"argv": ["touch", "x"], "id": 1}).encode() + b"\n"
-        options = ("--profile", "asker", "--wait-approval", "60s", "--batch")
+        options = ("--profile", "asker", "--approval-timeout", "60s", "--batch")
         server = self.start(*options, stdin=subprocess.PIPE)
         server.stdin.write(line)
         server.stdin.flush()
@@ -666,7 +666,7 @@ class Times(ApprovalTest):
     def test_a_new_server_joins_the_question_of_the_old_one(self):
         line = json.dumps({"argv": ["touch", "x"], "id": 1}).encode() + b"\n"
         ident = self.ask_id("--", "touch", "x")
-        server = self.start("--profile", "asker", "--wait-approval", "60s", "--batch",
+        server = self.start("--profile", "asker", "--approval-timeout", "60s", "--batch",
                             stdin=subprocess.PIPE)
         server.stdin.write(line)
         server.stdin.close()

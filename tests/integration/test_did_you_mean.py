@@ -31,6 +31,16 @@ class DidYouMean(NacreTest):
                 self.assertEqual((done.returncode, done.stdout), (125, ""), done)
                 self.assertIn(meant, done.stderr)
 
+    def test_other_words_for_the_same_thing(self):
+        for words, meant in ((("run", "--wait-approval", "5s", "-c", "true"), "nacre run: did you mean '--approval-timeout'?"),
+                             (("mcp", "--ask-timeout=5s"), "nacre mcp: did you mean '--approval-timeout'?")):
+            with self.subTest(words):
+                done = self.nacre(*words)
+                self.assertEqual((done.returncode, done.stdout), (125, ""), done)
+                self.assertIn(meant, done.stderr)
+        done = self.run_nacre("--batch", input=b'{"command": "ls", "ask_ms": 5}\n')
+        self.assertIn(b"unknown member 'ask_ms', did you mean 'approval_timeout_ms'?", done.out)
+
     def test_what_is_near_to_nothing_stands_alone(self):
         for words in (("frobnicate",), ("run", "--frobnicate"), ("run", "--" + "a" * 5000), ("x" * 5000,),
                       ("run", "-x"), ("run", "--timeout"), ("run", "--profile", "zzzzzz", "-c", "true"), ("lancher",),

@@ -84,7 +84,7 @@ class Doors(ServeTest):
         task = self.run_command("read -r x; echo got $x", background=True, pty=True)["task_id"]
         self.post("/shell", {"command": "ls"})
         self.assertEqual(read("POST", "/v1/run", {"argv": ["ls", "-d", "."]}), "result")
-        self.assertEqual(read("POST", "/v1/run", {"argv": ["touch", "x"], "profile": "workspace", "ask_ms": 30000}), "result")
+        self.assertEqual(read("POST", "/v1/run", {"argv": ["touch", "x"], "profile": "workspace", "approval_timeout_ms": 30000}), "result")
         self.post("/v1/explain", {"command": "ls | rm x"})
         wait_until("it has its terminal", (self.tasks / task / "sizes").exists)
         self.post(f"/v1/tasks/{task}/input", {"text": "it\n"})
@@ -230,7 +230,7 @@ class Doors(ServeTest):
     def test_a_whole_number_may_have_a_fraction_of_zero(self):
         """It is an integer to JSON Schema, and all that some clients can write."""
         self.assertTrue(self.post("/shell", {"command": "pwd", "timeout": 30.0}).json["success"])
-        self.assertTrue(self.run_command("true", timeout_ms=5e3, ask_ms=0.0)["success"])
+        self.assertTrue(self.run_command("true", timeout_ms=5e3, approval_timeout_ms=0.0)["success"])
         self.assertEqual(self.post("/shell", {"command": "pwd", "timeout": 1.5}).status, 400)
 
     def test_a_chunked_body_is_taken(self):
@@ -613,7 +613,7 @@ class Approvals(ServeTest):
         self.assertEqual(self.ask_for()["verdict"], "ask")
 
     def test_a_stream_tells_that_it_asks_and_goes_on_with_the_answer(self):
-        events = self.stream("POST", "/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "ask_ms": 50000})
+        events = self.stream("POST", "/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "approval_timeout_ms": 50000})
         asked = events.next()
         self.assertEqual(asked["event"], "asked")
         self.assertFalse((self.work / "made").exists())
@@ -621,14 +621,14 @@ class Approvals(ServeTest):
         self.assertEqual(self.post(path, {"answer": "once"}, unix=True).status, 200)
         self.assertTrue(events.next("result")["json"]["success"])
         self.assertTrue((self.work / "made").exists())
-        refused = self.stream("POST", "/v1/run", {"argv": ["touch", "again"], "profile": "workspace", "ask_ms": 50000})
+        refused = self.stream("POST", "/v1/run", {"argv": ["touch", "again"], "profile": "workspace", "approval_timeout_ms": 50000})
         path = f"/v1/approvals/{refused.next()['json']['id']}"
         self.assertEqual(self.post(path, {"answer": "deny", "reason": "no"}, unix=True).status, 200)
         self.assertFalse(refused.next("result")["json"]["success"])
         self.assertFalse((self.work / "again").exists())
 
     def test_a_client_that_leaves_does_not_wait_for_a_person(self):
-        events = self.stream("POST", "/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "ask_ms": 50000})
+        events = self.stream("POST", "/v1/run", {"argv": ["touch", "made"], "profile": "workspace", "approval_timeout_ms": 50000})
         ident = events.next()["json"]["id"]
         events.close()
         self.wait_gone()

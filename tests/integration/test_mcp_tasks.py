@@ -582,12 +582,12 @@ class Approvals(McpTest):
         self.assertEqual(self.task_dirs(), [])
 
     def test_no_answer_in_time(self):
-        answer, _ = self.elicit(None, args=("--ask-timeout", "400ms"))
+        answer, _ = self.elicit(None, args=("--approval-timeout", "400ms"))
         self.assertTrue(answer["isError"])
         self.assertFalse(self.made.exists())
 
     def test_a_question_that_was_not_answered_is_taken_back(self):
-        c = self.client("--profile", "workspace", "--ask-timeout", "400ms", capabilities=FORM)
+        c = self.client("--profile", "workspace", "--approval-timeout", "400ms", capabilities=FORM)
         id = c.request("tools/call", {"name": "shell", "arguments": self.MAKE})
         question = c.until(lambda m: m.get("method") == "elicitation/create")
         note = c.until(lambda m: m.get("method") == "notifications/cancelled")
