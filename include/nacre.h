@@ -128,7 +128,7 @@ struct nacre_request {
 	const char *description;     /* what it is for; a profile may require it */
 	const char *session;         /* keeps directory and variables between calls; NULL: none */
 	int64_t timeout_ms;          /* 0: the profile's */
-	int64_t idle_ms;             /* may be without output for this long; 0: the profile's */
+	int64_t idle_timeout_ms;     /* may be without output for this long; 0: the profile's */
 	uint32_t output_mode;        /* enum nacre_output_mode */
 	uint32_t flags;              /* enum nacre_request_flag */
 	uint16_t rows, cols;         /* of a terminal to run on; 0: none */

@@ -88,7 +88,7 @@ static int check(const struct nacre_request *rq, struct error *err)
 	if (!rq->rows != !rq->cols || rq->rows > 1000 || rq->cols > 1000)
 		return error_set(err, ERROR_INPUT, EINVAL,
 		                 "rows and cols are both 0, or from 1 to 1000");
-	if (rq->timeout_ms < 0 || rq->idle_ms < 0 || rq->approval_timeout_ms < 0)
+	if (rq->timeout_ms < 0 || rq->idle_timeout_ms < 0 || rq->approval_timeout_ms < 0)
 		return error_set(err, ERROR_INPUT, EINVAL, "a time is negative");
 	if (rq->input_bytes && !rq->input)
 		return error_set(err, ERROR_INPUT, EINVAL, "input_bytes without input");
@@ -140,7 +140,7 @@ int api_read_request(const struct nacre_context *c, const struct nacre_request *
 		.door = "library",
 		.description = rq.description,
 		.timeout_ms = rq.timeout_ms,
-		.idle_ms = rq.idle_ms,
+		.idle_timeout_ms = rq.idle_timeout_ms,
 		.session = rq.session,
 		.output_mode = modes[rq.output_mode].mode,
 		.output_mode_given = modes[rq.output_mode].given,

@@ -208,7 +208,7 @@ static const struct row {
 	{"timeout", "DUR", "time limit: 500ms, 5s, 2m (default and maximum: the profile's)",
          DURATION(request.timeout_ms, 1, EVER)},
 	{"idle-timeout", "DUR", "end it after so much time without output (default: the profile's)",
-         DURATION(request.idle_ms, 1, EVER)},
+         DURATION(request.idle_timeout_ms, 1, EVER)},
 	{"grace", "DUR", "time between SIGTERM and SIGKILL (at most 60s)",
          DURATION(wishes.grace_ms, 0, 60000)},
 	{"session", "ID",

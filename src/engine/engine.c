@@ -284,7 +284,7 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 		.background = rq->background,
 		.timeout_lets_go = p->timeout.act == PROFILE_TIMEOUT_BACKGROUND && !rq->background,
 		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
-		.idle_ms = p->timeout.idle_ms,
+		.idle_timeout_ms = p->timeout.idle_ms,
 		.grace_ms = w->grace_ms >= 0 ? w->grace_ms : p->timeout.grace_ms,
 		.spool_cap = w->spool_cap != UINT64_MAX ? w->spool_cap : p->output.file_cap,
 		.max_processes = w->max_processes,
@@ -299,9 +299,10 @@ static int choose_limits(struct engine *e, const struct request *rq, struct engi
 	if ((rq->background || rq->interactive) && rq->timeout_ms == 0)
 		o->timeout_ms = 0;
 	if (rq->background || rq->interactive) /* likewise */
-		o->idle_ms = 0;
-	if (rq->idle_ms > 0 && (o->idle_ms == 0 || rq->idle_ms < o->idle_ms))
-		o->idle_ms = rq->idle_ms;
+		o->idle_timeout_ms = 0;
+	if (rq->idle_timeout_ms > 0 &&
+	    (o->idle_timeout_ms == 0 || rq->idle_timeout_ms < o->idle_timeout_ms))
+		o->idle_timeout_ms = rq->idle_timeout_ms;
 	if (o->timeout_ms > p->timeout.max_ms) {
 		run->timeout_asked_ms = o->timeout_ms;
 		o->timeout_ms = p->timeout.max_ms;

@@ -89,7 +89,7 @@ static int read_timeout(struct reader *r, const struct parameter *p, json_t *val
 		                 p->unit_ms == 1 ? "milliseconds" : "seconds", (int)least);
 	n *= p->unit_ms;
 	if (p->field == PARAMETER_IDLE_TIMEOUT) {
-		r->request->idle_ms = n;
+		r->request->idle_timeout_ms = n;
 	} else if (p->field == PARAMETER_APPROVAL_TIMEOUT) {
 		r->request->approval_timeout_ms = n;
 		r->request->can_ask = n > 0;

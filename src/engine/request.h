@@ -29,9 +29,9 @@ struct request {
 	const char *principal; /* who asks, as the door knows them; NULL: who runs nacre */
 	const char *door;      /* by which they came: "cli", "mcp", ...; NULL: not said */
 	const char *description;
-	int64_t timeout_ms;  /* 0: the default */
-	int64_t idle_ms;     /* may be without output for this long; 0: the profile's */
-	const char *session; /* its id; NULL: none */
+	int64_t timeout_ms;      /* 0: the default */
+	int64_t idle_timeout_ms; /* may be without output for this long; 0: the profile's */
+	const char *session;     /* its id; NULL: none */
 	enum output_mode output_mode;
 	bool output_mode_given; /* else it is the profile's */
 	bool background;        /* become a task at once; merged unless output_mode_given */

@@ -99,7 +99,7 @@ static void explain_end(struct result *r, const struct keeper_order *o, bool neu
 		r->timed_out = true;
 		r->exit_code = EXIT_TIMED_OUT;
 		r->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-		number_format_duration(o->idle_ms, limit);
+		number_format_duration(o->idle_timeout_ms, limit);
 		snprintf(r->reason, sizeof(r->reason), "timed out after %s without output%s%s",
 		         limit, r->report.quiet[0] ? ", " : "", r->report.quiet);
 		break;

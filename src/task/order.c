@@ -52,7 +52,7 @@ static const struct json_field order_fields[] = {
 	JSON_BOOL("background", OF, background, JSON_REQUIRED),
 	JSON_BOOL("timeout_lets_go", OF, timeout_lets_go, JSON_REQUIRED),
 	JSON_NUMBER("timeout_ms", OF, timeout_ms, JSON_REQUIRED, 0, INT64_MAX),
-	JSON_NUMBER("idle_ms", OF, idle_ms, JSON_OPTIONAL, 0, INT64_MAX),
+	JSON_NUMBER("idle_timeout_ms", OF, idle_timeout_ms, JSON_OPTIONAL, 0, INT64_MAX),
 	JSON_NUMBER("grace_ms", OF, grace_ms, JSON_REQUIRED, 0, INT64_MAX),
 	JSON_NUMBER("spool_cap", OF, spool_cap, JSON_REQUIRED, 0, INT64_MAX),
 	JSON_NUMBER("max_processes", OF, max_processes, JSON_REQUIRED, 0, INT64_MAX),

@@ -35,7 +35,7 @@ static void structs_in(void)
 	PLACE(nacre_request, description);
 	PLACE(nacre_request, session);
 	PLACE(nacre_request, timeout_ms);
-	PLACE(nacre_request, idle_ms);
+	PLACE(nacre_request, idle_timeout_ms);
 	PLACE(nacre_request, output_mode);
 	PLACE(nacre_request, flags);
 	PLACE(nacre_request, rows);
