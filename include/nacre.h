@@ -242,8 +242,8 @@ NACRE_API int nacre_job_answer(struct nacre_job *job, int answer, const char *by
 
 enum nacre_stream {
 	NACRE_STREAM_BOTH, /* in the order in which they were written */
-	NACRE_STREAM_OUT,
-	NACRE_STREAM_ERR,
+	NACRE_STREAM_STDOUT,
+	NACRE_STREAM_STDERR,
 };
 
 struct nacre_output_query {

@@ -89,8 +89,8 @@ static int read_output(int dir_fd, const struct nacre_output_query *q, struct bu
                        struct nacre_output *o, struct error *err)
 {
 	static const enum follow_stream streams[] = {[NACRE_STREAM_BOTH] = FOLLOW_BOTH,
-	                                             [NACRE_STREAM_OUT] = FOLLOW_OUT,
-	                                             [NACRE_STREAM_ERR] = FOLLOW_ERR};
+	                                             [NACRE_STREAM_STDOUT] = FOLLOW_OUT,
+	                                             [NACRE_STREAM_STDERR] = FOLLOW_ERR};
 	scoped(follow_freep) struct follow *f = NULL;
 	int64_t end = clock_now_ms() + (q->wait_ms > 0 ? q->wait_ms : 0), left;
 	int r;

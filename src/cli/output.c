@@ -44,7 +44,7 @@ static int help(void)
 	     "  --wait DUR          wait for its end, but not longer than this (then exit code "
 	     "124)\n"
 	     "  --since BYTES       pass over that many bytes\n"
-	     "  --stream WHICH      out, err or both (default both)\n"
+	     "  --stream WHICH      stdout, stderr or both (default both)\n"
 	     "  --lines A-B         lines by number; A- and -B too\n"
 	     "  --grep REGEX        lines that match (PCRE)\n"
 	     "  -C, --context N     and N lines around each\n"
@@ -90,17 +90,10 @@ static int read_lines(const char *value, struct pick_options *p)
 
 static int read_stream(const char *value, enum follow_stream *ret)
 {
-	if (strcmp(value, "out") == 0 || strcmp(value, "stdout") == 0)
-		*ret = FOLLOW_OUT;
-	else if (strcmp(value, "err") == 0 || strcmp(value, "stderr") == 0)
-		*ret = FOLLOW_ERR;
-	else if (strcmp(value, "both") == 0)
-		*ret = FOLLOW_BOTH;
-	else {
-		cli_complain("--stream %s: expected out, err or both", value);
-		return -EINVAL;
-	}
-	return 0;
+	if (follow_stream_parse(value, ret) == 0)
+		return 0;
+	cli_complain("--stream %s: expected stdout, stderr or both", value);
+	return -EINVAL;
 }
 
 static int read_wait(struct output_options *o, const char *value)

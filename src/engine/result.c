@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "protect/protect.h"
 #include "launch/task.h"
+#include "task/follow.h"
 
 static const char *const stream_files[2] = {"out", "err"};
 
@@ -174,7 +175,7 @@ static void name_file(struct result *r, const struct result_facts *f, int stream
 	if (f->output_prefix) /* of two streams the name without one is that of both */
 		snprintf(name, size, "%s%s%s%s", f->output_prefix, f->task->id,
 		         f->order->merged ? "" : "?stream=",
-		         f->order->merged ? "" : stream_files[stream]);
+		         f->order->merged ? "" : follow_stream_name((enum follow_stream)stream));
 	else
 		snprintf(name, size, "%s/%s/%s", f->store->path, f->task->id, stream_files[stream]);
 }

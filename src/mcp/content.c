@@ -39,8 +39,8 @@ static const char *put_resource(struct buffer *into, const char *name, const str
 		return NULL;
 	buffer_printf(into, "nacre://output/%s%s", r->task_id,
 	              r->output_mode == OUTPUT_MERGED ? ""
-	              : err                           ? "?stream=err"
-	                                              : "?stream=out");
+	              : err                           ? "?stream=stderr"
+	                                              : "?stream=stdout");
 	return name + 4;
 }
 

@@ -145,11 +145,10 @@ static void put_bytes(struct json_writer *w, const char *uri, const struct buffe
 static void put_rest(struct mcp_answer *a, const struct uri *u, uint64_t next)
 {
 	char uri[128];
+	bool both = u->stream == FOLLOW_BOTH;
 
-	snprintf(uri, sizeof(uri), "nacre://output/%s?offset=%" PRIu64 "%s", u->id, next,
-	         u->stream < 0   ? ""
-	         : u->stream > 0 ? "&stream=err"
-	                         : "&stream=out");
+	snprintf(uri, sizeof(uri), "nacre://output/%s?offset=%" PRIu64 "%s%s", u->id, next,
+	         both ? "" : "&stream=", both ? "" : follow_stream_name(u->stream));
 	json_object_begin(&a->w);
 	json_member_string(&a->w, "uri", uri);
 	json_member_string(&a->w, "mimeType", "text/plain");

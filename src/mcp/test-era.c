@@ -102,6 +102,7 @@ static void addresses_are_ours_or_nothing(void **state)
 		"nacre://output/a?offset=1&offset",
 		"nacre://output/a?length=0",
 		"nacre://output/a?stream=x",
+		"nacre://output/a?stream=out",
 		"nacre://output/a?offset=18446744073709551616",
 		"nacre://output/a?offset=1234567890123456789012345",
 		"NACRE://policy",
@@ -119,7 +120,7 @@ static void addresses_are_ours_or_nothing(void **state)
 	assert_int_equal(u.kind, URI_OUTPUT);
 	assert_string_equal(u.id, "bash-x");
 	assert_int_equal(u.stream, -1);
-	uri_read("nacre://output/bash-x?length=5&stream=err&offset=7", &u);
+	uri_read("nacre://output/bash-x?length=5&stream=stderr&offset=7", &u);
 	assert_int_equal(u.kind, URI_OUTPUT);
 	assert_int_equal(u.offset, 7);
 	assert_int_equal(u.length, 5);

@@ -20,10 +20,8 @@ static bool read_pair(const char *text, const char *end, struct uri *u)
 		return number_parse_u64(number, &u->offset) == 0;
 	if (name == 6 && strncmp(text, "length", 6) == 0)
 		return number_parse_u64(number, &u->length) == 0 && u->length > 0;
-	if (name != 6 || strncmp(text, "stream", 6) != 0)
-		return false;
-	u->stream = strcmp(number, "err") == 0;
-	return u->stream == 1 || strcmp(number, "out") == 0;
+	return name == 6 && strncmp(text, "stream", 6) == 0 &&
+	       follow_stream_parse(number, &u->stream) == 0;
 }
 
 static bool read_query(const char *text, struct uri *u)
@@ -45,7 +43,7 @@ void uri_read(const char *text, struct uri *ret_uri)
 	const char *id = text + strlen(OUTPUT);
 	size_t n;
 
-	*u = (struct uri){.stream = -1};
+	*u = (struct uri){.stream = FOLLOW_BOTH};
 	if (strcmp(text, "nacre://policy") == 0) {
 		u->kind = URI_POLICY;
 		return;

@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include "task/follow.h"
 #include "task/store.h"
 
 enum uri_kind { URI_NONE, URI_POLICY, URI_OUTPUT };
@@ -13,7 +14,7 @@ struct uri {
 	char id[STORE_ID_MAX];
 	uint64_t offset;
 	uint64_t length; /* 0: as much as may be */
-	int stream;      /* 0, 1; -1: both */
+	enum follow_stream stream;
 };
 
 /* URI_NONE: it is none of ours. */

@@ -47,7 +47,7 @@ static int flush(struct tail *t, bool with_id)
 	if (t->text.len == 0)
 		return 0;
 	json_object_begin(&w);
-	json_member_string(&w, "stream", t->stream ? "stderr" : "stdout");
+	json_member_string(&w, "stream", follow_stream_name((enum follow_stream)t->stream));
 	json_member_bytes(&w, "text", t->text.data, t->text.len);
 	json_object_end(&w);
 	buffer_done(&t->text);
@@ -62,7 +62,8 @@ static int send_gap(struct tail *t, const struct tasks_text *text)
 {
 	char json[96];
 	int n = snprintf(json, sizeof(json), "{\"stream\":\"%s\",\"missing_bytes\":%llu}",
-	                 text->stream ? "stderr" : "stdout", (unsigned long long)text->missing);
+	                 follow_stream_name((enum follow_stream)text->stream),
+	                 (unsigned long long)text->missing);
 
 	return http_stream_event(t->x, NULL, "output", json, (size_t)n) ? 0 : -EPIPE;
 }

@@ -196,15 +196,10 @@ static bool get_stream(struct call *c)
 	int r = http_query_get(http_query(c->x), "stream", text, sizeof(text));
 
 	c->query.stream = FOLLOW_BOTH;
-	if (r == 0 && strcmp(text, "out") == 0)
-		c->query.stream = FOLLOW_OUT;
-	else if (r == 0 && strcmp(text, "err") == 0)
-		c->query.stream = FOLLOW_ERR;
-	else if (r != -ENOENT && (r < 0 || strcmp(text, "both") != 0)) {
-		answer_error(c, 400, "input", "'stream' must be out, err or both");
-		return false;
-	}
-	return true;
+	if (r == -ENOENT || (r == 0 && follow_stream_parse(text, &c->query.stream) == 0))
+		return true;
+	answer_error(c, 400, "input", "'stream' must be stdout, stderr or both");
+	return false;
 }
 
 static bool get_follow(struct call *c, bool *ret)

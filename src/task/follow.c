@@ -42,6 +42,21 @@ struct follow {
 
 static const char *const names[2] = {"out", "err"};
 
+const char *follow_stream_name(enum follow_stream which)
+{
+	return which == FOLLOW_BOTH ? "both" : which == FOLLOW_OUT ? "stdout" : "stderr";
+}
+
+int follow_stream_parse(const char *name, enum follow_stream *ret_which)
+{
+	for (int i = FOLLOW_BOTH; i <= FOLLOW_ERR; i++)
+		if (strcmp(name, follow_stream_name((enum follow_stream)i)) == 0) {
+			*ret_which = (enum follow_stream)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 int follow_new(int dir_fd, enum follow_stream which, uint64_t offset, struct follow **ret_follow,
                struct error *err)
 {

@@ -20,6 +20,10 @@ struct follow;
 
 enum follow_stream { FOLLOW_BOTH = -1, FOLLOW_OUT, FOLLOW_ERR };
 
+/* The names that every door uses: "stdout", "stderr", "both". */
+const char *follow_stream_name(enum follow_stream which);
+int follow_stream_parse(const char *name, enum follow_stream *ret_which); /* -EINVAL: none */
+
 enum follow_event {
 	FOLLOW_BYTES,
 	FOLLOW_GAP,     /* bytes that are in no file (any more) */

@@ -282,10 +282,26 @@ static void a_state_is_told_by_lock_and_report(void **state)
 	assert_string_equal(find_state_name(&e), "lost");
 }
 
+static void streams_have_one_name_each(void **state)
+{
+	static const char *const bad[] = {"", "out", "err", "all", "STDOUT", "stdout "};
+	enum follow_stream which;
+
+	for (int i = FOLLOW_BOTH; i <= FOLLOW_ERR; i++) {
+		assert_int_equal(
+			follow_stream_parse(follow_stream_name((enum follow_stream)i), &which), 0);
+		assert_int_equal(which, i);
+	}
+	assert_string_equal(follow_stream_name(FOLLOW_ERR), "stderr");
+	for (size_t i = 0; i < array_size(bad); i++)
+		assert_int_equal(follow_stream_parse(bad[i], &which), -EINVAL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(streams_have_one_name_each),
 		TEST(bytes_come_as_they_are_written_up_to_the_end),
 		TEST(a_wait_ends_when_something_is_written),
 		TEST(it_begins_at_any_offset),

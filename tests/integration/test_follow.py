@@ -67,7 +67,7 @@ class Parts(FollowTest):
     def test_what_makes_no_sense_is_refused(self):
         for words in (["--grep", "a("], ["--lines", "5-3"], ["--lines", "0"], ["--lines", "-"],
                       ["--raw", "--tail", "1"], ["--raw", "--json"], ["--since", "x"],
-                      ["--head", "1", "--tail", "1"], ["--wait", "5"], ["--stream", "x"]):
+                      ["--head", "1", "--tail", "1"], ["--wait", "5"], ["--stream", "x"], ["--stream", "out"]):
             done = self.nacre("output", *words, self.task)
             self.assertEqual((done.code, done.out), (125, b""), (words, done))
             self.assertNotEqual(done.err, b"")
@@ -84,12 +84,12 @@ class Bytes(FollowTest):
         # Open all the time: one that opens again may do so before the writer of the last line has closed, and see its end.
         line = "exec 3<>go; echo o1; read -r _ <&3; echo e1 >&2; read -r _ <&3; echo o2; read -r _ <&3; echo e2 >&2"
         task = self.background("--output-mode", "separate", "-c", line)["task_id"]
-        for stream, text in (("out", "o1\n"), ("err", "e1\n"), ("out", "o1\no2\n")):
+        for stream, text in (("stdout", "o1\n"), ("stderr", "e1\n"), ("stdout", "o1\no2\n")):
             wait_until("it has come", lambda: self.read(task, "--stream", stream) == text)
             self.go()
         self.wait_for_end(task)
-        self.assertEqual(self.read(task, "--stream", "out"), "o1\no2\n")
-        self.assertEqual(self.read(task, "--stream", "err"), "e1\ne2\n")
+        self.assertEqual(self.read(task, "--stream", "stdout"), "o1\no2\n")
+        self.assertEqual(self.read(task, "--stream", "stderr"), "e1\ne2\n")
         done = self.nacre("output", task)
         self.assertEqual((done.out, done.err), (b"o1\no2\n", b"e1\ne2\n"))
         lines = self.nacre("output", "--follow", "--json", "--since", "3", task).out.splitlines()

@@ -361,13 +361,13 @@ class Tasks(ServeTest):
         task = self.background("for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; done; echo oops >&2",
                                output_mode="separate")
         self.wait_end(task)
-        self.assertEqual(self.get(f"/v1/tasks/{task}/output?tail=2&stream=out").json["stdout"], "line 9\nline 10\n")
-        self.assertEqual(self.get(f"/v1/tasks/{task}/output?grep=line%20%5B12%5D%24&stream=out").json["stdout"],
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?tail=2&stream=stdout").json["stdout"], "line 9\nline 10\n")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?grep=line%20%5B12%5D%24&stream=stdout").json["stdout"],
                          "line 1\nline 2\n")
-        self.assertEqual(self.get(f"/v1/tasks/{task}/output?stream=err").json["stderr"], "oops\n")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?stream=stderr").json["stderr"], "oops\n")
         both = self.get(f"/v1/tasks/{task}/output").json
         self.assertEqual((both["stderr"], both["stdout"][:7]), ("oops\n", "line 1\n"))
-        for query in ("grep=%5B", "stream=x", "since=-1", "wait=x", "follow=x", "since=1&since=2"):
+        for query in ("grep=%5B", "stream=x", "stream=out", "since=-1", "wait=x", "follow=x", "since=1&since=2"):
             self.assertEqual(self.get(f"/v1/tasks/{task}/output?{query}").status, 400, query)
 
     def test_an_expression_that_takes_too_long_holds_nobody_up(self):

@@ -47,7 +47,7 @@ class Workspaces(NacreTest):
                     ("shell_output", {}), ("shell_kill", {}), ("shell_input", {"text": "x"}))),
                 ("tasks/get", {"taskId": "ID"}), ("tasks/result", {"taskId": "ID"}), ("tasks/cancel", {"taskId": "ID"}),
                 ("resources/read", {"uri": "nacre://output/ID"}),
-                ("resources/read", {"uri": "nacre://output/ID?offset=0&length=10&stream=out"}),
+                ("resources/read", {"uri": "nacre://output/ID?offset=0&length=10&stream=stdout"}),
                 ("resources/subscribe", {"uri": "nacre://output/ID"}),
                 ("subscriptions/listen", {"notifications": {"taskIds": ["ID"]}, "_meta": meta(TASKS)}),
                 ("tasks/update", {"taskId": "ID", "inputResponses": {}, "_meta": meta(TASKS)}),
