@@ -54,6 +54,10 @@ static const struct {
 } synonyms[] = {
 	{"ask-timeout", "approval-timeout"},
 	{"wait-approval", "approval-timeout"},
+	{"why", "reason"},
+	{"default_why", "default_reason"},
+	{"instead", "use"},
+	{"recommended", "use"},
 	{"ask_ms", "approval_timeout_ms"},
 };
 

@@ -141,7 +141,7 @@ static bool weigh_allow(struct look *l, struct subject *s, const struct policy_r
 	enum match m = rule_match(l, s, rule, &operand);
 
 	if (m == MATCH_NO) {
-		if (!w->missed || (!w->missed->why && rule->why)) {
+		if (!w->missed || (!w->missed->reason && rule->reason)) {
 			w->missed = rule;
 			w->missed_operand = operand;
 		}
@@ -165,8 +165,8 @@ static const char *why_missed(struct look *l, struct subject *s, const struct we
 	const struct policy_rule *rule = w->missed;
 	struct advice a = {.name = s->name, .operand = w->missed_operand};
 
-	if (rule->why)
-		return advice_fill(l, rule->why, &a);
+	if (rule->reason)
+		return advice_fill(l, rule->reason, &a);
 	if (rule->paths != POLICY_PATHS_ANY)
 		return advice_fill(
 			l,
@@ -185,7 +185,6 @@ static struct ranked fall_back(struct look *l, struct subject *s, const struct w
 	const char *doubt = w->doubt;
 	const struct policy_rules *rules = l->policy->rules;
 	struct advice a = {.name = s->name};
-	const char *why = rules->fallback_why;
 	const char *reason;
 
 	if (rules->fallback == POLICY_VERDICT_ALLOW)
@@ -200,7 +199,7 @@ static struct ranked fall_back(struct look *l, struct subject *s, const struct w
 		reason = why_missed(l, s, w);
 	else
 		reason = advice_fill(l,
-		                     why ? why
+		                     rules->fallback_reason ? rules->fallback_reason
 		                     : rules->fallback == POLICY_VERDICT_ASK
 		                             ? "'{name}' is in no list, so a person decides."
 		                             : "'{name}' is not allowed here. Allowed: {allowed}.",

@@ -37,7 +37,7 @@ enum policy_verdict finding_verdict(enum policy_list list)
 	return POLICY_VERDICT_DENY;
 }
 
-static const char *default_why(const struct policy_rule *rule)
+static const char *default_reason(const struct policy_rule *rule)
 {
 	switch (rule->list) {
 	case POLICY_NEVER:
@@ -70,8 +70,9 @@ struct ranked finding_by_rule(struct look *l, const struct policy_rule *rule, co
 		.place = rule->place,
 		.use = rule->use,
 	};
-	if (rule->list != POLICY_ALLOW || rule->why)
-		r.finding.reason = advice_fill(l, rule->why ? rule->why : default_why(rule), &a);
+	if (rule->list != POLICY_ALLOW || rule->reason)
+		r.finding.reason =
+			advice_fill(l, rule->reason ? rule->reason : default_reason(rule), &a);
 	return r;
 }
 

@@ -196,8 +196,8 @@ struct ranked line_decide(struct look *l)
 		best = finding_by_id(
 			POLICY_VERDICT_DENY, RANK_SYNTAX, "syntax",
 			advice_fill(l,
-		                    syntax->why ? syntax->why
-		                                : "'{char}' must not stand in a command here.",
+		                    syntax->reason ? syntax->reason
+		                                   : "'{char}' must not stand in a command here.",
 		                    &a));
 		best.finding.place = syntax->place;
 		return best;

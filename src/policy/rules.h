@@ -81,7 +81,7 @@ struct policy_rule {
 	/* Said to the caller; NULL: a sentence made from the rule. {name} is the command, {operand}
 	 * the word or option that made it match, {char} what syntax forbids, {allowed} the names of
 	 * the allow list. */
-	const char *why;
+	const char *reason;
 	const char *const *use; /* tools to use instead */
 	bool forceable;         /* NUDGE: `force` overrides it */
 	bool line_only;         /* the box lets the program exist: other programs need it */
@@ -92,7 +92,7 @@ struct policy_syntax {
 	const char *const *banned; /* "|", ";", "$(", "\n" ...; the longest that fits is named */
 	bool in_command;           /* only the name of the command is looked at, not its words */
 	struct policy_place place;
-	const char *why;
+	const char *reason;
 };
 
 struct policy_rules {
@@ -101,7 +101,7 @@ struct policy_rules {
 	struct policy_syntax syntax;
 	enum policy_unknown unknown;
 	enum policy_verdict fallback; /* for a command that no rule names: allow, ask or deny */
-	const char *fallback_why;     /* "{name} is not in the whitelist: {allowed}" ... */
+	const char *fallback_reason;  /* "{name} is not in the whitelist: {allowed}" ... */
 	const char *const
 		*denied_effects; /* effects of the knowledge table that refuse a command */
 	const char *const *asked_effects;

@@ -31,7 +31,7 @@ static const struct policy_rule open_rules[] = {
 	{.list = POLICY_NUDGE,
          .id = "nudge:cat",
          .commands = LIST("cat"),
-         .why = "Use the tool for {name}.",
+         .reason = "Use the tool for {name}.",
          .use = LIST("file.read"),
          .forceable = true},
 	{.list = POLICY_ASK, .id = "ask:tar", .commands = LIST("tar"), .effects = LIST("exec")},
@@ -61,7 +61,7 @@ static const struct policy_rules closed_profile = {.rules = closed_rules,
                                                    .rule_count = array_size(closed_rules),
                                                    .unknown = POLICY_UNKNOWN_DENY,
                                                    .fallback = DENY,
-                                                   .fallback_why = "No {name}: {allowed}",
+                                                   .fallback_reason = "No {name}: {allowed}",
                                                    .denied_effects = LIST("write", "exec")};
 
 struct row {
@@ -553,7 +553,7 @@ static void syntax_names_the_longest_that_stands_first(void **state)
 	struct bench b;
 
 	rules.syntax.banned = LIST("|", "||", "$", "$(", ";");
-	rules.syntax.why = "no {char}";
+	rules.syntax.reason = "no {char}";
 	bench_init(&b, &rules);
 	bench_expect(&b, "ls || ls; ls", DENY, "syntax");
 	assert_string_equal(b.answer.line.reason, "no ||");

@@ -140,8 +140,8 @@ static const struct key syntax_keys[] = {
 	KEY("in", KEY_CHOICE, KEY_BY_RANK,
             "Whether the whole `line` is looked at, or only the `command` of a list of words.",
             TO(rules.syntax.in_command), .choices = syntax_places, .fallback = "line"),
-	KEY("why", KEY_TEXT, KEY_FREE, "Said with the refusal; `{char}` is what was found.",
-            TO(rules.syntax.why)),
+	KEY("reason", KEY_TEXT, KEY_FREE, "Said with the refusal; `{char}` is what was found.",
+            TO(rules.syntax.reason)),
 	{0},
 };
 
@@ -340,10 +340,10 @@ const struct key profile_keys[] = {
             .sub = agent_shell_keys),
 	KEY("default", KEY_CHOICE, KEY_BY_RANK, "What becomes of a command that no rule names.",
             TO(rules.fallback), .choices = verdicts, .fallback = "deny"),
-	KEY("default_why", KEY_TEXT, KEY_FREE,
+	KEY("default_reason", KEY_TEXT, KEY_FREE,
             "Said with that verdict; `{name}` is the command, `{allowed}` the list of what is "
             "allowed.",
-            TO(rules.fallback_why)),
+            TO(rules.fallback_reason)),
 	KEY("unknown", KEY_CHOICE, KEY_BY_RANK,
             "What becomes of a line that cannot be known before it runs: it is refused, a person "
             "is asked, or it is left to the sandbox to stop it.",
@@ -432,7 +432,7 @@ const struct key rule_keys[] = {
 	KEY("write", KEY_TEXTS, KEY_FREE,
             "Globs on paths that are written to, by redirections or operands.",
             .check = KEY_CHECK_SETS, RULE(write_to), .lists = BIT(POLICY_DANGER)),
-	KEY("why", KEY_TEXT, KEY_FREE, "Said to the caller.", RULE(why)),
+	KEY("reason", KEY_TEXT, KEY_FREE, "Said to the caller.", RULE(reason)),
 	KEY("use", KEY_TEXTS, KEY_FREE, "Tools or commands to use instead.", RULE(use)),
 	KEY("force", KEY_BOOL, KEY_FREE,
             "Whether `force` overrides the rule; it does unless this says `false`.",

@@ -280,7 +280,7 @@ static bool match_the_same(const struct policy_rule *a, const struct policy_rule
 
 static bool say_the_same(const struct policy_rule *a, const struct policy_rule *b)
 {
-	return a->list == b->list && match_the_same(a, b) && same_text(a->why, b->why) &&
+	return a->list == b->list && match_the_same(a, b) && same_text(a->reason, b->reason) &&
 	       same_list(a->use, b->use) && a->forceable == b->forceable &&
 	       a->line_only == b->line_only;
 }

@@ -163,10 +163,10 @@ static void put_rule(const struct policy_rule *r, struct json_writer *w)
 	json_member_string(w, "list", policy_list_name(r->list));
 	json_member_string(w, "text", r->text);
 	put_place(&r->place, w);
-	if (r->why)
-		json_member_string(w, "why", r->why);
+	if (r->reason)
+		json_member_string(w, "reason", r->reason);
 	if (r->use)
-		json_member_strings(w, "use", r->use);
+		json_member_strings(w, "recommended", r->use);
 	json_object_end(w);
 }
 

@@ -136,7 +136,8 @@ static void rules_must_make_sense(void **state)
 	refuse(state, "deny: ['curl | sh']\n",
 	       "1:8: a rule names one command, and '|' is none of its words; whole lines are "
 	       "matched in 'danger'");
-	refuse(state, "deny: [{why: because}]\n", "1:8: a rule that says nothing about commands");
+	refuse(state, "deny: [{reason: because}]\n",
+	       "1:8: a rule that says nothing about commands");
 	refuse(state, "deny: [{}]\n", "1:8: a rule that says nothing about commands");
 	refuse(state, "allow: [{with: [-x]}]\n",
 	       "1:9: a rule that allows must name its 'commands'");
@@ -178,7 +179,7 @@ static void map_rules_take_sets_everywhere(void **state)
 {
 	scoped(profile_freep) struct profile *p = load_own(
 		state, "profile: own\nsets: {mine: [a, b], more: ['@mine', c]}\n"
-		       "danger:\n  - {pipe: {from: ['@more'], to: ['@shells']}, why: no}\n"
+		       "danger:\n  - {pipe: {from: ['@more'], to: ['@shells']}, reason: no}\n"
 		       "  - {write: ['@block-devices']}\n  - {regex: 'x+'}\n"
 		       "nudge: [{commands: ['@mine'], use: [t]}, {commands: [z], force: false}]\n"
 		       "never: [{commands: [sh], enforce: line}]\n");
@@ -188,7 +189,7 @@ static void map_rules_take_sets_everywhere(void **state)
 	assert_string_equal(r[0].id, "danger:pipe");
 	assert_string_equal(r[0].pipe_from[2], "c");
 	assert_string_equal(r[0].pipe_to[0], "bash");
-	assert_string_equal(r[0].why, "no");
+	assert_string_equal(r[0].reason, "no");
 	assert_string_equal(r[1].id, "danger:write");
 	assert_string_equal(r[2].regex, "x+");
 	assert_true(r[3].forceable);

@@ -181,7 +181,7 @@ static void write_reasons(struct json_writer *w, const struct shell_facts *f)
 			continue;
 		json_object_begin(w);
 		json_member_string(w, "effect", e->text);
-		json_member_string(w, "why", e->why);
+		json_member_string(w, "reason", e->why);
 		write_range(w, e->range);
 		json_object_end(w);
 	}

@@ -63,7 +63,7 @@ static struct policy_rules make_rules(uint8_t kind)
 		.rule_count = array_size(rule_list),
 		.unknown = POLICY_UNKNOWN_DENY,
 		.fallback = kind & 1 ? POLICY_VERDICT_ALLOW : POLICY_VERDICT_DENY,
-		.fallback_why = "no {name} {operand} {char} {allowed} {",
+		.fallback_reason = "no {name} {operand} {char} {allowed} {",
 		.denied_effects = kind & 2 ? effects : NULL,
 		.absolute_paths = kind & 4,
 	};

@@ -21,7 +21,7 @@ environment: {{pass: ['@inherited', MARK]}}
 {more}ask:
   - id: persons
     commands: [{commands}]
-    why: "{{name}} is asked about in this test."
+    reason: "{{name}} is asked about in this test."
 """
 
 

@@ -38,6 +38,14 @@ class DidYouMean(NacreTest):
                 done = self.nacre(*words)
                 self.assertEqual((done.returncode, done.stdout), (125, ""), done)
                 self.assertIn(meant, done.stderr)
+        for text, meant in (("deny: [{commands: [x], why: no}]", "unknown key 'why', did you mean 'reason'?"),
+                            ("default_why: no", "unknown key 'default_why', did you mean 'default_reason'?"),
+                            ("syntax: {why: no}", "unknown key 'why', did you mean 'reason'?")):
+            with self.subTest(text):
+                self.write_config("mine.yaml", f"profile: mine\ninherits: bash\n{text}\n")
+                done = self.nacre("run", "--profile", "mine", "-c", "true")
+                self.assertEqual((done.returncode, done.stdout), (125, ""), done)
+                self.assertIn(meant, done.stderr)
         done = self.run_nacre("--batch", input=b'{"command": "ls", "ask_ms": 5}\n')
         self.assertIn(b"unknown member 'ask_ms', did you mean 'approval_timeout_ms'?", done.out)
 

@@ -540,7 +540,7 @@ class Mcp(ServeTest):
         self.assertEqual({self.post("/v1/explain", {"command": "ls", "cwd": place}).status for place in places}, {404})
 
     def test_nothing_of_the_server_is_in_an_answer(self):
-        self.write_config("bash.yaml", "profile: bash\ndeny:\n  - {id: own-rule, commands: [frobnicate], why: never}\n")
+        self.write_config("bash.yaml", "profile: bash\ndeny:\n  - {id: own-rule, commands: [frobnicate], reason: never}\n")
         secret = "hunter2-very-secret"
         server = self.serve(unix=self.dir / "x.sock", env={"MY_TOKEN": secret, "AWS_SECRET_ACCESS_KEY": secret})
 

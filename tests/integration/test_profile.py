@@ -154,9 +154,9 @@ class Layers(ProfileTest):
             self.assertIn(name, ids)
 
     def test_a_rule_of_each_layer_decides(self):
-        self.write_config("bash.yaml", "deny: [{commands: [tac], why: from the user}]\n")
-        self.project("deny: [{commands: [rev], why: from the project}]\n")
-        file = self.policy("deny: [{commands: [nl], why: from the command line}]\n")
+        self.write_config("bash.yaml", "deny: [{commands: [tac], reason: from the user}]\n")
+        self.project("deny: [{commands: [rev], reason: from the project}]\n")
+        file = self.policy("deny: [{commands: [nl], reason: from the command line}]\n")
         for command, words in (("tac", "from the user"), ("rev", "from the project"),
                                ("nl", "from the command line")):
             done = self.nacre("run", "--json", "--policy", file, "-c", f"echo x | {command}")
