@@ -58,6 +58,8 @@ static const struct {
 	{"default_why", "default_reason"},
 	{"instead", "use"},
 	{"recommended", "use"},
+	{"running", "jobs"},
+	{"parallel", "jobs"},
 	{"ask_ms", "approval_timeout_ms"},
 };
 

@@ -59,7 +59,7 @@ static const char usage[] =
 	"                       default (default: the current one)\n"
 	"  --host NAME          a further name that Host and Origin may have; repeatable\n"
 	"  --rate N             requests per second of one principal (default 1000; 0: no limit)\n"
-	"  --running N          commands at a time (default 64)\n"
+	"  --jobs N             commands at a time (default 64)\n"
 	"  --queue N            commands that may wait (default 256)\n"
 	"  --tasks N            background tasks of one principal (default 256)\n"
 	"  --stop-time DUR      at the end, for running calls to end (default 5s); what still "
@@ -174,7 +174,7 @@ static int read_option(struct setup *s, int id, const char *value)
 		s->options.rate = rate_of(n);
 		return 0;
 	case 'n':
-		return read_count("running", value, 1, &s->options.running_max);
+		return read_count("jobs", value, 1, &s->options.running_max);
 	case 'q':
 		return read_count("queue", value, 0, &s->options.queued_max);
 	case 'b':
@@ -221,7 +221,7 @@ static int read_config(struct setup *s, struct serve_config *c)
 	struct error err = {0};
 
 	*c = (struct serve_config){.rate = (uint64_t)o->rate.per_second,
-	                           .running = o->running_max,
+	                           .jobs = o->running_max,
 	                           .queue = o->queued_max,
 	                           .tasks = o->background_each,
 	                           .stop_ms = (uint64_t)o->stop_ms};
@@ -237,7 +237,7 @@ static int read_config(struct setup *s, struct serve_config *c)
 		return -EINVAL;
 	}
 	o->rate = rate_of(c->rate);
-	o->running_max = (size_t)c->running;
+	o->running_max = (size_t)c->jobs;
 	o->queued_max = (size_t)c->queue;
 	o->background_each = (size_t)c->tasks;
 	o->stop_ms = (int64_t)c->stop_ms;
@@ -275,7 +275,7 @@ static int read_options(int argc, char **argv, struct setup *s)
 		{"workspace", required_argument, NULL, 'w'},
 		{"host", required_argument, NULL, 'H'},
 		{"rate", required_argument, NULL, 'r'},
-		{"running", required_argument, NULL, 'n'},
+		{"jobs", required_argument, NULL, 'n'},
 		{"queue", required_argument, NULL, 'q'},
 		{"stop-time", required_argument, NULL, 't'},
 		{"tasks", required_argument, NULL, 'b'},

@@ -28,7 +28,7 @@ static const struct key keys[] = {
 	{"workspace", KEY_TEXTS, .check = KEY_CHECK_ABSOLUTE, TO(workspace)},
 	{"host", KEY_TEXTS, TO(host)},
 	{"rate", KEY_COUNT, TO(rate), .max = NUMBER_MAX},
-	{"running", KEY_COUNT, TO(running), .min = 1, .max = NUMBER_MAX},
+	{"jobs", KEY_COUNT, TO(jobs), .min = 1, .max = NUMBER_MAX},
 	{"queue", KEY_COUNT, TO(queue), .max = NUMBER_MAX},
 	{"tasks", KEY_COUNT, TO(tasks), .min = 1, .max = NUMBER_MAX},
 	{"stop_time", KEY_DURATION, TO(stop_ms), .max = 3600000},

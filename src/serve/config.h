@@ -17,7 +17,7 @@ struct serve_config {
 							    *const *host; /* up to NULL */
 	const char *unix_path, *policy;
 	bool no_unix, allow_remote;
-	uint64_t rate, running, queue, tasks;
+	uint64_t rate, jobs, queue, tasks;
 	uint64_t stop_ms;
 };
 

@@ -33,6 +33,7 @@ class DidYouMean(NacreTest):
 
     def test_other_words_for_the_same_thing(self):
         for words, meant in ((("run", "--wait-approval", "5s", "-c", "true"), "nacre run: did you mean '--approval-timeout'?"),
+                             (("serve", "--running", "8"), "nacre serve: did you mean '--jobs'?"),
                              (("mcp", "--ask-timeout=5s"), "nacre mcp: did you mean '--approval-timeout'?")):
             with self.subTest(words):
                 done = self.nacre(*words)

@@ -266,7 +266,7 @@ class Doors(ServeTest):
         connection.close()
 
     def test_commands_wait_for_a_place_and_no_more_than_fit(self):
-        server = self.serve("--running", "1", "--queue", "2", unix=self.dir / "q.sock")
+        server = self.serve("--jobs", "1", "--queue", "2", unix=self.dir / "q.sock")
         gate = self.work / "gate"
         got = []
 
@@ -720,7 +720,7 @@ class Faults(ServeTest):
         self.assertEqual(self.get("/v1/health").status, 200)
 
     def test_sigterm_ends_fifty_calls_in_time_and_loses_no_task(self):
-        server = self.serve("--stop-time", "300ms", "--rate", "0", "--running", "80", unix=self.dir / "stop.sock")
+        server = self.serve("--stop-time", "300ms", "--rate", "0", "--jobs", "80", unix=self.dir / "stop.sock")
         got, streams = [], []
 
         def call(i):
@@ -851,7 +851,7 @@ class Activation(ServeTest):
         yard = self.dir / "yard"
         yard.mkdir()
         text = (f"# comment\nlisten: [127.0.0.1:0]\nno_unix: true\nworkspace: [{self.work}, {yard}]\nprofile: [readonly]\n"
-                "host: [nacre.example]\nrate: 0\nrunning: 2\nqueue: 0\ntasks: 1\nstop_time: 1s\n")
+                "host: [nacre.example]\nrate: 0\njobs: 2\nqueue: 0\ntasks: 1\nstop_time: 1s\n")
         server = self.start_by_file(text)
         self.assertNotIn(b"sock", self.read_log(server))
         self.assertEqual(self.run_command("pwd", server=server)["stdout"].strip(), str(self.work))
@@ -866,7 +866,8 @@ class Activation(ServeTest):
 
     def test_what_is_wrong_with_the_file_is_told_with_its_place(self):
         for text, words in (("listen: [127.0.0.1:0]\nworkspaces: [/tmp]\n", ":2:1: unknown key 'workspaces', did you mean 'workspace'?"),
-                            ("rate: 5s\n", ":1:7: 'rate' wants a whole number"), ("running: 0\n", ":1:10: 'running': 0 is out of range"),
+                            ("rate: 5s\n", ":1:7: 'rate' wants a whole number"), ("jobs: 0\n", ":1:7: 'jobs': 0 is out of range"),
+                            ("running: 8\n", ":1:1: unknown key 'running', did you mean 'jobs'?"),
                             ("stop_time: 5\n", ":1:12: 'stop_time': 5 has no unit"), ("workspace: [a/b]\n", ":1:13: 'workspace'"),
                             ("listen: 127.0.0.1:80\n", ":1:9: 'listen' wants a list"), ("- a\n", ":1:1: a map is wanted"),
                             ("no_unix: 1\n", ":1:10: 'no_unix'"), ("workspace: [/nowhere/at/all]\n", "/nowhere/at/all")):

@@ -639,7 +639,7 @@ class Mcp(ServeTest):
             self.assertEqual(self.number(name, server), value, name)
 
     def test_its_commands_have_their_places_with_all_others(self):
-        server = self.serve("--running", "4", "--queue", "1", unix=self.dir / "places.sock")  # three of one principal
+        server = self.serve("--jobs", "4", "--queue", "1", unix=self.dir / "places.sock")  # three of one principal
         got, threads = self.begin_calls(server, 5)
         wait_until("one is refused", lambda: len(got) == 1)
         self.assertIn("too many", got[0].json["result"]["content"][0]["text"])
@@ -656,7 +656,7 @@ class Mcp(ServeTest):
         self.assertEqual((self.number("nacre_running", server), self.number("nacre_queued", server)), (0, 0))
 
     def test_one_door_wakes_the_queue_of_the_other(self):
-        server = self.serve("--running", "1", unix=self.dir / "wake.sock")
+        server = self.serve("--jobs", "1", unix=self.dir / "wake.sock")
         got, threads = self.begin_calls(server, 1)
         wait_until("it runs", lambda: self.number("nacre_running", server) == 1)
         rest = []
@@ -681,7 +681,7 @@ class Mcp(ServeTest):
             self.post(f"/v1/tasks/{task['task_id']}/stop", {"now": True})
 
     def test_sigterm_ends_fifty_calls_of_both_eras_in_time(self):
-        server = self.serve("--stop-time", "300ms", "--rate", "0", "--running", "80", unix=self.dir / "stop.sock")
+        server = self.serve("--stop-time", "300ms", "--rate", "0", "--jobs", "80", unix=self.dir / "stop.sock")
         session, got = self.begin(server=server), []
         call = {"name": "Bash", "arguments": {"command": "echo begun; sleep 1000"}}
 
@@ -709,7 +709,7 @@ class Mcp(ServeTest):
     def test_sessions_in_disorder_leave_nothing(self):
         """Calls, streams, cancellations, lost and resumed connections and ends of sessions, in any order."""
         dice = random.Random(SEED)
-        server = self.serve("--rate", "0", "--running", "8", "--queue", "8", unix=self.dir / "disorder.sock")
+        server = self.serve("--rate", "0", "--jobs", "8", "--queue", "8", unix=self.dir / "disorder.sock")
         port, token = server.port, self.token()
         sessions, ids, open_socks = [], ["1-1"], []
 
