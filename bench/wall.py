@@ -19,7 +19,7 @@ COLD = "nacre run -- true"
 def policies(bench):
     """Files that choose the tier: there is no option for it, and the operator's own must not matter."""
     made = {}
-    for name, text in (("full", "inherits: bash"), ("readonly", "inherits: readonly"),
+    for name, text in (("strict", "inherits: bash"), ("readonly", "inherits: readonly"),
                        ("landlock", "inherits: bash\nsandbox: {mode: landlock}"),
                        ("none", "inherits: bash\nsandbox: {mode: none}")):
         made[name] = os.path.join(bench.work, f"bench-{name}.yaml")
@@ -102,7 +102,7 @@ def ways_of(bench, files, callers, driver, out, jobs, each):
         return [driver, *asked, bench.nacre, "run", "--batch", "--jobs", str(jobs), "--policy", files[name]]
     return {
         "posix_spawn + wait": ([callers, *asked], env),
-        "kept boxes": (nacre("full"), env),
+        "kept boxes": (nacre("strict"), env),
         "landlock tier": (nacre("landlock"), env),
         "no box": (nacre("none"), env),
     }

@@ -60,6 +60,7 @@ static const struct {
 	{"recommended", "use"},
 	{"running", "jobs"},
 	{"parallel", "jobs"},
+	{"full", "strict"},
 	{"ask_ms", "approval_timeout_ms"},
 };
 

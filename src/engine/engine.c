@@ -441,7 +441,7 @@ static void begin_ahead(struct engine *e, struct engine_run *run)
 {
 	const struct keeper_order *o = &run->order;
 
-	if (e->ahead && !e->launcher && e->profile->sandbox.tier == SANDBOX_TIER_FULL &&
+	if (e->ahead && !e->launcher && e->profile->sandbox.tier == SANDBOX_TIER_STRICT &&
 	    !e->profile->docker.allow)
 		run->ahead = ahead_new(&(struct keeper_ahead){.profile = e->profile,
 		                                              .workspace = o->request.workspace,

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/result.h"
 #include "json/write.h"
+#include "sandbox/layers.h"
 
 static void put_view(struct json_writer *w, const char *key, const struct view *v)
 {
@@ -76,12 +77,6 @@ static void put_layers(struct json_writer *w, const char *key, uint32_t layers)
 /* What really was in force, and what the profile would have had beside it. */
 static void put_sandbox(struct json_writer *w, const struct result *r)
 {
-	static const char *const tiers[SANDBOX_TIER_MAX] = {
-		[SANDBOX_TIER_FULL] = "full",
-		[SANDBOX_TIER_LANDLOCK] = "landlock",
-		[SANDBOX_TIER_NONE] = "none",
-		[SANDBOX_TIER_CONTAINER] = "container",
-	};
 	const struct sandbox_standing *s = &r->report.sandbox;
 	uint32_t bare = SANDBOX_LAYER_NO_NEW_PRIVS |
 	                (r->report.processes_bounded ? SANDBOX_LAYER_PROCESSES : 0);
@@ -89,7 +84,7 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 	bool known = r->ran && !r->background; /* of a task its state.json tells */
 
 	json_member_object(w, "sandbox");
-	json_member_text(w, "tier", known ? tiers[s->tier] : NULL);
+	json_member_text(w, "tier", known ? sandbox_tier_name(s->tier) : NULL);
 	put_layers(w, "layers", !known ? 0 : s->tier == SANDBOX_TIER_NONE ? bare : s->layers);
 	put_layers(w, "missing",
 	           s->tier == SANDBOX_TIER_NONE ? ((1U << SANDBOX_LAYER_COUNT) - 1) & ~bare

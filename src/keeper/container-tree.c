@@ -70,7 +70,7 @@ int container_plan_mounts(struct keeper *k, struct keeper_container *c, struct e
 	int r;
 
 	c->spec = k->spec;
-	c->spec.tier = SANDBOX_TIER_FULL;
+	c->spec.tier = SANDBOX_TIER_STRICT;
 	c->spec.require = 0;
 	c->spec.network = SANDBOX_NETWORK_NONE; /* no file of name servers, which is the image's */
 	c->spec.programs = c->spec.denied = NULL;

@@ -229,7 +229,7 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 	rq->root = or_null(s->root);
 	r = profile_load(rq, &s->profile, NULL);
 	/* With docker's socket in it a box depends on where that is now, and the keeper looks. */
-	if (r == 0 && (s->profile->sandbox.tier != SANDBOX_TIER_FULL || s->profile->docker.allow))
+	if (r == 0 && (s->profile->sandbox.tier != SANDBOX_TIER_STRICT || s->profile->docker.allow))
 		r = -EOPNOTSUPP;
 	return r;
 }

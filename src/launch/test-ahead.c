@@ -112,7 +112,7 @@ static void the_command_runs_in_the_box_that_was_made_before(void **state)
 
 	assert_int_equal(t->report.end, KEEPER_END_EXITED);
 	assert_int_equal(WEXITSTATUS(t->report.status), 3);
-	if (t->report.sandbox.tier == SANDBOX_TIER_FULL) {
+	if (t->report.sandbox.tier == SANDBOX_TIER_STRICT) {
 		assert_int_equal(t->captures[0].head_len, strlen("nacre-init\n"));
 		assert_memory_equal(t->captures[0].data, "nacre-init\n", strlen("nacre-init\n"));
 	}

@@ -8,7 +8,7 @@ static void a_command_runs_in_its_workspace(void **state)
 	assert_int_equal(box_run(b, "pwd; echo hello > made; cat made"), 0);
 	snprintf(path, sizeof(path), "%s\nhello\n", b->workspace);
 	assert_string_equal(buffer_str(&b->output), path);
-	assert_int_equal(b->standing.tier, SANDBOX_TIER_FULL);
+	assert_int_equal(b->standing.tier, SANDBOX_TIER_STRICT);
 	assert_true(b->standing.layers & SANDBOX_LAYER_NAMESPACES);
 }
 

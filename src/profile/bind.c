@@ -431,6 +431,6 @@ int bind_finish(struct binder *b)
 	p->sandbox.tier = p->mode == PROFILE_MODE_NONE        ? SANDBOX_TIER_NONE
 	                  : p->mode == PROFILE_MODE_LANDLOCK  ? SANDBOX_TIER_LANDLOCK
 	                  : p->mode == PROFILE_MODE_CONTAINER ? SANDBOX_TIER_CONTAINER
-	                                                      : SANDBOX_TIER_FULL;
+	                                                      : SANDBOX_TIER_STRICT;
 	return bind_finish_rules(b);
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "policy/policy.h"
+#include "sandbox/layers.h"
 #include "yaml/pack.h"
 #include "yaml/yaml.h"
 
@@ -93,11 +94,29 @@ static void a_profile_that_says_nothing_allows_nothing(void **state)
 	p = place_load(place);
 	assert_int_equal(p->rules.fallback, POLICY_VERDICT_DENY);
 	assert_int_equal(p->rules.unknown, POLICY_UNKNOWN_DENY);
-	assert_int_equal(p->sandbox.tier, SANDBOX_TIER_FULL);
+	assert_int_equal(p->sandbox.tier, SANDBOX_TIER_STRICT);
 	assert_int_equal(p->sandbox.network, SANDBOX_NETWORK_NONE);
 	assert_int_equal(p->sandbox.limits.processes, 512);
 	assert_int_equal(p->rules.rule_count, 0);
 	assert_false(p->audit.optional);
+}
+
+static void a_mode_and_its_tier_have_one_name(void **state)
+{
+	struct place *place = *state;
+	char text[128];
+
+	place->request.name = "tiers";
+	for (int tier = 0; tier < SANDBOX_TIER_MAX; tier++) {
+		scoped(profile_freep) struct profile *p = NULL;
+
+		snprintf(text, sizeof(text),
+		         "profile: tiers\nsandbox: {mode: %s, container: {image: x}}\n",
+		         sandbox_tier_names[tier]);
+		place_write(place->user, "tiers.yaml", text);
+		p = place_load(place);
+		assert_int_equal(p->sandbox.tier, tier);
+	}
 }
 
 static void layers_stand_one_above_the_other(void **state)
@@ -364,6 +383,7 @@ int main(void)
 		TEST(the_tree_of_a_shipped_profile_is_that_of_its_text),
 		TEST(the_default_is_the_profile_bash),
 		TEST(a_profile_that_says_nothing_allows_nothing),
+		TEST(a_mode_and_its_tier_have_one_name),
 		TEST(layers_stand_one_above_the_other),
 		TEST(the_files_from_the_root_down_to_the_workspace_all_hold),
 		TEST(a_lower_maximum_takes_the_default_with_it),

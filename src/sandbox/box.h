@@ -255,7 +255,7 @@ int box_point(struct sandbox_plan *p, const char *path, bool is_directory);
 /* Hides a file or directory of the host behind an empty one that nobody may open. */
 int box_mask(struct sandbox_plan *p, const char *path, bool is_directory);
 
-/* tree.c: the steps that make the tree of the full tier. */
+/* tree.c: the steps that make the tree of the strict tier. */
 int box_tree_plan(struct sandbox_plan *p, struct error *err);
 /* The file or directory FD, which is PATH on the host, at the same path of the box. */
 int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);

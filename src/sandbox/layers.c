@@ -44,16 +44,16 @@ const char *sandbox_layer_remedy(enum sandbox_layer layer)
 	return NULL;
 }
 
+const char *const sandbox_tier_names[SANDBOX_TIER_MAX] = {
+	[SANDBOX_TIER_STRICT] = "strict",
+	[SANDBOX_TIER_LANDLOCK] = "landlock",
+	[SANDBOX_TIER_NONE] = "none",
+	[SANDBOX_TIER_CONTAINER] = "container",
+};
+
 const char *sandbox_tier_name(enum sandbox_tier tier)
 {
-	static const char *const names[SANDBOX_TIER_MAX] = {
-		[SANDBOX_TIER_FULL] = "full",
-		[SANDBOX_TIER_LANDLOCK] = "landlock",
-		[SANDBOX_TIER_NONE] = "none",
-		[SANDBOX_TIER_CONTAINER] = "container",
-	};
-
-	return tier < SANDBOX_TIER_MAX ? names[tier] : NULL;
+	return tier < SANDBOX_TIER_MAX ? sandbox_tier_names[tier] : NULL;
 }
 
 void sandbox_layers_print(uint32_t bits, struct buffer *into)

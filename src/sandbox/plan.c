@@ -272,7 +272,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 
 	p->standing.tier = tier;
 	witness_add(p->witnesses, p->workspace, false);
-	if (tier == SANDBOX_TIER_FULL) {
+	if (tier == SANDBOX_TIER_STRICT) {
 		p->clone_flags = BOX_NAMESPACES;
 		if (p->spec->network == SANDBOX_NETWORK_NONE) {
 			p->clone_flags |= CLONE_NEWNET;
@@ -283,7 +283,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	if (r < 0)
 		return r;
 	find_ungranted(p);
-	if (tier == SANDBOX_TIER_FULL)
+	if (tier == SANDBOX_TIER_STRICT)
 		r = box_tree_plan(p, err);
 	else
 		r = plan_rules(p, abi, err);
@@ -426,13 +426,13 @@ int sandbox_plan_retry(struct sandbox_plan **plan, int step, int sys, struct err
 	struct sandbox_plan *p = *plan;
 	int r;
 
-	if (p->standing.tier != SANDBOX_TIER_FULL)
+	if (p->standing.tier != SANDBOX_TIER_STRICT)
 		return error_sys(err, sys, "sandbox");
 	if (!is_refusal(p, step, sys)) {
 		if (!is_worth_another(p, step)) /* the caller knows more about it */
 			return -sys;
 		box_forget(p);
-		return build(p, SANDBOX_TIER_FULL, err);
+		return build(p, SANDBOX_TIER_STRICT, err);
 	}
 	box_forget(p);
 	r = build(p, SANDBOX_TIER_LANDLOCK, err);

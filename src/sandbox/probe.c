@@ -400,7 +400,7 @@ static enum sandbox_tier best_tier(const struct sandbox_survey *s, enum sandbox_
 	if (works(s, SANDBOX_TRIAL_USER) && works(s, SANDBOX_TRIAL_MOUNTS) &&
 	    works(s, SANDBOX_TRIAL_PROC) &&
 	    (network != SANDBOX_NETWORK_NONE || works(s, SANDBOX_TRIAL_NETWORK)))
-		return SANDBOX_TIER_FULL;
+		return SANDBOX_TIER_STRICT;
 	return s->probe.landlock_abi > 0 ? SANDBOX_TIER_LANDLOCK : SANDBOX_TIER_NONE;
 }
 
@@ -467,7 +467,7 @@ static uint32_t have_landlock(const struct sandbox_survey *s, const struct sandb
 static uint32_t layers_in(const struct sandbox_survey *s, const struct sandbox_spec *spec,
                           enum sandbox_tier tier)
 {
-	bool full = tier == SANDBOX_TIER_FULL;
+	bool full = tier == SANDBOX_TIER_STRICT;
 	bool user = !s->root || (full && works(s, SANDBOX_TRIAL_IDMAP));
 	uint32_t have = SANDBOX_LAYER_NO_NEW_PRIVS;
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum sandbox_tier {
-	SANDBOX_TIER_FULL,      /* namespaces, Landlock, seccomp: whatever the kernel has */
+	SANDBOX_TIER_STRICT,    /* namespaces, Landlock, seccomp: whatever the kernel has */
 	SANDBOX_TIER_LANDLOCK,  /* no namespaces: Landlock and seccomp are the wall */
 	SANDBOX_TIER_NONE,      /* only by the operator's configuration */
 	SANDBOX_TIER_CONTAINER, /* an engine makes the box; there is no plan for it here */

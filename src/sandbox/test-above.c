@@ -78,7 +78,7 @@ static void what_is_secret_or_protected_above_is_no_workspace(void **state)
 	static const char *const refused[] = {".git/hooks", ".git/hooks/deep", ".ssh",
 	                                      ".ssh/deep",  "sub/.ci",         "sub/.ci/x",
 	                                      "state",      "state/tasks",     "sub/linked"};
-	static const enum sandbox_tier tiers[] = {SANDBOX_TIER_FULL, SANDBOX_TIER_LANDLOCK,
+	static const enum sandbox_tier tiers[] = {SANDBOX_TIER_STRICT, SANDBOX_TIER_LANDLOCK,
 	                                          SANDBOX_TIER_NONE};
 
 	for (size_t i = 0; i < array_size(refused); i++)
@@ -91,7 +91,7 @@ static void other_directories_are(void **state)
 	static const char *const allowed[] = {"", "sub", "sub/hooks"};
 
 	for (size_t i = 0; i < array_size(allowed); i++)
-		assert_int_equal(plan_at(*state, allowed[i], SANDBOX_TIER_FULL, NULL), 0);
+		assert_int_equal(plan_at(*state, allowed[i], SANDBOX_TIER_STRICT, NULL), 0);
 }
 
 static bool holds(const struct sandbox_plan *plan, const char *workspace, const char *inside)
@@ -121,21 +121,21 @@ static void what_the_root_protects_in_the_workspace_stays_so(void **state)
 	char path[160];
 
 	/* The root's .husky leads to sub/linked, and sub has a .ci of its own. */
-	assert_int_equal(plan_at(p, "sub", SANDBOX_TIER_FULL, &plan), 0);
+	assert_int_equal(plan_at(p, "sub", SANDBOX_TIER_STRICT, &plan), 0);
 	assert_true(holds(plan, p->workspace, "linked"));
 	assert_true(holds(plan, p->workspace, ".ci"));
 	assert_false(holds(plan, p->workspace, "hooks"));
 	plan = sandbox_plan_free(plan);
 
 	/* Of the repository above. */
-	assert_int_equal(plan_at(p, ".git", SANDBOX_TIER_FULL, &plan), 0);
+	assert_int_equal(plan_at(p, ".git", SANDBOX_TIER_STRICT, &plan), 0);
 	assert_true(holds(plan, p->workspace, "hooks"));
 	plan = sandbox_plan_free(plan);
 	snprintf(path, sizeof(path), "%s/.git/hooks/deep", p->root);
 	assert_int_equal(rmdir(path), 0);
 	*strrchr(path, '/') = '\0';
 	assert_int_equal(rmdir(path), 0);
-	assert_int_equal(plan_at(p, ".git", SANDBOX_TIER_FULL, &plan), 0);
+	assert_int_equal(plan_at(p, ".git", SANDBOX_TIER_STRICT, &plan), 0);
 	assert_true(looks_for(plan, "hooks"));
 }
 

@@ -28,7 +28,7 @@ static void what_is_no_layer_is_unknown(void **state)
 
 static void tiers_have_names(void **state)
 {
-	assert_string_equal(sandbox_tier_name(SANDBOX_TIER_FULL), "full");
+	assert_string_equal(sandbox_tier_name(SANDBOX_TIER_STRICT), "strict");
 	assert_string_equal(sandbox_tier_name(SANDBOX_TIER_LANDLOCK), "landlock");
 	assert_string_equal(sandbox_tier_name(SANDBOX_TIER_NONE), "none");
 	assert_null(sandbox_tier_name(SANDBOX_TIER_MAX));

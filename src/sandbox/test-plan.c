@@ -265,7 +265,7 @@ static void a_weaker_plan_is_made_only_once_and_only_if_allowed(void **state)
 		assert_true(a->steps.items[last].phase > BOX_GRANTS);
 		assert_int_equal(sandbox_plan_retry(&a, (int)last, ESTALE, &err),
 		                 i < 8 ? 0 : -ESTALE);
-		assert_int_equal(sandbox_plan_standing(a)->tier, SANDBOX_TIER_FULL);
+		assert_int_equal(sandbox_plan_standing(a)->tier, SANDBOX_TIER_STRICT);
 	}
 	assert_int_equal(sandbox_plan_retry(&a, SANDBOX_STEP_CLONE, EPERM, &err), 0);
 	assert_int_equal(sandbox_plan_standing(a)->tier, SANDBOX_TIER_LANDLOCK);

@@ -56,7 +56,7 @@ static void what_fails_comes_with_a_remedy(void **state)
 			assert_non_null(s.trials[k].remedy);
 	}
 	if (must("userns"))
-		assert_int_equal(sandbox_survey_tier(&s), SANDBOX_TIER_FULL);
+		assert_int_equal(sandbox_survey_tier(&s), SANDBOX_TIER_STRICT);
 }
 
 static int survey_as_user(const void *unused)
@@ -105,25 +105,25 @@ static void the_tier_is_the_weaker_of_wish_and_machine(void **state)
 	struct sandbox_survey good = machine(true, 7, false), poor = machine(false, 7, false);
 	struct sandbox_survey old = machine(false, 0, false);
 
-	assert_int_equal(stand(&good, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_FULL);
+	assert_int_equal(stand(&good, SANDBOX_TIER_STRICT).tier, SANDBOX_TIER_STRICT);
 	assert_int_equal(stand(&good, SANDBOX_TIER_LANDLOCK).tier, SANDBOX_TIER_LANDLOCK);
 	assert_int_equal(stand(&good, SANDBOX_TIER_NONE).tier, SANDBOX_TIER_NONE);
-	assert_int_equal(stand(&poor, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_LANDLOCK);
-	assert_int_equal(stand(&old, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_NONE);
-	assert_int_equal(stand(&old, SANDBOX_TIER_FULL).layers, SANDBOX_LAYER_NO_NEW_PRIVS);
+	assert_int_equal(stand(&poor, SANDBOX_TIER_STRICT).tier, SANDBOX_TIER_LANDLOCK);
+	assert_int_equal(stand(&old, SANDBOX_TIER_STRICT).tier, SANDBOX_TIER_NONE);
+	assert_int_equal(stand(&old, SANDBOX_TIER_STRICT).layers, SANDBOX_LAYER_NO_NEW_PRIVS);
 }
 
 static void without_one_namespace_a_box_that_needs_it_has_none(void **state)
 {
 	struct sandbox_survey s = machine(true, 7, false);
-	struct sandbox_spec online = {.tier = SANDBOX_TIER_FULL, .network = SANDBOX_NETWORK_HOST};
+	struct sandbox_spec online = {.tier = SANDBOX_TIER_STRICT, .network = SANDBOX_NETWORK_HOST};
 	struct sandbox_standing st;
 
 	s.trials[SANDBOX_TRIAL_NETWORK].sys = ENOSPC;
 	assert_int_equal(sandbox_survey_tier(&s), SANDBOX_TIER_LANDLOCK);
-	assert_int_equal(stand(&s, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_LANDLOCK);
+	assert_int_equal(stand(&s, SANDBOX_TIER_STRICT).tier, SANDBOX_TIER_LANDLOCK);
 	sandbox_survey_stand(&s, &online, &st);
-	assert_int_equal(st.tier, SANDBOX_TIER_FULL);
+	assert_int_equal(st.tier, SANDBOX_TIER_STRICT);
 }
 
 static void an_obstacle_leaves_no_tier(void **state)
@@ -136,7 +136,7 @@ static void an_obstacle_leaves_no_tier(void **state)
 	assert_int_equal(sandbox_survey_tier(&bare), SANDBOX_TIER_NONE);
 	old.trials[SANDBOX_TRIAL_CLOSE] = (struct sandbox_trial){true, EINVAL, "kernel 5.12"};
 	assert_string_equal(sandbox_survey_obstacle(&old), "kernel 5.12");
-	assert_int_equal(stand(&old, SANDBOX_TIER_FULL).tier, SANDBOX_TIER_NONE);
+	assert_int_equal(stand(&old, SANDBOX_TIER_STRICT).tier, SANDBOX_TIER_NONE);
 }
 
 static void layers_are_counted_as_they_are(void **state)
@@ -144,16 +144,16 @@ static void layers_are_counted_as_they_are(void **state)
 	struct sandbox_survey user = machine(true, 7, false), root = machine(true, 7, true);
 	struct sandbox_survey old = machine(true, 1, false), poor = machine(false, 7, true);
 
-	assert_int_equal(stand(&user, SANDBOX_TIER_FULL).missing, 0);
-	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing, 0);
+	assert_int_equal(stand(&user, SANDBOX_TIER_STRICT).missing, 0);
+	assert_int_equal(stand(&root, SANDBOX_TIER_STRICT).missing, 0);
 	root.trials[SANDBOX_TRIAL_IDMAP].sys = EINVAL;
-	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing,
+	assert_int_equal(stand(&root, SANDBOX_TIER_STRICT).missing,
 	                 SANDBOX_LAYER_PROCESSES | SANDBOX_LAYER_UNPRIVILEGED);
 	strcpy(root.cgroup.path[CGROUP_MEMORY], "/x");
 	strcpy(root.cgroup.path[CGROUP_PIDS], "/x");
-	assert_int_equal(stand(&root, SANDBOX_TIER_FULL).missing, SANDBOX_LAYER_UNPRIVILEGED);
-	assert_true(stand(&old, SANDBOX_TIER_FULL).missing & SANDBOX_LAYER_LANDLOCK);
-	assert_int_equal(stand(&poor, SANDBOX_TIER_FULL).missing,
+	assert_int_equal(stand(&root, SANDBOX_TIER_STRICT).missing, SANDBOX_LAYER_UNPRIVILEGED);
+	assert_true(stand(&old, SANDBOX_TIER_STRICT).missing & SANDBOX_LAYER_LANDLOCK);
+	assert_int_equal(stand(&poor, SANDBOX_TIER_STRICT).missing,
 	                 SANDBOX_LAYER_NAMESPACES | SANDBOX_LAYER_PROGRAMS |
 	                         SANDBOX_LAYER_PROCESSES | SANDBOX_LAYER_UNPRIVILEGED);
 }

@@ -5,6 +5,7 @@
 #include "json/fields.h"
 #include "json/read.h"
 #include "json/write.h"
+#include "sandbox/layers.h"
 
 static const char *const end_names[KEEPER_END_MAX] = {
 	[KEEPER_END_EXITED] = "exited",   [KEEPER_END_TIMEOUT] = "timeout",
@@ -13,20 +14,13 @@ static const char *const end_names[KEEPER_END_MAX] = {
 	[KEEPER_END_REFUSED] = "refused", [KEEPER_END_LOST] = "lost",
 };
 
-static const char *const tier_names[SANDBOX_TIER_MAX] = {
-	[SANDBOX_TIER_FULL] = "full",
-	[SANDBOX_TIER_LANDLOCK] = "landlock",
-	[SANDBOX_TIER_NONE] = "none",
-	[SANDBOX_TIER_CONTAINER] = "container",
-};
-
 #define OF       struct keeper_report
 #define STANDING struct sandbox_standing
 #define STREAM   struct keeper_stream
 #define LAYERS   ((1 << SANDBOX_LAYER_COUNT) - 1)
 
 static const struct json_field sandbox_fields[] = {
-	JSON_NAME("tier", STANDING, tier, JSON_REQUIRED, tier_names),
+	JSON_NAME("tier", STANDING, tier, JSON_REQUIRED, sandbox_tier_names),
 	JSON_NUMBER("layers", STANDING, layers, JSON_REQUIRED, 0, LAYERS),
 	JSON_NUMBER("missing", STANDING, missing, JSON_REQUIRED, 0, LAYERS),
 	{0},

@@ -126,7 +126,7 @@ static void an_empty_report_is_these_bytes(void **state)
 	             "{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
 	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
 	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
-	             "\"sandbox\":{\"tier\":\"full\",\"layers\":0,\"missing\":0},"
+	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
 	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"ungranted\":\"\","
 	             "\"ended\":\"\",\"slain\":\"\",\"quiet\":\"\",\"session\":\"\","
 	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
@@ -198,7 +198,7 @@ static void damaged_reports_are_refused(void **state)
 		{"\"killed\":3", "\"killed\":3,\"more\":1"},
 		{"\"killed\":3", "\"killed\":3,\"killed\":3"},
 		{"\"killed\":3", "\"killed\":4294967299"}, /* no int */
-		{"\"tier\":\"full\"", "\"tier\":\"strict\""},
+		{"\"tier\":\"strict\"", "\"tier\":\"full\""},
 		{"\"layers\":0", "\"layers\":4294967296"},
 		{"\"limit_hit\":0", "\"limit_hit\":99"},
 		{"\"bytes\":10,", ""},

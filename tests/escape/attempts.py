@@ -3,7 +3,7 @@
 This table is the one place where an exception is admitted, and docs/security.md shows it: a test compares
 the two. `landlock` has the reason why the landlock tier (no namespaces to be had) cannot stop an attempt.
 `ungrouped` has the reason why it is not stopped, in any tier, where the kernel gives nacre no control group,
-as with an ordinary user on most machines. Apart from that the full tier has no exception.
+as with an ordinary user on most machines. Apart from that the strict tier has no exception.
 
 `control` tells for whom the attempt succeeds without any box. An attempt that succeeds nowhere proves
 nothing, so the driver makes it once outside, where that is safe; where it is not, the reason stands here.
@@ -264,7 +264,7 @@ def outcome(*found):
 
 def table():
     """The attempts as docs/security.md shows them."""
-    lines = ["| attempt | full | landlock |", "|---|---|---|"]
+    lines = ["| attempt | strict | landlock |", "|---|---|---|"]
     theme = None
     for attempt in ATTEMPTS:
         if attempt.theme != theme:

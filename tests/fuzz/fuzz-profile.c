@@ -59,7 +59,7 @@ static void check_tight(const struct profile *p, const struct profile *was)
 	must(p->output.view.limit && p->output.view.limit <= was->output.view.limit);
 	must(p->sandbox.limits.memory_bytes &&
 	     p->sandbox.limits.memory_bytes <= was->sandbox.limits.memory_bytes);
-	must(p->sandbox.network == SANDBOX_NETWORK_NONE && p->sandbox.tier == SANDBOX_TIER_FULL);
+	must(p->sandbox.network == SANDBOX_NETWORK_NONE && p->sandbox.tier == SANDBOX_TIER_STRICT);
 	must(!p->environment_set && (!p->environment_pass[0] || !p->environment_pass[1]));
 	must(!p->sandbox.writable || !p->sandbox.writable[0]);
 	for (size_t i = 0; i < p->rules.rule_count; i++) {

@@ -27,7 +27,7 @@ from attempts import ATTEMPTS, DISK, LACKS, NODEV, WATCHED  # noqa: E402
 from world import World  # noqa: E402
 
 HERE = ROOT / "tests" / "escape"
-TIERS = {"full": "strict", "warm": "strict", "landlock": "landlock"}
+TIERS = {"strict": "strict", "warm": "strict", "landlock": "landlock"}
 LIMITS = "{memory: 256M, processes: 64, file: 64M, tmp: 64M, open_files: 1024}"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OWN = {"kill_nacre", "stop_nacre"}  # attempts at nacre's own processes
@@ -421,7 +421,7 @@ def chances(base):
 def whos(tier):
     if os.geteuid() != 0:
         return ("user",)
-    return ("root", "user", "root for a user") if tier == "full" else ("root", "user")
+    return ("root", "user", "root for a user") if tier == "strict" else ("root", "user")
 
 
 class EscapeTest(unittest.TestCase):

@@ -1354,7 +1354,7 @@ class Inside(ApprovalTest):
 
     def test_full_box_root(self):
         self.plain("strict")
-        self.assertEqual(self.attack(False)["sandbox"]["tier"], "full")
+        self.assertEqual(self.attack(False)["sandbox"]["tier"], "strict")
 
     def test_full_box_user(self):
         self.plain("strict")

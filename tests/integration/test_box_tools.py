@@ -42,7 +42,7 @@ class BoxTools(NacreTest):
                 os.lchown(os.path.join(where, name), options["user"], options["user"])
         done = self.run_nacre("--json", *words, "-c", text, **options)
         result = json.loads(done.out)
-        self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "full"), result)
+        self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "strict"), result)
         return result["stdout"]
 
     def every(self, check):

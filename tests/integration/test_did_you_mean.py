@@ -40,6 +40,7 @@ class DidYouMean(NacreTest):
                 self.assertEqual((done.returncode, done.stdout), (125, ""), done)
                 self.assertIn(meant, done.stderr)
         for text, meant in (("deny: [{commands: [x], why: no}]", "unknown key 'why', did you mean 'reason'?"),
+                            ("sandbox: {mode: full}", "did you mean 'strict'?"),
                             ("default_why: no", "unknown key 'default_why', did you mean 'default_reason'?"),
                             ("syntax: {why: no}", "unknown key 'why', did you mean 'reason'?")):
             with self.subTest(text):

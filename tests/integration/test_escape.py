@@ -12,7 +12,7 @@ from attempts import table  # the driver has put its directory on the path
 ELSEWHERE = {"show", "workspace_is_home", "state_in_workspace", "sub_repository", "memory_pipes"}
 
 
-class Full(EscapeTest):
+class Strict(EscapeTest):
     """With namespaces: every attempt is stopped."""
 
     def test_the_hosts_network_is_no_more_than_that(self):
@@ -23,12 +23,12 @@ class Full(EscapeTest):
             if attempt.theme == "network" and attempt.name in names | {"tcp"}:
                 for who, place in self.places.items():
                     with self.subTest(attempt=attempt.name, who=who):
-                        outcome = make(place, attempt._replace(profile="online"), "full")
+                        outcome = make(place, attempt._replace(profile="online"), "strict")
                         self.assertIn("TRIED", outcome.output)
                         self.assertEqual(outcome.escaped, attempt.name == "tcp", str(outcome))
 
 
-add_tests(Full, "full")
+add_tests(Strict, "strict")
 del EscapeTest
 
 

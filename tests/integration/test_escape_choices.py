@@ -13,7 +13,7 @@ import unittest
 from helpers import DEADLINE
 from test_escape_places import PlaceTest, SECRET
 
-TIERS = {"full": "strict", "landlock": "landlock"}
+TIERS = {"strict": "strict", "landlock": "landlock"}
 
 
 class ChoiceTest(PlaceTest):
@@ -138,7 +138,7 @@ class PolicyFile(ChoiceTest):
                 result = self.run_result("--policy", str(policy), "-c", "true", **options)
                 self.assertNotEqual(result["sandbox"]["tier"], "none")
 
-    def test_full(self):
+    def test_strict(self):
         self.attempt("strict")
 
     def test_landlock(self):

@@ -57,7 +57,7 @@ class WithoutOpenat2(PlaceTest):
                 result = self.run_result("-c", self.EVIL, **options)
                 self.assertIn("TRIED", self.text(result))
                 self.assertEqual(self.seen(), before)
-                self.assertEqual(result["sandbox"]["tier"], "full")
+                self.assertEqual(result["sandbox"]["tier"], "strict")
                 self.assertIn(".vscode", " ".join(result["notices"]))
 
     def test_nor_in_a_kept_box(self):

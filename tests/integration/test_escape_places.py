@@ -24,7 +24,7 @@ SECRET = "SECRET-5a1f0c"
 LIMITS = "{memory: 256M, processes: 64, file: 64M, tmp: 64M, open_files: 1024}"
 LOADER = next((path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
                if os.path.exists(path)), "/lib/ld.so")
-TIERS = {"full": "strict", "landlock": "landlock"}
+TIERS = {"strict": "strict", "landlock": "landlock"}
 
 
 def build(source, target, *flags):
@@ -184,8 +184,8 @@ class Readonly(PlaceTest):
                         self.assertEqual(found, [], result)
                     before = after
 
-    def test_full(self):
-        self.attempt_all("full", {})
+    def test_strict(self):
+        self.attempt_all("strict", {})
 
     def test_landlock(self):
         self.attempt_all("landlock", READONLY_LANDLOCK)
@@ -218,7 +218,7 @@ class Readonly(PlaceTest):
                                (["sort", "-u", "file.txt"], "a\nb\n"), (["find", ".", "-name", "f*t"], "./file.txt\n"),
                                (["awk", "END { print NR }", "file.txt"], "3\n"),
                                (["sed", "-n", "2p", "file.txt"], "b\n"),
-                               *([(["which", "ls"], "/ls\n")] if tier == "full" else [])):
+                               *([(["which", "ls"], "/ls\n")] if tier == "strict" else [])):
                 with self.subTest(tier=tier, argv=argv):
                     result = self.run_result("--policy", self.policies[tier], "--", *argv)
                     self.assertIn(want, result["stdout"], result)
@@ -316,7 +316,7 @@ class HomeAsWorkspace(PlaceTest):
                 with self.subTest(who=user, config=there):
                     self.assertIn("TRIED", self.text(self.run_result("-c", plant, **options)))
                     result = self.run_result("-c", "true", **options)
-                    self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "full"), result)
+                    self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "strict"), result)
 
     def test_settings_inside_the_workspace_do_not_count(self):
         """Whoever wrote them: the agent could have."""
@@ -469,7 +469,7 @@ class Races(PlaceTest):
                 finally:
                     (self.work / "stop").touch()
                     self.finish(other)
-                self.assertEqual({tier for tier in tiers if tier}, {"full"})
+                self.assertEqual({tier for tier in tiers if tier}, {"strict"})
                 self.assertEqual(hook.read_text(), "#!/bin/sh\n")
 
     def test_a_path_that_is_too_long_makes_no_weaker_box(self):
@@ -483,7 +483,7 @@ class Races(PlaceTest):
                  "[(os.mkdir(part), os.chdir(part)) for part in parts]; open('.git', 'w').write('gitdir: x')")
         self.run_nacre("--", "/usr/bin/python3", "-c", plant)
         result = json.loads(self.run_nacre("--json", "-c", "echo x >>.git/hooks/existing; rm -rf ddd*; true").out)
-        self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "full"), result)
+        self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "strict"), result)
         self.assertEqual(hook.read_text(), "#!/bin/sh\n")
 
     def test_what_appeared_is_moved_from_the_workspace_only(self):

@@ -146,7 +146,7 @@ class Tree(Others):
     def test_unshare_is_not_what_a_box_is_made_with(self):
         for who, program, identity in self.people():
             with self.subTest(who=who):
-                self.expect_tier("unshare=EPERM", program, "full", **identity)
+                self.expect_tier("unshare=EPERM", program, "strict", **identity)
 
     def test_capabilities_that_cannot_be_given_up(self):
         """An ordinary user has none without namespaces; root keeps what it has, so nothing runs."""

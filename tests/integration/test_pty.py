@@ -466,7 +466,7 @@ class Places(PtyTest):
         return result
 
     def test_in_a_box(self):
-        self.assertEqual(self.look("strict")["sandbox"]["tier"], "full")
+        self.assertEqual(self.look("strict")["sandbox"]["tier"], "strict")
 
     def test_in_a_box_as_an_ordinary_user(self):
         self.look("strict", **self.as_ordinary_user())

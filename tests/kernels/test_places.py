@@ -211,7 +211,7 @@ class Knobs(Places):
                 self.assertEqual((result["stdout"], result["sandbox"]["tier"]), ("fine\n", tier), result)
 
     def test_nothing(self):
-        self.expect_same_tier("full", [service(), user_service()])
+        self.expect_same_tier("strict", [service(), user_service()])
 
     def test_user_max_net_namespaces(self):
         self.set("user.max_net_namespaces", "0")
@@ -224,7 +224,7 @@ class Knobs(Places):
     def test_kernel_unprivileged_userns_clone(self):
         self.set("kernel.unprivileged_userns_clone", "0")
         self.expect_same_tier("landlock", [user_service()])
-        self.expect_same_tier("full", [service()])
+        self.expect_same_tier("strict", [service()])
 
 
 del Places
