@@ -231,7 +231,7 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	audit_time_print(wall_ms, time);
 	json_member_string(&w, "time", time);
 	json_member_string(&w, "event", audit_kind_name(e->kind));
-	put_field(&w, "task", e->task);
+	put_field(&w, "task_id", e->task);
 	put_field(&w, "principal", e->principal);
 	put_field(&w, "door", e->door);
 	json_member_uint(&w, "uid", geteuid());

@@ -62,7 +62,7 @@ static bool may_match(const struct audit_query *q, const char *line, size_t n,
 
 static bool matches(const struct audit_query *q, const json_t *record)
 {
-	return is_named(record, "task", q->task) && is_named(record, "verdict", q->verdict) &&
+	return is_named(record, "task_id", q->task) && is_named(record, "verdict", q->verdict) &&
 	       is_named(record, "profile", q->profile) && is_named(record, "session", q->session) &&
 	       is_named(record, "principal", q->principal) && is_named(record, "door", q->door) &&
 	       (!q->text || has_text(record, q->text));

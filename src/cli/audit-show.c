@@ -156,7 +156,7 @@ static void put_record(struct buffer *out, const json_t *record)
 
 	buffer_printf(out, "%.24s  %-10s ", text_of(record, "time"), event);
 	begin = out->len;
-	cli_put_clean(text_of(record, "task"), out);
+	cli_put_clean(text_of(record, "task_id"), out);
 	do
 		buffer_putc(out, ' ');
 	while (out->len - begin < TASK_COLUMNS && buffer_error(out) == 0);

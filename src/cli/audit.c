@@ -33,7 +33,7 @@ static int help(void)
 	     "  --since T             from then on: 2026-11-16, 2026-11-16T07:24Z, or how long "
 	     "ago: 2h, 7d\n"
 	     "  --until T             up to then; all times are UTC\n"
-	     "  --task ID             of one task\n"
+	     "  --task TASK           of one task\n"
 	     "  --verdict V           allow, ask, deny or nudge\n"
 	     "  --profile P           of one profile\n"
 	     "  --event E             requested, decided, asked, approved, refused, started, "

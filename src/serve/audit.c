@@ -92,7 +92,7 @@ void audit_show(struct call *c)
 	uint64_t rest = 0;
 	struct error err = {0};
 
-	if (get_text(c, "task", texts[0], sizeof(texts[0]), &q.task) < 0 ||
+	if (get_text(c, "task_id", texts[0], sizeof(texts[0]), &q.task) < 0 ||
 	    get_text(c, "event", texts[1], sizeof(texts[1]), &q.event) < 0 ||
 	    get_text(c, "verdict", texts[2], sizeof(texts[2]), &q.verdict) < 0 ||
 	    get_text(c, "profile", texts[3], sizeof(texts[3]), &q.profile) < 0 ||

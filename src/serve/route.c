@@ -48,7 +48,7 @@ static const struct route routes[] = {
 	{"POST", "/v1/approvals/*", approvals_answer, "Answer.", .takes_body = true,
          .body_schema = approvals_put_schema, .gives = "Approval", .answers = "400 403 404 409"},
 	{"GET", "/v1/audit", audit_show, "What was asked, decided and run.",
-         .query = {"limit", "task", "event", "verdict", "profile", "since", "until", "before"},
+         .query = {"limit", "task_id", "event", "verdict", "profile", "since", "until", "before"},
          .gives = "Records", .answers = "400"},
 	{"GET", "/v1/health", about_health, "Whether the server works.", .gives = "Health",
          .open = true, .free = true},

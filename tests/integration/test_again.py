@@ -162,7 +162,7 @@ class Taken(AgainTest):
 
         def ended():
             log = "".join(path.read_text(errors="replace") for path in sorted(self.state.glob("audit/log.*")))
-            return set(re.findall(r'"event":"ended","task":"([^"]+)"', log))
+            return set(re.findall(r'"event":"ended","task_id":"([^"]+)"', log))
 
         def is_still(before=[-1, 0.0]):  # for a moment nothing happens any more
             count = len(ended())

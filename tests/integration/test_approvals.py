@@ -935,7 +935,7 @@ class Typed(SessionTest):
         self.assertEqual(self.end(task)["exit_code"], 0)
         typed = self.records("typed")
         self.assertEqual([r["input"] for r in typed], ["hello\n", "\x01\rDB_PASSWORD=***\n\x04"])
-        self.assertEqual({(r["task"], r["approval"]) for r in typed}, {(task, ident)})
+        self.assertEqual({(r["task_id"], r["approval"]) for r in typed}, {(task, ident)})
         self.assertIn("hello<U+000A>\n", self.nacre("audit", "show", "--event", "typed", code=0).stdout)
         self.assertEqual(self.nacre("audit", "verify").returncode, 0)
 

@@ -228,7 +228,7 @@ class Promise(Audit):
         self.assertGreater(len(ran), 20)  # there was some room left for the log
         self.assertGreater(len(refused), 20)
         self.assertEqual(len(list(self.work.glob("made-*"))), len(ran))
-        started = {r["task"] for r in json.loads((self.dir / "records").read_text())["records"] if r["event"] == "started"}
+        started = {r["task_id"] for r in json.loads((self.dir / "records").read_text())["records"] if r["event"] == "started"}
         self.assertGreaterEqual(started, {r["task_id"] for r in ran})
 
     def test_unless_the_profile_says_that_a_notice_is_enough(self):
@@ -276,8 +276,8 @@ class Many(Audit):
         self.assertTrue(told["good"], told)
         tasks = {}
         for record in self.records():
-            if "task" in record:
-                tasks.setdefault(record["task"], []).append(record["event"])
+            if "task_id" in record:
+                tasks.setdefault(record["task_id"], []).append(record["event"])
         self.assertEqual(len(tasks), 52)
         for events in tasks.values():
             self.assertEqual(events, EVENTS)
@@ -357,7 +357,7 @@ class Commands(Audit):
         self.run_nacre("--", "true")
         path = self.log / "log.000001"
         before = path.read_bytes().splitlines()[-1]
-        prev, texts = json.loads(before)["hash"], {"task": "\x1b[2J", "profile": "\x1b[2J", "tier": "\x1b[2J", "verdict": "\x1b[2J",
+        prev, texts = json.loads(before)["hash"], {"task_id": "\x1b[2J", "profile": "\x1b[2J", "tier": "\x1b[2J", "verdict": "\x1b[2J",
                                                    "cause": "\x1b[2J", "text": "\x1b[2J", "answer": "\x1b[2J", "end": "\x1b[2J",
                                                    "executed": ["/bin/bash", "", "", "", "", None]}
         with open(path, "ab") as file:

@@ -179,6 +179,10 @@ class ShellEndpoint(ServeTest):
         self.post("/v1/run", {"command": "ls", "workspace": "/etc"})
         records = self.get("/v1/audit?event=refused").json["records"]
         self.assertEqual(len(records), 2, records)
+        ident = records[0]["task_id"]
+        records = self.get(f"/v1/audit?task_id={ident}").json["records"]
+        self.assertEqual({r["task_id"] for r in records}, {ident}, records)
+        self.assertEqual(self.get(f"/v1/audit?task={ident}").status, 400)
 
     def test_what_is_wrong_with_the_log_is_told_to_its_operator_only(self):
         self.shell("ls")
