@@ -35,7 +35,7 @@ static const struct route routes[] = {
 	{"GET", "/v1/tasks/*", tasks_one, "One task.", .gives = "Task", .answers = "404"},
 	{"GET", "/v1/tasks/*/output", tasks_output,
          "What a task has printed. With 'follow' or 'Accept: text/event-stream' as events.",
-         .query = {"since", "wait", "stream", "follow", "tail", "grep"}, .gives = "Output",
+         .query = {"since", "wait_ms", "stream", "follow", "tail", "grep"}, .gives = "Output",
          .events = "output:Text end:Task", .answers = "400 404"},
 	{"POST", "/v1/tasks/*/stop", tasks_stop_one, "End a task with all that it started.",
          .takes_body = true, .bare = true, .body_schema = tasks_put_stop_schema, .gives = "Order",

@@ -228,7 +228,8 @@ void tasks_output(struct call *c)
 	bool follows;
 	int r;
 
-	if (!tasks_get_number(c, "since", &c->query.since) || !tasks_get_number(c, "wait", &wait) ||
+	if (!tasks_get_number(c, "since", &c->query.since) ||
+	    !tasks_get_number(c, "wait_ms", &wait) ||
 	    !tasks_get_number(c, "tail", &c->query.pick.tail) || !get_stream(c) ||
 	    !get_follow(c, &follows))
 		return;

@@ -332,7 +332,7 @@ class Tasks(ServeTest):
         listed = self.get("/v1/tasks").json["tasks"]
         self.assertEqual([t["task_id"] for t in listed], [task])
         self.assertEqual(listed[0]["state"], "running")
-        got = self.get(f"/v1/tasks/{task}/output?wait=20000").json
+        got = self.get(f"/v1/tasks/{task}/output?wait_ms=20000").json
         self.assertEqual((got["output"], got["next"], got["running"]), ("begun\n", 6, True))
         got = self.get(f"/v1/tasks/{task}/output?since=6").json
         self.assertEqual((got["output"], got["next"]), ("", 6))
@@ -346,14 +346,14 @@ class Tasks(ServeTest):
     def test_a_long_poll_wakes_with_the_output(self):
         task = self.background("while [ ! -e go ]; do sleep 0.02; done; echo came; sleep 100")
         got = []
-        thread = threading.Thread(target=lambda: got.append(self.get(f"/v1/tasks/{task}/output?wait=50000")))
+        thread = threading.Thread(target=lambda: got.append(self.get(f"/v1/tasks/{task}/output?wait_ms=50000")))
         thread.start()
         wait_until("somebody waits", lambda: "\nnacre_streams 2\n" in self.get("/v1/metrics").body.decode())
         (self.work / "go").touch()
         thread.join(DEADLINE)
         self.assertEqual(got[0].json["output"], "came\n")
         began = time.monotonic()
-        self.assertEqual(self.get(f"/v1/tasks/{task}/output?since=5&wait=200").json["output"], "")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?since=5&wait_ms=200").json["output"], "")
         self.assertGreaterEqual(time.monotonic() - began, 0.19)
         self.post(f"/v1/tasks/{task}/stop", {"now": True})
 
@@ -367,14 +367,14 @@ class Tasks(ServeTest):
         self.assertEqual(self.get(f"/v1/tasks/{task}/output?stream=stderr").json["stderr"], "oops\n")
         both = self.get(f"/v1/tasks/{task}/output").json
         self.assertEqual((both["stderr"], both["stdout"][:7]), ("oops\n", "line 1\n"))
-        for query in ("grep=%5B", "stream=x", "stream=out", "since=-1", "wait=x", "follow=x", "since=1&since=2"):
+        for query in ("grep=%5B", "stream=x", "stream=out", "since=-1", "wait_ms=x", "wait=1", "follow=x", "since=1&since=2"):
             self.assertEqual(self.get(f"/v1/tasks/{task}/output?{query}").status, 400, query)
 
     def test_an_expression_that_takes_too_long_holds_nobody_up(self):
         task = self.background("for i in {1..2000}; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac; done")
         self.wait_end(task)
         used = self.processor_time()
-        for query in ("grep=%5E(a%2B)%2B%24", "grep=(a%7Ca)%2B%24&wait=60000"):
+        for query in ("grep=%5E(a%2B)%2B%24", "grep=(a%7Ca)%2B%24&wait_ms=60000"):
             answer = self.get(f"/v1/tasks/{task}/output?{query}")
             self.assertEqual((answer.status, answer.json["error"]["kind"]), (400, "input"), answer)
         events = self.stream("GET", f"/v1/tasks/{task}/output?follow=1&grep=%5E(a%2B)%2B%24")
@@ -392,7 +392,7 @@ class Tasks(ServeTest):
         used, since, text = self.processor_time(), 0, ""
         threading.Timer(3, (self.work / "go").touch).start()
         while not text:
-            answer = self.get(f"/v1/tasks/{task}/output?wait=50000&grep=%5Efound%7C%5B%5Ex%5D%24&since={since}").json
+            answer = self.get(f"/v1/tasks/{task}/output?wait_ms=50000&grep=%5Efound%7C%5B%5Ex%5D%24&since={since}").json
             since, text = answer["next"], answer["output"]
         self.assertEqual(text, "found it\n")
         self.assertLess(self.processor_time() - used, 4 if SANITIZED else 1.2)
@@ -772,7 +772,7 @@ class Faults(ServeTest):
         self.server.kill()
         self.server.wait(DEADLINE)
         again = self.serve(unix=self.dir / "again.sock")
-        self.assertEqual(self.get(f"/v1/tasks/{task}/output?wait=50000", server=again).json["output"], "x\n")
+        self.assertEqual(self.get(f"/v1/tasks/{task}/output?wait_ms=50000", server=again).json["output"], "x\n")
         self.assertEqual(self.post(f"/v1/tasks/{task}/stop", {"now": True}, server=again).status, 200)
 
     def test_idle_followers_cost_little_and_no_time(self):
