@@ -21,6 +21,7 @@
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "session/environment.h"
+#include "engine/dialect.h"
 #include "engine/explain.h"
 #include "session/place.h"
 #include "engine/result.h"
@@ -132,6 +133,23 @@ static void done(struct explain *x)
 	}
 }
 
+/* A line of a batch has the members of the profile's tool: its command may be a program alone. */
+static int take_name(struct explain *x, struct check_request *rq, struct error *err)
+{
+	const struct dialect *d = dialect_find(rq->profile->tool);
+	const char **argv;
+
+	if (!x->arguments->batch || !rq->command || !d || !dialect_takes_name(d))
+		return 0;
+	argv = arena_new_array(x->arena, const char *, 2);
+	if (!argv)
+		return error_nomem(err);
+	argv[0] = rq->command;
+	rq->argv = argv;
+	rq->command = NULL;
+	return 0;
+}
+
 static int decide(struct explain *x, const struct check_request *wanted, const char *workspace,
                   const char *profile, const char *agent, struct check *ret, struct error *err)
 {
@@ -146,6 +164,8 @@ static int decide(struct explain *x, const struct check_request *wanted, const c
 		r = get_profile(x, profile, agent, &place, &rq.profile, err);
 	if (r == 0)
 		r = place_open_cwd(&place, rq.cwd, err);
+	if (r == 0)
+		r = take_name(x, &rq, err);
 	if (r < 0 || !rq.profile)
 		return r;
 	wish = (struct environment_wish){.base = (const char *const *)environ,
@@ -210,13 +230,6 @@ static const char *text_of(json_t *request, const char *key, const char *otherwi
 	return json_is_string(value) ? json_string_value(value) : otherwise;
 }
 
-/* A profile whose tool takes a program and its arguments gets them apart. */
-static bool takes_args(const char *profile, json_t *request)
-{
-	return json_is_array(json_object_get(request, "args")) ||
-	       (profile && strcmp(profile, "verify") == 0 && !json_object_get(request, "argv"));
-}
-
 static int answer_request(struct explain *x, json_t *request, struct check *ret, struct error *err)
 {
 	const struct arguments *a = x->arguments;
@@ -236,7 +249,7 @@ static int answer_request(struct explain *x, json_t *request, struct check *ret,
 	if (r == 0 && json_object_get(request, "argv")) {
 		rq.command = NULL;
 		r = read_strings(x, json_object_get(request, "argv"), NULL, &rq.argv, err);
-	} else if (r == 0 && rq.command && takes_args(profile, request)) {
+	} else if (r == 0 && rq.command && json_is_array(json_object_get(request, "args"))) {
 		r = read_strings(x, json_object_get(request, "args"), rq.command, &rq.argv, err);
 		rq.command = NULL;
 	}

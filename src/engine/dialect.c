@@ -21,7 +21,7 @@ struct dialect {
 	const char *tool, *alias;
 	const char *profile;
 	const char *description;
-	bool discreet;
+	bool discreet, keeps_session;
 	struct parameter parameters[PARAMETERS_MAX]; /* up to the first without a name */
 	void (*write)(struct json_writer *w, const struct result *r);
 };
@@ -234,6 +234,7 @@ static const struct dialect dialects[] = {
 				{"pty", PARAMETER_PTY, false, 0,
                                  "run it on a terminal: true, or its rows and columns"},
 			},
+		.keeps_session = true,
 		.write = write_shell,
 	},
 	{
@@ -271,6 +272,7 @@ static const struct dialect dialects[] = {
 				{"cwd", PARAMETER_CWD, false, 0, "directory inside the workspace"},
 				{"env", PARAMETER_ENV, false, 0, "further variables"},
 			},
+		.keeps_session = true,
 		.write = write_bash,
 	},
 };
@@ -302,6 +304,19 @@ const char *dialect_profile(const struct dialect *d)
 bool dialect_is_discreet(const struct dialect *d)
 {
 	return d->discreet;
+}
+
+bool dialect_keeps_session(const struct dialect *d)
+{
+	return d->keeps_session;
+}
+
+bool dialect_takes_name(const struct dialect *d)
+{
+	for (size_t i = 0; i < PARAMETERS_MAX && d->parameters[i].name; i++)
+		if (d->parameters[i].field == PARAMETER_NAME)
+			return true;
+	return false;
 }
 
 static size_t parameter_count(const struct dialect *d)

@@ -24,6 +24,12 @@ const char *dialect_profile(const struct dialect *d); /* the built-in profile th
 /* Whether its callers are told nothing of this host but what commands print, at any door. */
 bool dialect_is_discreet(const struct dialect *d);
 
+/* Whether calls of one client share a session: its directory, and what a person has granted. */
+bool dialect_keeps_session(const struct dialect *d);
+
+/* Whether its `command` is the name of a program, with the arguments beside it. */
+bool dialect_takes_name(const struct dialect *d);
+
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
 /* The members of it, in an object that the caller has begun. */

@@ -295,13 +295,6 @@ void mcp_run_start(struct mcp_run *run)
 	}
 }
 
-/* Commands of these keep their directory, and what a person has granted, from call to call. */
-static bool has_session(const struct dialect *d)
-{
-	return strcmp(dialect_profile(d), "bash") == 0 ||
-	       strcmp(dialect_profile(d), "workspace") == 0;
-}
-
 static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer)
 {
 	struct mcp_run *run = calloc(1, sizeof(*run));
@@ -321,7 +314,7 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 		.input_fd = -1,
 		.principal = p->principal,
 		.door = p->door,
-		.session = has_session(offer->dialect) ? p->session : NULL,
+		.session = dialect_keeps_session(offer->dialect) ? p->session : NULL,
 		.follow = c->token != NULL,
 	};
 	c->work = run;

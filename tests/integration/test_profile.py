@@ -164,6 +164,18 @@ class Layers(ProfileTest):
             self.assertEqual((done.returncode, result["verdict"]), (126, "deny"), command)
             self.assertIn(words, result["reason"])
 
+    def test_a_profile_that_inherits_a_tool_is_explained_by_its_parameters(self):
+        self.write_config("mine.yaml", "profile: mine\ninherits: verify\n")
+        for command, words in (("go", ["go"]), ("go vet", ["go vet"])):  # the name of one program
+            answers = []
+            for profile in ("verify", "mine"):
+                text = json.dumps({"profile": profile, "command": command})
+                done = subprocess.run([NACRE, "explain", "--batch"], env=self.env, cwd=self.work, input=text.encode() + b"\n",
+                                      timeout=DEADLINE, capture_output=True, check=True)
+                answers.append(json.loads(done.stdout))
+            self.assertEqual(answers[0], answers[1])
+            self.assertEqual(answers[1]["commands"][0]["words"], words)
+
     def test_a_project_may_only_tighten(self):
         looser = ("timeout: {max: 700s}", "unknown: sandbox", "sandbox: {mode: none}", "default: allow",
                   "sandbox: {writable: [/]}", "environment: {pass: ['*']}", "environment: {set: {A: b}}",
