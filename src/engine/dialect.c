@@ -1,7 +1,7 @@
 /*
  * What differs between the dialects is data, but for one small function each that writes the
- * result. A refusal has the same shape as any result: success is false, and the reason stands where
- * the caller looks for an error.
+ * result. A refusal has the same shape as any result: success is false, and `reason` says why;
+ * where a dialect has no such member, stderr does.
  */
 #include "engine/dialect.h"
 
@@ -49,11 +49,12 @@ static void put_streams(struct json_writer *w, const struct result *r)
 		put_stream(w, "stderr", &r->views[1]);
 }
 
-/* What every dialect adds when there is something to say: why not, what instead, what else. */
+/* What every dialect adds when there is something to say: the reason, what to use instead, notices.
+ */
 static void put_remarks(struct json_writer *w, const struct result *r)
 {
 	if (r->reason[0])
-		json_member_string(w, "error", r->reason);
+		json_member_string(w, "reason", r->reason);
 	if (r->recommended_count > 0) {
 		json_member_array(w, "recommended");
 		for (int i = 0; i < r->recommended_count; i++)

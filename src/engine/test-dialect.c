@@ -165,11 +165,11 @@ static void a_refusal_has_the_shape_of_a_result(void **state)
 	                   .recommended_count = 1};
 	static const struct {
 		const char *tool, *code, *why;
-	} cases[] = {{"safe_shell", "exit_code", "error"},
-	             {"run_command", "exit_code", "error"},
-	             {"shell", "exit_code", "error"},
+	} cases[] = {{"safe_shell", "exit_code", "reason"},
+	             {"run_command", "exit_code", "reason"},
+	             {"shell", "exit_code", "reason"},
 	             {"run_shell", "returncode", "stderr"},
-	             {"Bash", "exit_code", "error"}};
+	             {"Bash", "exit_code", "reason"}};
 
 	for (size_t i = 0; i < array_size(cases); i++) {
 		scoped(buffer_donep) struct buffer text = {0};
