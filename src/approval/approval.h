@@ -49,19 +49,20 @@ struct approval_grants {
 
 struct approval {
 	char id[APPROVAL_ID_MAX];
-	const char *principal;           /* who asked; "": who runs nacre */
-	const char *door;                /* "cli", "mcp" ...; may be NULL */
-	const char *session;             /* NULL: none */
-	const char *profile;             /* by which it was decided */
-	int64_t created_ms, expires_ms;  /* wall clock */
-	const char *command;             /* canonical; may have several lines */
-	const char *description;         /* of the asker; may be NULL */
-	const char *workspace, *cwd;     /* absolute */
-	const char *sandbox;             /* as the profile asks: "strict" ...; or NULL */
-	const char *network, *engine;    /* "off", or "open": the host's, and a container engine */
-	const char *const *env;          /* NAME=VALUE that the request adds; never NULL */
-	const char *input;               /* its beginning; NULL: none, or not known */
-	bool terminal;                   /* it runs on one: more is typed later */
+	const char *principal;          /* who asked; "": who runs nacre */
+	const char *door;               /* "cli", "mcp" ...; may be NULL */
+	const char *session;            /* NULL: none */
+	const char *profile;            /* by which it was decided */
+	int64_t created_ms, expires_ms; /* wall clock */
+	const char *command;            /* canonical; may have several lines */
+	const char *description;        /* of the asker; may be NULL */
+	const char *workspace, *cwd;    /* absolute */
+	const char *sandbox;            /* as the profile asks: "strict" ...; or NULL */
+	const char *network;            /* "none", "host" */
+	const char *engine;     /* whether a container engine can be reached: "off", "open" */
+	const char *const *env; /* NAME=VALUE that the request adds; never NULL */
+	const char *input;      /* its beginning; NULL: none, or not known */
+	bool terminal;          /* it runs on one: more is typed later */
 	const char *rule_id, *rule_file; /* may be NULL */
 	uint32_t rule_line;
 	const char *reason;

@@ -32,7 +32,7 @@ static struct approval sample(void)
 		.workspace = "/w",
 		.cwd = "/w/sub",
 		.sandbox = "strict",
-		.network = "off",
+		.network = "none",
 		.engine = "off",
 		.env = env,
 		.input = "hello",
@@ -61,7 +61,7 @@ static void what_is_written_is_read_again(void **state)
 	assert_string_equal(b.principal, "alice");
 	assert_string_equal(b.session, "s1");
 	assert_string_equal(b.sandbox, "strict");
-	assert_string_equal(b.network, "off");
+	assert_string_equal(b.network, "none");
 	assert_string_equal(b.engine, "off");
 	assert_string_equal(b.command, a.command);
 	assert_string_equal(b.env[1], "B=two");
@@ -225,12 +225,12 @@ static void the_box_is_told_as_it_is_asked_for(void **state)
 	static const struct {
 		const char *sandbox, *network, *engine, *shown;
 	} cases[] = {
-		{"strict", "off", "off", "strict, network off, as profile workspace asks"},
-		{"landlock", "open", "open",
-	         "landlock, network open, container engine within reach, as profile workspace "
+		{"strict", "none", "off", "strict, network none, as profile workspace asks"},
+		{"landlock", "host", "open",
+	         "landlock, network host, container engine within reach, as profile workspace "
 	         "asks"},
-		{"none", "open", "open", "none, network open, as profile workspace asks"},
-		{"a\nb", "off", "off", "a<U+000A>b, network off, as profile workspace asks"},
+		{"none", "host", "open", "none, network host, as profile workspace asks"},
+		{"a\nb", "none", "off", "a<U+000A>b, network none, as profile workspace asks"},
 		{NULL, NULL, NULL, "not known"},
 	};
 

@@ -30,7 +30,7 @@ const char *approval_escaped(struct arena *arena, const char *text, bool lines);
 /* Each line behind the same mark, so that none of them can pass for one of ours. */
 void approval_print_lines(const char *text, struct buffer *out);
 
-/* "strict, network off, as profile bash asks": what is asked for, not what the kernel has. */
+/* "strict, network none, as profile bash asks": what is asked for, not what the kernel has. */
 void approval_print_box(const struct approval *a, struct buffer *out);
 
 /* What is asked, in a few lines: the command, where, why. */

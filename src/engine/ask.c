@@ -18,6 +18,7 @@
 #include "task/order.h"
 #include "policy/policy.h"
 #include "profile/profile.h"
+#include "sandbox/layers.h"
 
 #define LOOK_BYTES (8 * APPROVAL_BYTES_MAX)
 
@@ -141,16 +142,10 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
  * nothing is shut, whatever else the profile says. */
 static void fill_box(const struct profile *p, struct approval *a)
 {
-	static const char *const modes[PROFILE_MODE_MAX] = {
-		[PROFILE_MODE_STRICT] = "strict",
-		[PROFILE_MODE_LANDLOCK] = "landlock",
-		[PROFILE_MODE_CONTAINER] = "container",
-		[PROFILE_MODE_NONE] = "none",
-	};
 	bool none = p->mode == PROFILE_MODE_NONE;
 
-	a->sandbox = modes[p->mode];
-	a->network = none || p->sandbox.network != SANDBOX_NETWORK_NONE ? "open" : "off";
+	a->sandbox = sandbox_tier_name(p->sandbox.tier);
+	a->network = none || p->sandbox.network != SANDBOX_NETWORK_NONE ? "host" : "none";
 	/* In a container there is no such socket (keeper_ready_clients()). */
 	a->engine = none || (p->docker.allow && p->mode != PROFILE_MODE_CONTAINER) ? "open" : "off";
 }

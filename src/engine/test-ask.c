@@ -119,7 +119,7 @@ static void say_yes(struct place *p, const struct approval *a)
 {
 	assert_string_equal(a->command, "'touch' 'x'");
 	assert_string_equal(a->sandbox, "none");
-	assert_string_equal(a->network, "open");
+	assert_string_equal(a->network, "host");
 	assert_int_equal(job_answer(p->job, APPROVAL_ONCE, "a person", NULL, NULL), 0);
 	assert_int_equal(job_answer(p->job, APPROVAL_DENY, "another", NULL, NULL), -EALREADY);
 }

@@ -986,10 +986,10 @@ class Shown(ApprovalTest):
 
     def test_the_box_that_the_profile_asks_for_is_told(self):
         for mode, more, box, words in (
-                ("strict", "", ("strict", "off", "off"), "strict, network off, as profile asker asks"),
-                ("landlock, network: host", "docker: {allow: true}\n", ("landlock", "open", "open"),
-                 "landlock, network open, container engine within reach, as profile asker asks"),
-                ("none, network: none", "", ("none", "open", "open"), "none, network open, as profile asker asks")):
+                ("strict", "", ("strict", "none", "off"), "strict, network none, as profile asker asks"),
+                ("landlock, network: host", "docker: {allow: true}\n", ("landlock", "host", "open"),
+                 "landlock, network host, container engine within reach, as profile asker asks"),
+                ("none, network: none", "", ("none", "host", "open"), "none, network host, as profile asker asks")):
             self.profile(mode=mode, more=more)
             ident = self.ask_id("--", "touch", "x")
             told = json.loads(self.nacre("approvals", "--json", ident, code=0).stdout)
@@ -1132,7 +1132,7 @@ class Terminal(ApprovalTest):
         self.sit("-c", "touch x; echo out")
         text = self.read_until("xplain? ")
         for part in ("touch", "is asked about in this test", "asker.yaml:", "[o]nce  [d]eny",
-                     "  Sandbox    none, network open, as profile asker asks"):
+                     "  Sandbox    none, network host, as profile asker asks"):
             self.assertIn(part, text)
         self.assertNotIn("ession", text)
         self.assertFalse((self.work / "x").exists())

@@ -593,7 +593,7 @@ class Approvals(ServeTest):
         self.assertEqual((first["verdict"], first["success"]), ("ask", False), first)
         listed = self.get("/v1/approvals").json["approvals"]
         self.assertEqual(len(listed), 1)
-        self.assertEqual((listed[0]["sandbox"], listed[0]["network"], listed[0]["engine"]), ("none", "open", "open"))
+        self.assertEqual((listed[0]["sandbox"], listed[0]["network"], listed[0]["engine"]), ("none", "host", "open"))
         ident = listed[0]["id"]
         path = f"/v1/approvals/{ident}"
         self.assertEqual(self.post(path, {"answer": "once"}).status, 403)
