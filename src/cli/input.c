@@ -58,7 +58,8 @@ static void input_done(struct input *in)
 
 static void help(void)
 {
-	puts("usage: nacre input ID [TEXT | --key KEY[,KEY]... | --eof | --resize ROWSxCOLS]...\n\n"
+	puts("usage: nacre input TASK [TEXT | --key KEY[,KEY]... | --eof | --resize "
+	     "ROWSxCOLS]...\n\n"
 	     "Type on the terminal of a task that was started with --pty, in the order given.\n"
 	     "A TEXT is typed as it is, without Enter.\n\n"
 	     "  --key KEYS               Enter Tab Escape Space Backspace Delete Insert Up Down "
@@ -69,7 +70,7 @@ static void help(void)
 	     "  --resize ROWSxCOLS       give the terminal another size\n"
 	     "  --json                   print what was done as one JSON object\n"
 	     "  --help                   this text\n\n"
-	     "'nacre output ID --screen' shows what the terminal shows.");
+	     "'nacre output TASK --screen' shows what the terminal shows.");
 }
 
 /* What was typed goes in packets that the keeper takes as a whole. */
