@@ -1,3 +1,10 @@
+/*
+ * The facts about a line, for a person: the line with marks below the commands and the unknown
+ * parts, a tree of what runs what, and the effects.
+ *
+ * The line is hostile. Every character that is invisible or would move the cursor is shown by its
+ * number, and marks are placed by columns, not bytes, so what is marked is what the reader sees.
+ */
 #include "cli/analyse-text.h"
 
 #include <stdlib.h>

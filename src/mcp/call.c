@@ -1,3 +1,11 @@
+/*
+ * Calls: one request of a client, from its message to its answer.
+ *
+ * Every call gets exactly one end: an answer, an error, or silence if the client has cancelled it.
+ * That end is sent once, to the stream that the request came by, or to its batch. A call is in the
+ * list of its peer until it is freed, so a client that leaves takes all its calls with it. Progress
+ * and log messages are sent only before the end, and only if the client asked for them.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /*
  * Reading the output of a task: at once, or after waiting for something new, or for the end.
+ *
+ * A waiting call follows the files of the task and holds no other call up. Each client has its own
+ * position in each task, so "what is new" is new to that client. An answer is bounded; the next
+ * call continues where it ended.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,10 @@
+/*
+ * The table of nacre's own tools, and those about tasks: list them, stop one, type on its terminal.
+ *
+ * A client sees the tasks of its own workspace and principal. A task of somebody else is answered
+ * as one that does not exist. An order to a keeper is an errand: the call waits in the loop for the
+ * answer and blocks nothing. A client that leaves ends the waiting, not the task.
+ */
 #include "mcp/task-tools.h"
 
 #include <errno.h>

@@ -1,3 +1,12 @@
+/*
+ * The file of tokens, read and written.
+ *
+ * A server trusts the file only if its user owns it and nobody else can read it. It is read whole
+ * or not at all: if one entry is damaged, nobody has a valid token until the file is mended.
+ * Writers take a lock and replace the file, so a reader sees the old list or the new one. Digests
+ * are compared in constant time, and all of them, so the time of an answer says nothing about a
+ * token.
+ */
 #include "serve/principal.h"
 
 #include <errno.h>

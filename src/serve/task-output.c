@@ -1,6 +1,9 @@
 /*
- * The output of a task over HTTP: what there is as one answer, at once or when something has come;
- * or as events, as it comes.
+ * The output of a task over HTTP: as one answer, at once or when something new has come, or as a
+ * stream of events.
+ *
+ * Output is read from the files of the task at the pace of the client, so a slow client costs no
+ * memory and does not delay the command. A client that leaves ends the reading, not the task.
  */
 #include <errno.h>
 #include <stdlib.h>
