@@ -1,42 +1,20 @@
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/suggest.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "engine/result.h"
 #include "output/clean.h"
-
-static const struct command {
-	const char *name;
-	int (*main)(int argc, char **argv);
-	const char *summary; /* NULL: not for people */
-} commands[] = {
-	{"run", cli_run, "run a command, supervised and with bounded output"},
-	{"input", cli_input, "type on the terminal of a task, or change its size"},
-	{"call", cli_call, "call a tool as an agent does, with JSON parameters"},
-	{"tasks", cli_tasks, "list the commands that run, and those whose output is kept"},
-	{"output", cli_output, "show what a task has printed, or follow it"},
-	{"stop", cli_stop, "end tasks with all that they started"},
-	{"approvals", cli_approvals, "list the commands that wait for a person"},
-	{"approve", cli_approve, "let a command run that waits for a person"},
-	{"deny", cli_deny, "refuse a command that waits for a person"},
-	{"audit", cli_audit, "show and check the log of what was asked for, decided and run"},
-	{"policy", cli_policy, "check, try and show what decides about commands"},
-	{"profiles", cli_profiles, "list the profiles and agents, or print one"},
-	{"explain", cli_explain, "tell what would be decided about a command, and why"},
-	{"analyse", cli_analyse, "tell what a bash line would run, without running it"},
-	{"mcp", cli_mcp, "serve MCP on standard input and output, for one client"},
-	{"serve", cli_serve, "serve HTTP: POST /shell, /v1 and MCP"},
-	{"token", cli_token, "make, list and revoke the tokens of a server's clients"},
-	{"doctor", cli_doctor, "show what the sandbox has on this machine, and what to change"},
-	{"completion", cli_completion, "print a script with which your shell completes all this"},
-	{"launcher", cli_launcher, NULL},
-};
 
 void cli_put_clean(const char *text, struct buffer *into)
 {
@@ -74,32 +52,46 @@ void cli_complain(const char *format, ...)
 	fprintf(stderr, "nacre: %s\n", buffer_str(&clean));
 }
 
-static int help(FILE *to)
+int cli_print(struct buffer *out)
 {
-	fputs("usage: nacre COMMAND [OPTIONS]\n\nThe shell that AI agents use.\n\n", to);
-	for (size_t i = 0; i < array_size(commands); i++)
-		if (commands[i].summary)
-			fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n'nacre COMMAND --help' shows the options of a command.\n", to);
-	return to == stdout ? 0 : EXIT_NACRE_FAILED;
+	int r = buffer_error(out);
+
+	if (r == 0 && (fflush(stdout) != 0 || fd_write_all(STDOUT_FILENO, out->data, out->len) < 0))
+		r = -EPIPE;
+	buffer_clear(out);
+	return r < 0 ? EXIT_NACRE_FAILED : 0;
 }
 
-/* The command for people that is nearest to what was typed; NULL: none is near. */
-static const char *nearest(const char *typed)
+int cli_resolve(const char *const *paths, struct arena *arena, const char *command,
+                const char *const **ret_paths)
 {
-	const char *found = NULL;
-	unsigned best = SUGGEST_NONE;
+	const char **found;
+	char real[PATH_MAX];
+	size_t n = 0;
 
-	for (size_t i = 0; i < array_size(commands); i++)
-		if (commands[i].summary && suggest_is_near(typed, commands[i].name, &best))
-			found = commands[i].name;
-	return found;
+	if (!paths || !paths[0])
+		return 0;
+	while (paths[n])
+		n++;
+	found = arena ? arena_new_array(arena, const char *, n + 1) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (!realpath(paths[i], real)) {
+			cli_complain("%s: workspace '%s': %s", command, paths[i],
+			             strerrordesc_np(errno));
+			return -EINVAL;
+		}
+		if (!found || !(found[i] = arena_strdup(arena, real))) {
+			cli_complain("out of memory");
+			return -ENOMEM;
+		}
+	}
+	*ret_paths = found;
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	char words[SUGGEST_WORDS_MAX];
-	const char *near;
+	scoped(buffer_donep) struct buffer help = {0};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
 	if (fd_fill_standard() < 0)
@@ -107,20 +99,16 @@ int main(int argc, char **argv)
 	/* A closed pipe and a file that may not grow are errors that we look at. */
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
-	if (argc < 2)
-		return help(stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0)
-		return help(stdout);
-	if (strcmp(argv[1], "--version") == 0) {
+	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("nacre " NACRE_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < array_size(commands); i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].main(argc - 1, argv + 1);
-	near = nearest(argv[1]);
-	cli_complain("unknown command '%.60s'%s", argv[1],
-	             near ? suggest_words(near, words) : "; 'nacre --help' lists them");
+	if (argc > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0 &&
+	    strcmp(argv[1], "help") != 0)
+		return cli_main(argc, argv);
+	cli_put_commands(&help);
+	if (argc > 1)
+		return cli_print(&help);
+	fputs(buffer_str(&help), stderr);
 	return EXIT_NACRE_FAILED;
 }

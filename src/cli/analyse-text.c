@@ -303,9 +303,9 @@ void analyse_print(const struct shell_facts *f, struct buffer *out)
 {
 	static const char *const meanings[] = {
 		[SHELL_FACTS_STATIC] = "every word is known",
-		[SHELL_FACTS_DYNAMIC] = "every command is known, some of the other words are not",
-		[SHELL_FACTS_OPAQUE] = "commands may run that cannot be known before",
-		[SHELL_FACTS_UNSUPPORTED] = "this is not analysed",
+		[SHELL_FACTS_DYNAMIC] = "every command is known, some arguments are not",
+		[SHELL_FACTS_OPAQUE] = "some commands cannot be known before the line runs",
+		[SHELL_FACTS_UNSUPPORTED] = "nacre cannot analyse this",
 		[SHELL_FACTS_ERROR] = "bash refuses it",
 	};
 

@@ -1,34 +1,26 @@
 /*
  * nacre analyse: what a command line would do. Runs nothing, and reads no file but its input.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "cli/analyse-text.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/lines.h"
-#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "shell/analysis-json.h"
 
 #define INPUT_MAX ((size_t)1 << 20) /* far above what is analysed; more is refused unread */
 
-static const char usage[] =
-	"usage: nacre analyse [--json] [-c LINE]\n"
-	"       nacre analyse --batch\n"
-	"\n"
-	"Shows every command that a bash line would run, before it runs. Without -c the line is\n"
-	"read whole from standard input.\n"
-	"\n"
-	"  -c LINE   the line to analyse\n"
-	"  --json    one JSON object instead of text for people\n"
-	"  --batch   one JSON string per line in, one JSON answer per line out\n"
-	"  --help    this text\n";
+struct analyse {
+	const char *line;
+	bool json, batch;
+};
 
 /* Lines are shown as bash would read them: a control character is a fact, not an error. */
 static const struct shell_parse_options as_bash_reads = {.allow_control = true};
@@ -66,7 +58,7 @@ static int flush_line(struct buffer *out)
 		write_failure(out, "the answer is too large");
 		buffer_putc(out, '\n');
 	}
-	return cli_line_write(out);
+	return cli_print(out);
 }
 
 static void answer_line(struct arena *arena, const struct buffer *line, struct buffer *out)
@@ -78,7 +70,7 @@ static void answer_line(struct arena *arena, const struct buffer *line, struct b
 	if (!value)
 		write_failure(out, e.text);
 	else if (!json_is_string(value))
-		write_failure(out, "a JSON string is wanted");
+		write_failure(out, "expected a JSON string");
 	else
 		analyse_json(arena, json_string_value(value), json_string_length(value), out);
 	json_decref(value);
@@ -94,7 +86,7 @@ static int batch(struct arena *arena)
 			write_failure(&out, "the line is too long");
 		else
 			answer_line(arena, &line, &out);
-		if (flush_line(&out) < 0)
+		if (flush_line(&out))
 			return EXIT_NACRE_FAILED;
 	}
 	return ferror(stdin) ? EXIT_NACRE_FAILED : 0;
@@ -119,62 +111,54 @@ static int one(struct arena *arena, const char *text, size_t n, bool json)
 
 	if (json) {
 		analyse_json(arena, text, n, &out);
-		return flush_line(&out) < 0 ? EXIT_NACRE_FAILED : 0;
+		return flush_line(&out);
 	}
 	if (shell_facts_read(arena, text, n, &as_bash_reads, &facts) < 0) {
 		cli_complain("not enough memory to analyse the line");
 		return EXIT_NACRE_FAILED;
 	}
 	analyse_print(facts, &out);
-	return cli_line_write(&out) < 0 ? EXIT_NACRE_FAILED : 0;
+	return cli_print(&out);
 }
 
-struct arguments {
-	const char *line;
-	bool json, batch, help;
-};
-
-static int read_arguments(int argc, char **argv, struct arguments *a)
+static int analyse(void *options, int argc, char **argv)
 {
-	const struct cli_option options[] = {
-		{.letter = 'c', .text = &a->line},
-		{"json", .flag = &a->json},
-		{"batch", .flag = &a->batch},
-		{"help", 'h', .flag = &a->help},
-	};
-	int r = cli_options_read(argc, argv, options, array_size(options));
-
-	if (r < 0)
-		return r;
-	if (optind < argc || (a->batch && a->line)) {
-		cli_complain("analyse: the line goes with -c or on standard input");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-int cli_analyse(int argc, char **argv)
-{
-	scoped(arena_freep) struct arena *arena = NULL;
+	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
 	scoped(buffer_donep) struct buffer text = {.max = INPUT_MAX};
-	struct arguments a = {0};
+	const struct analyse *a = options;
 
-	if (read_arguments(argc, argv, &a) < 0) {
-		fputs(usage, stderr);
+	if (a->batch && a->line) {
+		cli_complain("analyse: --batch reads the lines from standard input; omit -c");
 		return EXIT_NACRE_FAILED;
 	}
-	if (a.help)
-		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	arena = arena_new(SHELL_FACTS_ARENA_MAX);
 	if (!arena)
 		return EXIT_NACRE_FAILED;
-	if (a.batch)
+	if (a->batch)
 		return batch(arena);
-	if (a.line)
-		return one(arena, a.line, strlen(a.line), a.json);
+	if (a->line)
+		return one(arena, a->line, strlen(a->line), a->json);
 	if (read_all(stdin, &text) < 0) {
-		cli_complain("analyse: the input cannot be read, or is too long");
+		cli_complain("analyse: the input cannot be read, or is longer than 1 MiB");
 		return EXIT_NACRE_FAILED;
 	}
-	return one(arena, buffer_str(&text), text.len, a.json);
+	return one(arena, buffer_str(&text), text.len, a->json);
 }
+
+static const struct cli_option options[] = {
+	{NULL, "LINE", "the line to analyse", .letter = 'c', CLI_TEXT(struct analyse, line)},
+	{"json", NULL, "print one JSON object", CLI_FLAG(struct analyse, json)},
+	{"batch", NULL, "read one JSON string per line, print one JSON answer per line",
+         CLI_FLAG(struct analyse, batch)},
+	{0},
+};
+
+const struct cli_command cli_analyse = {
+	.name = "analyse",
+	.summary = "show what a bash line would run, without running it",
+	.usage = "[OPTIONS] [-c LINE]\n--batch",
+	.about = "Shows every command that a bash line would run, without running it. Without -c, "
+		 "standard input is the line.",
+	.options = options,
+	.size = sizeof(struct analyse),
+	.main = analyse,
+};

@@ -1,8 +1,11 @@
 /*
- * `nacre approvals`: what waits for the word of a person.
+ * `nacre approvals`: the requests that wait for a person.
+ *
+ * Everything is read from the directory of approvals ("desk"); no server is asked. A watcher prints
+ * each open request once: it remembers the ids that it has printed, and an answered one never opens
+ * again. Words of a request are escaped before they reach a terminal.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +19,8 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/desk.h"
-#include "cli/options.h"
 #include "cli/table.h"
 #include "engine/result.h"
 #include "json/write.h"
@@ -25,28 +28,9 @@
 #define LIST_BYTES ((size_t)512 << 20)
 #define WATCH_MS   1000 /* where no event tells, and for what expires */
 
-static int help(void)
-{
-	puts("usage: nacre approvals [--all] [--json] [--watch] [ID...]\n"
-	     "       nacre approvals --grants [--json]\n"
-	     "       nacre approvals --revoke [--json] ID...\n\n"
-	     "Lists the commands that wait until a person approves them ('nacre approve') or\n"
-	     "refuses them ('nacre deny'). With an ID: all that is to be known about it.\n\n"
-	     "  --all      also those that were answered, or whose time is over\n"
-	     "  --json     one JSON object; with --watch one for each, a line each\n"
-	     "  --watch    show each one as it comes, until interrupted\n"
-	     "  --grants   what was approved for sessions ('nacre approve --session')\n"
-	     "  --revoke   take back what the approvals with these ids have granted\n"
-	     "  --help     this text");
-	return 0;
-}
-
-static int put_out(struct buffer *out)
-{
-	if (buffer_error(out) < 0 || fd_write_all(STDOUT_FILENO, out->data, out->len) < 0)
-		return EXIT_NACRE_FAILED;
-	return 0;
-}
+struct approvals {
+	bool all, json, watch, grants, revoke;
+};
 
 static void put_row(struct buffer *out, const struct approval *a, int64_t now, int width)
 {
@@ -113,7 +97,7 @@ static int show(int desk, bool all, bool json, struct arena *arena)
 	} else {
 		buffer_puts(&out, "nothing waits for approval\n");
 	}
-	return put_out(&out);
+	return cli_print(&out);
 }
 
 static int show_some(int desk, char **ids, int count, bool json, struct arena *arena)
@@ -123,7 +107,7 @@ static int show_some(int desk, char **ids, int count, bool json, struct arena *a
 	for (int i = 0; i < count; i++) {
 		scoped(buffer_donep) struct buffer out = {0};
 		struct json_writer w = {.out = &out};
-		struct error err = {.text = "there is no such approval"};
+		struct error err = {.text = "there is no approval with this id"};
 		struct approval a;
 
 		if (desk < 0 || desk_read(desk, ids[i], arena, &a, &err) < 0) {
@@ -137,13 +121,13 @@ static int show_some(int desk, char **ids, int count, bool json, struct arena *a
 		} else {
 			put_details(&out, &a, clock_wall_ms());
 		}
-		if (put_out(&out))
+		if (cli_print(&out))
 			return EXIT_NACRE_FAILED;
 	}
 	return code;
 }
 
-/* What was open at the last look, by id, and was shown then: what is answered never comes again. */
+/* The ids that were open at the last look, and were printed then. */
 struct seen {
 	char ids[DESK_APPROVALS_MAX][APPROVAL_ID_MAX];
 	size_t count;
@@ -188,7 +172,7 @@ static int show_new(int desk, bool json, struct arena *arena, struct seen *seen)
 		buffer_putc(&out, '\n');
 	}
 	see(seen, list, count);
-	return put_out(&out);
+	return cli_print(&out);
 }
 
 static int watch(int desk, bool json, struct arena *arena)
@@ -197,7 +181,7 @@ static int watch(int desk, bool json, struct arena *arena)
 	scoped(fd_closep) int changes = -1;
 	int code = seen ? 0 : EXIT_NACRE_FAILED;
 
-	while (desk < 0) { /* nobody has ever been asked here */
+	while (desk < 0) { /* there was never an approval here */
 		(void)poll(NULL, 0, WATCH_MS);
 		desk = cli_desk_open();
 	}
@@ -207,69 +191,73 @@ static int watch(int desk, bool json, struct arena *arena)
 
 		code = show_new(desk, json, arena, seen);
 		(void)poll(fds, 2, changes < 0 ? WATCH_MS : -1);
-		if (fds[1].revents & (POLLERR | POLLHUP)) /* nobody reads any more */
+		if (fds[1].revents & (POLLERR | POLLHUP)) /* the reader is gone */
 			break;
 		desk_watch_drain(changes);
 	}
 	return code;
 }
 
-int cli_approvals(int argc, char **argv)
+/* Complains of options that contradict each other. */
+static bool is_sound(const struct approvals *o, int argc)
 {
-	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
-	                                        {"json", no_argument, NULL, 'j'},
-	                                        {"watch", no_argument, NULL, 'w'},
-	                                        {"grants", no_argument, NULL, 'g'},
-	                                        {"revoke", no_argument, NULL, 'r'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
+	if (o->grants + o->revoke + o->watch + o->all > 1)
+		cli_complain("--all, --watch, --grants and --revoke cannot be combined");
+	else if ((o->grants || o->watch) && argc > 0)
+		cli_complain("--%s takes no ids", o->grants ? "grants" : "watch");
+	else if (o->revoke && argc == 0)
+		cli_complain("--revoke needs the id of an approval; --grants lists them");
+	else
+		return true;
+	return false;
+}
+
+static int approvals(void *options, int argc, char **argv)
+{
 	scoped(arena_freep) struct arena *arena = arena_new(LIST_BYTES);
 	scoped(fd_closep) int desk = -1;
-	static char name[] = "nacre approvals";
-	bool all = false, json = false, watching = false, grants = false, revoke = false;
-	int id;
+	const struct approvals *o = options;
 
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
-		if (id == 'h')
-			return help();
-		if (id == '?')
-			return EXIT_NACRE_FAILED;
-		all |= id == 'a';
-		json |= id == 'j';
-		watching |= id == 'w';
-		grants |= id == 'g';
-		revoke |= id == 'r';
-	}
-	if (grants + revoke + watching + all > 1 || (grants && optind < argc)) {
-		cli_complain("--all, --watch, --grants and --revoke go one by one, --grants "
-		             "without ids");
+	if (!is_sound(o, argc))
 		return EXIT_NACRE_FAILED;
-	}
-	if (revoke && optind == argc) {
-		cli_complain("--revoke: give the id of an approval; --grants lists them");
-		return EXIT_NACRE_FAILED;
-	}
-	if (watching && optind < argc) {
-		cli_complain("--watch takes no ids, and shows only what is open");
-		return EXIT_NACRE_FAILED;
-	}
 	desk = cli_desk_open();
-	if (desk < 0 && desk != -ENOENT) {
-		cli_complain("the approvals cannot be read: %s", strerrordesc_np(-desk));
+	if ((desk < 0 && desk != -ENOENT) || !arena) {
+		cli_complain("the approvals cannot be read: %s",
+		             strerrordesc_np(arena ? -desk : ENOMEM));
 		return EXIT_NACRE_FAILED;
 	}
-	if (!arena) {
-		cli_complain("out of memory");
-		return EXIT_NACRE_FAILED;
-	}
-	if (watching)
-		return watch(desk, json, arena);
-	if (grants)
-		return cli_grants_show(desk, json, arena);
-	if (revoke)
-		return cli_grants_revoke(desk, argv + optind, argc - optind, json, arena);
-	return optind < argc ? show_some(desk, argv + optind, argc - optind, json, arena)
-	                     : show(desk, all, json, arena);
+	if (o->watch)
+		return watch(desk, o->json, arena);
+	if (o->grants)
+		return cli_grants_show(desk, o->json, arena);
+	if (o->revoke)
+		return cli_grants_revoke(desk, argv, argc, o->json, arena);
+	return argc > 0 ? show_some(desk, argv, argc, o->json, arena)
+	                : show(desk, o->all, o->json, arena);
 }
+
+static const struct cli_option options[] = {
+	{"all", NULL, "also list answered and expired requests", CLI_FLAG(struct approvals, all)},
+	{"watch", NULL, "print each request as it comes, until interrupted",
+         CLI_FLAG(struct approvals, watch)},
+	{"grants", NULL, "list what was approved for sessions ('nacre approve --session')",
+         CLI_FLAG(struct approvals, grants)},
+	{"revoke", NULL, "revoke what these approvals have granted",
+         CLI_FLAG(struct approvals, revoke)},
+	{"json", NULL, "print one JSON object; with --watch or ids one per line",
+         CLI_FLAG(struct approvals, json)},
+	{0},
+};
+
+const struct cli_command cli_approvals = {
+	.name = "approvals",
+	.summary = "list the requests that wait for approval",
+	.usage = "[OPTIONS] [APPROVAL...]\n--grants [OPTIONS]\n--revoke [OPTIONS] APPROVAL...",
+	.about = "Lists the requests that wait until a person approves them ('nacre approve') or "
+		 "refuses them ('nacre deny'). With ids: shows these in full.",
+	.operand = "APPROVAL",
+	.options = options,
+	.most = -1,
+	.size = sizeof(struct approvals),
+	.main = approvals,
+};

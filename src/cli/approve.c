@@ -1,8 +1,7 @@
 /*
- * `nacre approve` and `nacre deny`: the word of a person.
+ * `nacre approve` and `nacre deny`: the answer of a person.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,38 +14,17 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/desk.h"
-#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 
 #define ANSWER_BYTES ((size_t)16 << 20)
 
-static int help_approve(void)
-{
-	puts("usage: nacre approve [--session[=sub]] [--json] ID...\n\n"
-	     "Lets a command run that waits for a person. Who waits for it goes on at once; a\n"
-	     "request that was refused finds the approval when it is repeated. It holds for one\n"
-	     "run of exactly what was asked: the same words, environment, input, directory and\n"
-	     "files. 'nacre approvals ID' shows all of it.\n\n"
-	     "  --session      exactly these words may run again, until the session ends\n"
-	     "  --session=sub  the same program and sub-command may run with any other words\n"
-	     "  --json         one JSON object for each, a line each\n"
-	     "  --help         this text\n\n"
-	     "The first answer counts: another one exits with 1 and says who was first.");
-	return 0;
-}
-
-static int help_deny(void)
-{
-	puts("usage: nacre deny [--reason TEXT] [--json] ID...\n\n"
-	     "Refuses a command that waits for a person.\n\n"
-	     "  --reason TEXT  is told to whoever asked\n"
-	     "  --json         one JSON object for each, a line each\n"
-	     "  --help         this text\n\n"
-	     "The first answer counts: another one exits with 1 and says who was first.");
-	return 0;
-}
+struct approve {
+	struct desk_answer answer;
+	bool json;
+};
 
 static void put_text(struct buffer *out, const struct approval *a)
 {
@@ -54,7 +32,7 @@ static void put_text(struct buffer *out, const struct approval *a)
 
 	buffer_printf(out, "%s %s: ", a->id,
 	              a->answer == APPROVAL_DENY      ? "refused"
-	              : a->answer == APPROVAL_ONCE    ? "approved for once"
+	              : a->answer == APPROVAL_ONCE    ? "approved once"
 	              : a->answer == APPROVAL_SESSION ? "approved for the session"
 	                                              : "approved for the session, with any words");
 	approval_escape(a->command, strlen(a->command), false, out);
@@ -62,9 +40,7 @@ static void put_text(struct buffer *out, const struct approval *a)
 	if (a->answer == APPROVAL_DENY)
 		return;
 	number_format_duration((a->expires_ms - clock_wall_ms()) / 1000 * 1000, left);
-	buffer_printf(out,
-	              "It runs now if somebody waits for it, else when it is repeated within "
-	              "%s.\n",
+	buffer_printf(out, "A waiting request continues now. Otherwise retry it within %s.\n",
 	              left);
 }
 
@@ -89,37 +65,35 @@ static int answer_one(int desk, const char *id, const struct desk_answer *answer
 	} else {
 		put_text(&out, &a);
 	}
-	return buffer_error(&out) < 0 || fd_write_all(STDOUT_FILENO, out.data, out.len) < 0
-	               ? EXIT_NACRE_FAILED
-	               : 0;
+	return cli_print(&out);
 }
 
-static int answer_all(char **ids, int count, const struct desk_answer *answer, bool json)
+static int answer_all(void *options, int argc, char **argv)
 {
-	struct desk_answer given = *answer;
+	struct approve *o = options;
 	scoped(arena_freep) struct arena *arena = arena_new(ANSWER_BYTES);
 	scoped(fd_closep) int desk = -1;
 	int code = 0;
 	char by[128];
 
 	if (cli_is_inside()) {
-		cli_complain("a command that nacre runs cannot answer for a person");
+		cli_complain("a command that nacre runs cannot approve or deny anything");
 		return EXIT_NACRE_FAILED;
 	}
 	desk = cli_desk_open();
 	if (desk < 0 || !arena) {
-		cli_complain(desk == -ENOENT ? "nothing waits for approval here"
-		             : desk == -EPERM
-		                     ? "the directory of approvals is not private to this user"
-		                     : "the approvals cannot be read");
+		cli_complain(desk == -ENOENT  ? "no request waits for approval"
+		             : desk == -EPERM ? "other users can access the directory of "
+		                                "approvals; make it private (mode 0700)"
+		                              : "the approvals cannot be read");
 		return EXIT_NACRE_FAILED;
 	}
 	cli_name_person(isatty(STDIN_FILENO) ? STDIN_FILENO : -1,
-	                answer->answer == APPROVAL_DENY ? "nacre deny" : "nacre approve", by,
+	                o->answer.answer == APPROVAL_DENY ? "nacre deny" : "nacre approve", by,
 	                sizeof(by));
-	given.by = by;
-	for (int i = 0; i < count; i++) {
-		int r = answer_one(desk, ids[i], &given, json, arena);
+	o->answer.by = by;
+	for (int i = 0; i < argc; i++) {
+		int r = answer_one(desk, argv[i], &o->answer, o->json, arena);
 
 		code = code ? code : r;
 		arena_reset(arena);
@@ -127,65 +101,76 @@ static int answer_all(char **ids, int count, const struct desk_answer *answer, b
 	return code;
 }
 
-static int nothing_given(void)
+static int read_session(void *options, const struct cli_option *o, const char *value)
 {
-	cli_complain("give the id of an approval; 'nacre approvals' lists them");
-	return EXIT_NACRE_FAILED;
+	struct approve *a = options;
+
+	if (value && strcmp(value, "sub") != 0)
+		return cli_refuse(o, value, "--session or --session=sub");
+	a->answer.answer = value ? APPROVAL_SUB : APPROVAL_SESSION;
+	return 0;
 }
 
-int cli_approve(int argc, char **argv)
+static void prepare_approve(void *options)
 {
-	static const struct option options[] = {{"session", optional_argument, NULL, 's'},
-	                                        {"json", no_argument, NULL, 'j'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
-	struct desk_answer answer = {.answer = APPROVAL_ONCE};
-	static char name[] = "nacre approve";
-	bool json = false;
-	int id;
+	((struct approve *)options)->answer.answer = APPROVAL_ONCE;
+}
 
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
-		if (id == 'h')
-			return help_approve();
-		if (id == '?')
-			return EXIT_NACRE_FAILED;
-		json |= id == 'j';
-		if (id != 's')
-			continue;
-		if (optarg && strcmp(optarg, "sub") != 0) {
-			cli_complain("--session=%s: expected --session or --session=sub", optarg);
-			return EXIT_NACRE_FAILED;
-		}
-		answer.answer = optarg ? APPROVAL_SUB : APPROVAL_SESSION;
+static void prepare_deny(void *options)
+{
+	((struct approve *)options)->answer.answer = APPROVAL_DENY;
+}
+
+#define JSON                                                                                       \
+	{                                                                                          \
+		"json", NULL, "print one JSON object per approval, one per line",                  \
+			CLI_FLAG(struct approve, json)                                             \
 	}
-	return optind == argc ? nothing_given()
-	                      : answer_all(argv + optind, argc - optind, &answer, json);
-}
+#define FIRST_COUNTS "The first answer counts: a later one exits with 1 and says who was first."
 
-int cli_deny(int argc, char **argv)
-{
-	static const struct option options[] = {{"reason", required_argument, NULL, 'r'},
-	                                        {"json", no_argument, NULL, 'j'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
-	struct desk_answer answer = {.answer = APPROVAL_DENY};
-	static char name[] = "nacre deny";
-	bool json = false;
-	int id;
+static const struct cli_option approve_options[] = {
+	{"session", "[=sub]", "for the rest of the session; =sub: with any other arguments, too",
+         CLI_BY(read_session)},
+	JSON,
+	{0},
+};
 
-	argv[0] = name;
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
-		if (id == 'h')
-			return help_deny();
-		if (id == '?')
-			return EXIT_NACRE_FAILED;
-		json |= id == 'j';
-		if (id == 'r')
-			answer.why = optarg;
-	}
-	return optind == argc ? nothing_given()
-	                      : answer_all(argv + optind, argc - optind, &answer, json);
-}
+const struct cli_command cli_approve = {
+	.name = "approve",
+	.summary = "approve a request that waits for approval",
+	.usage = "[OPTIONS] APPROVAL...",
+	.about = "Approves requests. A waiting request continues at once. A refused request picks "
+		 "up the approval when it is retried. The approval covers one run of exactly what "
+		 "was asked: the same words, environment, input, directory and files. 'nacre "
+		 "approvals ID' shows them.\n\nWith --session the same words may run again until "
+		 "the session ends. With --session=sub the same program and sub-command may run "
+		 "with any other arguments.",
+	.notes = FIRST_COUNTS,
+	.operand = "APPROVAL",
+	.options = approve_options,
+	.least = 1,
+	.most = -1,
+	.size = sizeof(struct approve),
+	.prepare = prepare_approve,
+	.main = answer_all,
+};
+
+static const struct cli_option deny_options[] = {
+	{"reason", "TEXT", "tell the requester why", CLI_TEXT(struct approve, answer.why)},
+	JSON,
+	{0},
+};
+
+const struct cli_command cli_deny = {
+	.name = "deny",
+	.summary = "refuse a request that waits for approval",
+	.usage = "[OPTIONS] APPROVAL...",
+	.notes = FIRST_COUNTS,
+	.operand = "APPROVAL",
+	.options = deny_options,
+	.least = 1,
+	.most = -1,
+	.size = sizeof(struct approve),
+	.prepare = prepare_deny,
+	.main = answer_all,
+};

@@ -1,9 +1,12 @@
 /*
  * `nacre audit show` and `nacre audit tail`: records for people, or as they are.
+ *
+ * A record's time and event are nacre's own words. Every other field may be an agent's, and is
+ * cleaned before it reaches a terminal. JSON is the line of the log, byte for byte. A follower
+ * takes the position of the end first and shows the last records after that, so none is missed or
+ * shown twice.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +24,7 @@
 #include "base/number.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "engine/result.h"
 #include "session/session.h"
 #include "policy/policy.h"
@@ -34,7 +37,8 @@
 struct show_options {
 	struct audit_query query;
 	const char *directory;
-	bool json, follow;
+	uint64_t limit;
+	bool json, follow, all;
 };
 
 struct output {
@@ -198,7 +202,7 @@ static int take_record(void *context, const char *line, size_t n, json_t *record
 }
 
 /* A time, also without its seconds, or how long ago. */
-static int read_time(const char *option, const char *text, int64_t *ret_ms)
+static int read_time(const struct cli_option *o, const char *text, int64_t *ret_ms)
 {
 	char whole[32];
 	int64_t ago;
@@ -206,123 +210,50 @@ static int read_time(const char *option, const char *text, int64_t *ret_ms)
 	snprintf(whole, sizeof(whole), "%.16s:00%.8s", text, strlen(text) > 16 ? text + 16 : "");
 	if (audit_time_parse(text, ret_ms) == 0 || audit_time_parse(whole, ret_ms) == 0)
 		return 0;
-	if (number_parse_duration_ms(text, &ago) == 0) {
-		*ret_ms = clock_wall_ms() - ago;
-		return 0;
-	}
-	cli_complain("--%s %s: expected 2026-11-16, 2026-11-16T07:24Z or how long ago (2h, 7d)",
-	             option, text);
-	return -EINVAL;
-}
-
-static int read_limit(const char *text, size_t *ret_limit)
-{
-	uint64_t limit;
-
-	if (number_parse_u64(text, &limit) < 0 || limit == 0 || limit > 10000000) {
-		cli_complain("--limit %s: expected a number from 1 on", text);
-		return -EINVAL;
-	}
-	*ret_limit = (size_t)limit;
+	if (number_parse_duration_ms(text, &ago) < 0)
+		return cli_refuse(o, text,
+		                  "2026-11-16, 2026-11-16T07:24Z or how long ago (2h, 7d)");
+	*ret_ms = clock_wall_ms() - ago;
 	return 0;
 }
 
-static bool knows_event(const char *name)
+static int read_since(void *options, const struct cli_option *o, const char *value)
 {
+	return read_time(o, value, &((struct show_options *)options)->query.since_ms);
+}
+
+static int read_until(void *options, const struct cli_option *o, const char *value)
+{
+	return read_time(o, value, &((struct show_options *)options)->query.until_ms);
+}
+
+static int read_event(void *options, const struct cli_option *o, const char *value)
+{
+	((struct show_options *)options)->query.event = value;
 	for (int i = 0; i < AUDIT_KIND_MAX; i++)
-		if (strcmp(name, audit_kind_name((enum audit_kind)i)) == 0)
-			return true;
-	cli_complain("--event %s: there is no such event; 'nacre audit --help' lists them", name);
-	return false;
+		if (strcmp(value, audit_kind_name((enum audit_kind)i)) == 0)
+			return 0;
+	return cli_refuse(o, value, "an event that 'nacre audit show --help' lists");
 }
 
-static bool knows_verdict(const char *name)
+static int read_verdict(void *options, const struct cli_option *o, const char *value)
 {
+	((struct show_options *)options)->query.verdict = value;
 	for (int i = 0; i < POLICY_VERDICT_MAX; i++)
-		if (strcmp(name, policy_verdict_name((enum policy_verdict)i)) == 0)
-			return true;
-	cli_complain("--verdict %s: expected allow, ask, deny or nudge", name);
-	return false;
+		if (strcmp(value, policy_verdict_name((enum policy_verdict)i)) == 0)
+			return 0;
+	return cli_refuse(o, value, o->value);
 }
 
-enum { SINCE = 256, UNTIL, TASK, VERDICT, PROFILE, EVENT, PRINCIPAL, SESSION, GREP, LIMIT, ALL };
-
-static int take_option(struct show_options *o, int id, const char *value)
+/* 0; -1: there is none yet; or the exit code, after a complaint. */
+static int find_log(const struct show_options *o, char into[PATH_MAX])
 {
-	struct audit_query *q = &o->query;
-	/* NOLINTNEXTLINE(misc-redundant-expression) */
-	const char **const texts[] = {[TASK - TASK] = &q->task,
-	                              [VERDICT - TASK] = &q->verdict,
-	                              [PROFILE - TASK] = &q->profile,
-	                              [EVENT - TASK] = &q->event,
-	                              [PRINCIPAL - TASK] = &q->principal,
-	                              [SESSION - TASK] = &q->session,
-	                              [GREP - TASK] = &q->text};
-
-	if (id >= TASK && id <= GREP) {
-		*texts[id - TASK] = value;
-		return (id == EVENT && !knows_event(value)) ||
-		                       (id == VERDICT && !knows_verdict(value))
-		               ? -EINVAL
-		               : 0;
-	}
-	switch (id) {
-	case SINCE:
-		return read_time("since", value, &q->since_ms);
-	case UNTIL:
-		return read_time("until", value, &q->until_ms);
-	case LIMIT:
-		return read_limit(value, &q->limit);
-	case ALL:
-		q->limit = 0;
-		return 0;
-	case 'f':
-		o->follow = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case 'd':
-		o->directory = value;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int read_options(int argc, char **argv, struct show_options *o)
-{
-	static const struct option options[] = {{"since", required_argument, NULL, SINCE},
-	                                        {"until", required_argument, NULL, UNTIL},
-	                                        {"task", required_argument, NULL, TASK},
-	                                        {"verdict", required_argument, NULL, VERDICT},
-	                                        {"profile", required_argument, NULL, PROFILE},
-	                                        {"event", required_argument, NULL, EVENT},
-	                                        {"principal", required_argument, NULL, PRINCIPAL},
-	                                        {"session", required_argument, NULL, SESSION},
-	                                        {"grep", required_argument, NULL, GREP},
-	                                        {"limit", required_argument, NULL, LIMIT},
-	                                        {"all", no_argument, NULL, ALL},
-	                                        {"follow", no_argument, NULL, 'f'},
-	                                        {"json", no_argument, NULL, 'j'},
-	                                        {"dir", required_argument, NULL, 'd'},
-	                                        {0}};
-	int id;
-
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "f", options)) != -1)
-		if (take_option(o, id, optarg) < 0)
-			return -EINVAL;
-	if (optind < argc) {
-		cli_complain("'%s' is no option; --grep looks for a text", argv[optind]);
-		return -EINVAL;
-	}
-	/* No log yet is nothing to show; none where somebody says there is one is a mistake. */
+	/* A log that somebody names must be there. */
 	if (o->directory && access(o->directory, F_OK) < 0) {
 		cli_complain("%s: %s", o->directory, strerrordesc_np(errno));
-		return -EINVAL;
+		return EXIT_NACRE_FAILED;
 	}
-	return 0;
+	return cli_audit_directory(o->directory, into);
 }
 
 static int complain(const struct error *err)
@@ -331,26 +262,34 @@ static int complain(const struct error *err)
 	return EXIT_NACRE_FAILED;
 }
 
-int cli_audit_show(int argc, char **argv)
+static int query(const char *directory, const struct show_options *o, struct output *out,
+                 const struct audit_follow *before, struct error *err)
 {
-	struct show_options o = {.query.limit = SHOW_LIMIT};
-	struct error err = {0};
-	struct output out = {0};
-	char directory[PATH_MAX];
-	int r = 0;
+	struct audit_query q = o->query;
 
-	if (read_options(argc, argv, &o) < 0)
-		return EXIT_NACRE_FAILED;
-	if (o.follow) {
-		cli_complain("nacre audit tail -f follows");
-		return EXIT_NACRE_FAILED;
-	}
-	out.json = o.json;
-	if (o.json)
+	q.limit = o->all ? 0 : o->limit;
+	if (before)
+		q.before = *before;
+	return audit_query(directory, &q, take_record, out, err);
+}
+
+static int show(void *options, int argc, char **argv)
+{
+	const struct show_options *o = options;
+	struct error err = {0};
+	struct output out = {.json = o->json};
+	char directory[PATH_MAX];
+	int r = find_log(o, directory);
+
+	if (r > 0)
+		return r;
+	if (o->json)
 		buffer_puts(&out.text, "{\"records\":[");
-	if (cli_audit_directory(o.directory, directory) == 0) /* else there is nothing to show */
-		r = audit_query(directory, &o.query, take_record, &out, &err);
-	if (r == 0 && o.json)
+	if (r == 0) /* else there is nothing to show */
+		r = query(directory, o, &out, NULL, &err);
+	else
+		r = 0;
+	if (r == 0 && o->json)
 		buffer_printf(&out.text, "],\"count\":%zu}\n", out.count);
 	if (r == 0)
 		r = flush(&out);
@@ -399,36 +338,90 @@ static int follow(const char *directory, const struct audit_query *query,
 	return r;
 }
 
-int cli_audit_tail(int argc, char **argv)
+static int tail(void *options, int argc, char **argv)
 {
 	static const struct audit_query nothing = {.until_ms = 1};
-	struct show_options o = {.query.limit = TAIL_LIMIT};
+	const struct show_options *o = options;
 	struct audit_follow place = {0};
-	struct audit_query query;
 	struct error err = {0};
-	struct output out = {.lines = true};
+	struct output out = {.lines = true, .json = o->json};
 	char directory[PATH_MAX];
-	int r = 0;
+	int r = find_log(o, directory);
 
-	if (read_options(argc, argv, &o) < 0)
-		return EXIT_NACRE_FAILED;
-	if (cli_audit_directory(o.directory, directory) < 0) {
-		cli_complain("there is no state directory, so there is no audit log");
-		return EXIT_NACRE_FAILED;
-	}
-	out.json = o.json;
-	query = o.query;
-	if (o.follow) {
-		/* What comes while the last ones are shown is shown after them, once. */
+	if (r != 0)
+		return r > 0 ? r : cli_audit_none();
+	if (o->follow) /* records that come meanwhile are shown after the last ones, once */
 		r = audit_follow(directory, &nothing, &place, skip_record, NULL, &err);
-		query.before = place;
-	}
 	if (r == 0)
-		r = audit_query(directory, &query, take_record, &out, &err);
+		r = query(directory, o, &out, o->follow ? &place : NULL, &err);
 	if (r == 0)
 		r = flush(&out);
-	if (r == 0 && o.follow)
-		r = follow(directory, &o.query, &place, &out, &err);
+	if (r == 0 && o->follow)
+		r = follow(directory, &o->query, &place, &out, &err);
 	buffer_done(&out.text);
 	return r < 0 ? complain(&err) : 0;
 }
+
+static void prepare_show(void *options)
+{
+	((struct show_options *)options)->limit = SHOW_LIMIT;
+}
+
+static void prepare_tail(void *options)
+{
+	((struct show_options *)options)->limit = TAIL_LIMIT;
+}
+
+#define SHOW struct show_options
+static const struct cli_option options[] = {
+	{"follow", NULL, "continue with new records", .letter = 'f', CLI_FLAG(SHOW, follow)},
+	{"since", "TIME", "from then on: 2026-11-16, 2026-11-16T07:24Z, or how long ago (2h, 7d)",
+         CLI_BY(read_since)},
+	{"until", "TIME", "up to then; all times are UTC", CLI_BY(read_until)},
+	{"task", "TASK", "of one task", CLI_TEXT(SHOW, query.task)},
+	{"verdict", "allow|ask|deny|nudge", "with this verdict", CLI_BY(read_verdict)},
+	{"profile", "PROFILE", "of one profile", CLI_TEXT(SHOW, query.profile)},
+	{"event", "EVENT", "of one kind; see below", CLI_BY(read_event)},
+	{"principal", "NAME", "of one client", CLI_TEXT(SHOW, query.principal)},
+	{"session", "ID", "of one session", CLI_TEXT(SHOW, query.session)},
+	{"grep", "TEXT", "that contain this text, in upper or lower case",
+         CLI_TEXT(SHOW, query.text)},
+	{"limit", "N", "the newest N (default: show 50, tail 10)",
+         CLI_COUNT(SHOW, limit, 1, 10000000)},
+	{"all", NULL, "all that match", CLI_FLAG(SHOW, all)},
+	{"dir", "DIR", "read a log in another directory", CLI_TEXT(SHOW, directory)},
+	{"json", NULL, "show: print one JSON object; tail: one record per line",
+         CLI_FLAG(SHOW, json)},
+	{0},
+};
+#undef SHOW
+
+#define EVENTS                                                                                     \
+	"Events: requested, decided, asked, approved, refused, started, typed, ended, opened, "    \
+	"checkpoint, break."
+
+const struct cli_command cli_audit_show = {
+	.name = "audit show",
+	.summary = "show the newest records, or those that match",
+	.usage = "[OPTIONS]",
+	.about = "Shows the newest records of the audit log, the oldest of them first. Options "
+		 "select records.",
+	.notes = EVENTS,
+	.options = options + 1, /* it cannot follow */
+	.size = sizeof(struct show_options),
+	.prepare = prepare_show,
+	.main = show,
+};
+
+const struct cli_command cli_audit_tail = {
+	.name = "audit tail",
+	.summary = "show the last records, and follow new ones",
+	.usage = "[OPTIONS]",
+	.about = "Shows the last records of the audit log, and with -f each new one. Options "
+		 "select records.",
+	.notes = EVENTS,
+	.options = options,
+	.size = sizeof(struct show_options),
+	.prepare = prepare_tail,
+	.main = tail,
+};

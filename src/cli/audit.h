@@ -7,5 +7,5 @@
 /* Where the log lies: DIRECTORY if it is given, else in the state directory. -1: there is none. */
 int cli_audit_directory(const char *directory, char into[PATH_MAX]);
 
-int cli_audit_show(int argc, char **argv);
-int cli_audit_tail(int argc, char **argv);
+/* Complains that there is none, and returns the exit code. */
+int cli_audit_none(void);

@@ -217,7 +217,7 @@ int cli_batch(struct engine *engine, const struct run_options *o, int signal_fd)
 	                  .options = o,
 	                  .input = {.fd = -1},
 	                  .pending = {.max = 2 * LINE_BYTES_MAX},
-	                  .place_count = o->jobs};
+	                  .place_count = (int)o->jobs};
 	struct launcher launcher = {.socket = -1, .pidfd = -1};
 	struct error err = {0};
 	int r;

@@ -3,7 +3,6 @@
  * can be tried here by hand.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 #include "base/fd.h"
 #include "base/suggest.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "cli/run-options.h"
 #include "cli/run.h"
 #include "engine/dialect.h"
@@ -22,22 +21,6 @@
 #include "json/write.h"
 
 #define PARAMETERS_MAX ((size_t)1 << 20)
-
-static int help(void)
-{
-	puts("usage: nacre call [OPTIONS] TOOL [PARAMETERS]\n"
-	     "       nacre call --list\n\n"
-	     "Calls a tool as an agent would. PARAMETERS is a JSON object; without it, it is read\n"
-	     "from standard input. The answer is a JSON object in the shape of the tool.\n\n"
-	     "  --list              the tools with their parameters, as JSON Schema\n"
-	     "  --profile NAME      whose rules hold (default: the profile of the tool)\n"
-	     "  --agent NAME        an agent: a profile for one role\n"
-	     "  --policy FILE       a policy file of your own, above all others\n"
-	     "  --workspace DIR     the directory to work in (default: the current one)\n"
-	     "  --help              this text\n\n"
-	     "Exit codes: as nacre run.");
-	return 0;
-}
 
 static int list(void)
 {
@@ -49,9 +32,7 @@ static int list(void)
 		dialect_write_json(dialect_at(i), &w);
 	json_array_end(&w);
 	buffer_putc(&text, '\n');
-	if (buffer_error(&text) < 0 || fd_write_all(STDOUT_FILENO, text.data, text.len) < 0)
-		return EXIT_NACRE_FAILED;
-	return 0;
+	return cli_print(&text);
 }
 
 static int read_parameters(int argc, char **argv, const struct dialect *d, struct run_options *o)
@@ -86,23 +67,20 @@ static const char *nearest(const char *written)
 	return found;
 }
 
-static int call(int argc, char **argv, struct run_options *o)
+static int run(int argc, char **argv, struct run_options *o)
 {
-	const struct dialect *d = argc > 0 ? dialect_find(argv[0]) : NULL;
+	const struct dialect *d = dialect_find(argv[0]);
 	scoped(fd_closep) int signal_fd = -1;
 	char near[SUGGEST_WORDS_MAX];
 	const char *found;
 	struct engine engine;
 	int exit_code;
 
-	if (argc < 1 || argc > 2) {
-		cli_complain("give the name of a tool and its parameters; see nacre call --help");
-		return EXIT_NACRE_FAILED;
-	}
 	if (!d) {
 		found = nearest(argv[0]);
 		cli_complain("there is no tool '%.60s'%s", argv[0],
-		             found ? suggest_words(found, near) : "; see nacre call --list");
+		             found ? suggest_words(found, near)
+		                   : "; 'nacre call --list' shows them");
 		return EXIT_NACRE_FAILED;
 	}
 	if (read_parameters(argc, argv, d, o) < 0)
@@ -120,43 +98,59 @@ static int call(int argc, char **argv, struct run_options *o)
 	return exit_code;
 }
 
-int cli_call(int argc, char **argv)
-{
-	static const struct option options[] = {{"list", no_argument, NULL, 'l'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {"profile", required_argument, NULL, 'p'},
-	                                        {"agent", required_argument, NULL, 'a'},
-	                                        {"policy", required_argument, NULL, 'f'},
-	                                        {"workspace", required_argument, NULL, 'w'},
-	                                        {0}};
-	struct run_options o = {.request = {.input_fd = -1}, .wishes = engine_wishes_default};
-	static char name[] = "nacre call";
-	int id, exit_code;
+struct call {
+	struct run_options run;
+	bool list;
+};
 
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "+h", options)) != -1) {
-		if (id == 'h')
-			return help();
-		if (id == 'l')
-			return list();
-		if (id == 'p')
-			o.wishes.profile = optarg;
-		else if (id == 'a')
-			o.wishes.agent = optarg;
-		else if (id == 'f')
-			o.wishes.policy_file = optarg;
-		else if (id == 'w')
-			o.wishes.workspace = optarg;
-		else
-			return EXIT_NACRE_FAILED;
+static int call(void *options, int argc, char **argv)
+{
+	struct call *c = options;
+
+	if (c->list)
+		return list();
+	if (argc == 0) {
+		cli_complain("call: name a tool; 'nacre call --list' shows them");
+		return EXIT_NACRE_FAILED;
 	}
-	o.arena = arena_new(16 * PARAMETERS_MAX);
-	if (!o.arena) {
+	c->run.arena = arena_new(16 * PARAMETERS_MAX);
+	if (!c->run.arena) {
 		cli_complain("out of memory");
 		return EXIT_NACRE_FAILED;
 	}
-	exit_code = call(argc - optind, argv + optind, &o);
-	run_options_done(&o);
-	return exit_code;
+	return run(argc, argv, &c->run);
 }
+
+static void prepare(void *options)
+{
+	((struct call *)options)->run =
+		(struct run_options){.request = {.input_fd = -1}, .wishes = engine_wishes_default};
+}
+
+static void done(void *options)
+{
+	run_options_done(&((struct call *)options)->run);
+}
+
+static const struct cli_option options[] = {
+	{"list", NULL, "print the tools with their parameters, as JSON Schema",
+         CLI_FLAG(struct call, list)},
+	CLI_WISHES(struct call, run.wishes, "the tool's own"),
+	{0},
+};
+
+const struct cli_command cli_call = {
+	.name = "call",
+	.summary = "call a tool as an agent does, with JSON parameters",
+	.usage = "[OPTIONS] TOOL [PARAMETERS]\n--list",
+	.about = "Calls a tool as an agent does. PARAMETERS is a JSON object; without it, standard "
+		 "input is read. The answer is a JSON object in the format of the tool.",
+	.notes = "Exit codes: see 'nacre run --help'.",
+	.options = options,
+	.order = CLI_FIRST,
+	.most = 2,
+	.size = sizeof(struct call),
+	.prepare = prepare,
+	.done = done,
+	.main = call,
+};

@@ -83,10 +83,11 @@ void doctor_engines_print(const struct doctor_engine engines[DOCKER_CLIENT_MAX],
 			buffer_printf(out, "ready: %s, API %s, at ", e->answer.engine,
 			              e->answer.api);
 		else if (i == DOCKER_CLIENT_PODMAN)
-			buffer_puts(out,
-			            "installed: containers work, its service is not running at ");
+			buffer_puts(
+				out,
+				"installed: containers work, but its service is not running at ");
 		else
-			buffer_printf(out, "installed, and its engine is %s: ",
+			buffer_printf(out, "installed; its engine is %s: ",
 			              e->found ? docker_state_name(e->answer.state) : "not known");
 		if (e->installed && e->found)
 			cli_put_clean(e->endpoint.url, out);

@@ -1,16 +1,18 @@
 /*
- * nacre doctor: what a box can be made of here, what each profile would get, and what to change.
- * Tries namespaces and mounts in children, changes nothing, and uses no network.
+ * nacre doctor: what the sandbox can use here, what each profile would get, and what to change.
+ *
+ * Every statement comes from a trial: namespaces and mounts are tried in children, by the calls
+ * that a sandbox is made with. Nothing on the machine is changed, and the network is not used. Text
+ * and JSON are written from one examination, so they cannot disagree.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/doctor-engines.h"
-#include "cli/options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "profile/profile.h"
@@ -19,15 +21,6 @@
 
 #define PROFILES_MAX    64
 #define EXIT_IS_LACKING 1
-
-static const char usage[] =
-	"usage: nacre doctor [--json]\n"
-	"\n"
-	"Shows what the sandbox can be made of on this machine, what each profile would get, and\n"
-	"what to change to get more. The exit code is 1 if a profile could not run here.\n"
-	"\n"
-	"  --json    one JSON object instead of text for people\n"
-	"  --help    this text\n";
 
 struct patient { /* one profile */
 	const char *name;
@@ -67,7 +60,7 @@ static void examine(struct doctor *d, const char *name)
 	p->stopped = sandbox_survey_obstacle(&d->survey);
 	if (!p->stopped && p->standing.tier == SANDBOX_TIER_NONE &&
 	    profile->sandbox.tier != SANDBOX_TIER_NONE)
-		p->stopped = "neither namespaces nor Landlock can be had here";
+		p->stopped = "this kernel offers neither namespaces nor Landlock";
 	d->missing |= p->standing.missing;
 }
 
@@ -187,7 +180,7 @@ static void print_trial(const struct sandbox_trial *t, const char *title, struct
 {
 	buffer_printf(out, "%-20s", title);
 	if (!t->tried)
-		buffer_puts(out, "not needed: only root's boxes use them\n");
+		buffer_puts(out, "not needed: only sandboxes of root use them\n");
 	else if (t->sys == 0)
 		buffer_puts(out, "yes\n");
 	else
@@ -200,18 +193,17 @@ static void print_landlock(const struct sandbox_survey *s, struct buffer *out)
 	if (s->probe.landlock_abi > 0)
 		buffer_printf(out, "yes, ABI %d\n", s->probe.landlock_abi);
 	else if (s->landlock_sys == EOPNOTSUPP)
-		buffer_puts(out, "no: the kernel has it, but was started without (lsm=)\n");
+		buffer_puts(out, "no: the kernel has it, but was booted without it (lsm=)\n");
 	else
-		buffer_puts(out, "no: the kernel has none (Linux 5.13 brought it)\n");
+		buffer_puts(out, "no: the kernel does not have it (needs Linux 5.13)\n");
 }
 
 static void print_cgroup(const struct cgroup_place *c, struct buffer *out)
 {
 	buffer_printf(out, "%-20s", "control groups");
 	if (c->kind == CGROUP_NONE)
-		buffer_puts(
-			out,
-			"none that nacre may divide: memory is bounded per process, and watched\n");
+		buffer_puts(out,
+		            "none that nacre may use: memory is limited per process and watched\n");
 	else
 		buffer_printf(out, "version %d: %s%s%s\n", c->kind == CGROUP_V1 ? 1 : 2,
 		              *c->path[CGROUP_MEMORY] ? "memory" : "",
@@ -223,8 +215,8 @@ static void print_machine(const struct sandbox_survey *s, struct buffer *out)
 {
 	static const char *const titles[SANDBOX_TRIAL_MAX] = {
 		[SANDBOX_TRIAL_USER] = "user namespaces",
-		[SANDBOX_TRIAL_MOUNTS] = "a tree of its own",
-		[SANDBOX_TRIAL_PROC] = "a /proc of its own",
+		[SANDBOX_TRIAL_MOUNTS] = "private file tree",
+		[SANDBOX_TRIAL_PROC] = "private /proc",
 		[SANDBOX_TRIAL_NETWORK] = "network namespaces",
 		[SANDBOX_TRIAL_IDMAP] = "idmapped mounts",
 		[SANDBOX_TRIAL_CLONE3] = "clone3",
@@ -262,7 +254,7 @@ static void print_patient(const struct patient *p, struct buffer *out)
 	if (p->stopped)
 		buffer_printf(out, "\n  nothing runs: %s", p->stopped);
 	if (p->lacking) {
-		buffer_puts(out, "\n  nothing runs, since the profile requires: ");
+		buffer_puts(out, "\n  nothing runs: the profile requires ");
 		sandbox_layers_print(p->lacking, out);
 	}
 	buffer_putc(out, '\n');
@@ -273,7 +265,7 @@ static void print_advice(const struct doctor *d, struct buffer *out)
 	const char *said = NULL;
 
 	if (d->missing)
-		buffer_puts(out, "\nTo get what is missing:\n");
+		buffer_puts(out, "\nTo get the missing layers:\n");
 	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
 		if (d->missing & (1U << i))
 			buffer_printf(out, "  %-13s %s\n",
@@ -304,47 +296,42 @@ static void write_text(const struct doctor *d, struct buffer *out)
 	print_advice(d, out);
 }
 
-static int read_arguments(int argc, char **argv, bool *json, bool *help)
-{
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+struct doctor_options {
+	bool json;
+};
 
-	optind = 0;
-	while ((c = cli_next_option(argc, argv, "+h", options)) != -1) {
-		if (c == 'j')
-			*json = true;
-		else if (c == 'h')
-			*help = true;
-		else
-			return -EINVAL;
-	}
-	return optind < argc ? -EINVAL : 0;
-}
-
-int cli_doctor(int argc, char **argv)
+static int doctor(void *options, int argc, char **argv)
 {
+	const struct doctor_options *o = options;
 	scoped(buffer_donep) struct buffer out = {0};
 	struct doctor d = {0};
-	bool json = false, help = false;
 
-	if (read_arguments(argc, argv, &json, &help) < 0) {
-		fputs(usage, stderr);
-		return EXIT_NACRE_FAILED;
-	}
-	if (help)
-		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
 	sandbox_survey_read(".", &d.survey);
 	doctor_engines_read(d.engines);
 	for (size_t i = 0; i < profile_builtin_count && d.count < PROFILES_MAX; i++)
 		if (!profile_builtins[i].agent && profile_builtin_runs(&profile_builtins[i]))
 			examine(&d, profile_builtins[i].name);
-	if (json)
+	if (o->json)
 		write_json(&d, &out);
 	else
 		write_text(&d, &out);
-	if (buffer_error(&out) || fwrite(buffer_str(&out), 1, out.len, stdout) != out.len ||
-	    fflush(stdout) != 0)
+	if (cli_print(&out))
 		return EXIT_NACRE_FAILED;
 	return is_lacking(&d) ? EXIT_IS_LACKING : 0;
 }
+
+static const struct cli_option options[] = {
+	{"json", NULL, "print one JSON object", CLI_FLAG(struct doctor_options, json)},
+	{0},
+};
+
+const struct cli_command cli_doctor = {
+	.name = "doctor",
+	.summary = "check the sandbox on this machine, and show what to change",
+	.usage = "[OPTIONS]",
+	.about = "Shows what the sandbox can use on this machine, what each profile would get, and "
+		 "what to change to get more. The exit code is 1 if a profile cannot run here.",
+	.options = options,
+	.size = sizeof(struct doctor_options),
+	.main = doctor,
+};

@@ -48,7 +48,7 @@ static void put_command(struct buffer *out, const struct shell_fact_command *c,
 		put_clean(out, f->resolved);
 	}
 	if (f->left_to_sandbox)
-		buffer_puts(out, "\n         not proven harmless: the sandbox is what holds it");
+		buffer_puts(out, "\n         not proven harmless: the sandbox confines it");
 	buffer_putc(out, '\n');
 }
 
@@ -72,15 +72,16 @@ void explain_put_text(const struct check *c, struct buffer *out)
 		put_clean(out, *u);
 	}
 	if (policy_answer_is_left(a) && a->line.verdict != POLICY_VERDICT_DENY)
-		buffer_puts(out, "\n  Some of it cannot be known before it runs: it is left to the "
-		                 "sandbox.");
+		buffer_puts(out,
+		            "\n  Part of it cannot be known before it runs. The sandbox confines "
+		            "it.");
 	if (c->reaches_engine && (c->is_client || policy_answer_is_left(a)))
 		buffer_puts(out,
 		            "\n  The profile gives commands the socket of the container engine "
-		            "(docker.allow), which reaches outside of the box.");
+		            "(docker.allow), which reaches outside the sandbox.");
 	else if (c->is_client)
 		buffer_puts(out,
-		            "\n  The container engine is outside of the box, and the profile does "
-		            "not let commands reach it (docker.allow).");
+		            "\n  The container engine is outside the sandbox. The profile does not "
+		            "let commands reach it (docker.allow).");
 	buffer_putc(out, '\n');
 }

@@ -1,11 +1,11 @@
 /*
  * nacre explain: what would be decided about a command, and by which rule. Runs nothing.
  *
- * The decision is the same that is made when the command is run: check_request().
+ * The decision is the one that a run makes: check_request(), on the same profile, place and
+ * environment. A batch loads each profile once per workspace, since the project's file is part of
+ * it.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/explain-answer.h"
 #include "cli/lines.h"
-#include "cli/options.h"
+#include "cli/run-options.h"
 #include "session/environment.h"
 #include "engine/dialect.h"
 #include "engine/explain.h"
@@ -34,32 +34,12 @@
 #define LINE_BYTES_MAX ((size_t)1 << 20)
 #define PROFILES_MAX   32
 
-static const char usage[] =
-	"usage: nacre explain [OPTIONS] (-c LINE | -- ARGV...)\n"
-	"       nacre explain [OPTIONS] --batch\n"
-	"\n"
-	"Tells what would be decided about a command, and why, without running it.\n"
-	"\n"
-	"  -c LINE          the line to decide about; or the words of a command behind --\n"
-	"  --profile P      the profile that decides (default: bash)\n"
-	"  --agent A        an agent, which is a profile of its own\n"
-	"  --policy FILE    a file of rules above all others\n"
-	"  --workspace DIR  the directory to work in (default: the current one)\n"
-	"  --cwd DIR        working directory inside the workspace\n"
-	"  --env NAME=VALUE a variable that the request sets; repeatable\n"
-	"  --force          override what may be overridden\n"
-	"  --json           one JSON object instead of text for people\n"
-	"  --batch          one JSON request per line in, one JSON answer per line out\n"
-	"  --help           this text\n"
-	"\n"
-	"The exit code is 0 whatever the verdict, and 125 if there is none.\n";
-
 struct arguments {
-	const char *line, *profile, *agent, *policy, *workspace, *cwd;
+	const char *line, *cwd;
+	struct engine_wishes wishes;
 	const char *const *argv;
-	const char **env;
-	size_t env_count;
-	bool json, batch, help, force;
+	struct cli_list env;
+	bool json, batch, force;
 };
 
 struct loaded {
@@ -106,7 +86,7 @@ static int get_profile(struct explain *x, const char *name, const char *agent,
 	profile_request_init(&rq, buffer, sizeof(buffer));
 	rq.name = name;
 	rq.agent = agent;
-	rq.policy_file = x->arguments->policy;
+	rq.policy_file = x->arguments->wishes.policy_file;
 	rq.workspace_fd = place->workspace_fd;
 	rq.root = place->root;
 	l = &x->loaded[x->count];
@@ -198,7 +178,7 @@ static int read_strings(struct explain *x, json_t *array, const char *first,
 		json_t *item = json_array_get(array, i);
 
 		if (!json_is_string(item))
-			return error_set(err, ERROR_INPUT, EINVAL, "a list of strings is wanted");
+			return error_set(err, ERROR_INPUT, EINVAL, "expected a list of strings");
 		list[used++] = json_string_value(item);
 	}
 	*ret = list;
@@ -216,7 +196,8 @@ static int read_env(struct explain *x, json_t *object, const char *const **ret, 
 		return error_nomem(err);
 	json_object_foreach (object, key, value) {
 		if (!json_is_string(value))
-			return error_set(err, ERROR_INPUT, EINVAL, "env wants strings");
+			return error_set(err, ERROR_INPUT, EINVAL,
+			                 "the values of env must be strings");
 		list[n++] = arena_printf(x->arena, "%s=%s", key, json_string_value(value));
 	}
 	*ret = list;
@@ -233,13 +214,13 @@ static const char *text_of(json_t *request, const char *key, const char *otherwi
 static int answer_request(struct explain *x, json_t *request, struct check *ret, struct error *err)
 {
 	const struct arguments *a = x->arguments;
-	struct check_request rq = {.force = a->force, .cwd = a->cwd, .env = a->env};
-	const char *profile = text_of(request, "profile", a->profile);
-	const char *agent = text_of(request, "agent", a->agent);
+	struct check_request rq = {.force = a->force, .cwd = a->cwd, .env = a->env.items};
+	const char *profile = text_of(request, "profile", a->wishes.profile);
+	const char *agent = text_of(request, "agent", a->wishes.agent);
 	int r = 0;
 
 	if (!json_is_object(request))
-		return error_set(err, ERROR_INPUT, EINVAL, "a JSON object is wanted");
+		return error_set(err, ERROR_INPUT, EINVAL, "expected a JSON object");
 	if (json_object_get(request, "force"))
 		rq.force = json_is_true(json_object_get(request, "force"));
 	rq.command = text_of(request, "command", NULL);
@@ -254,10 +235,10 @@ static int answer_request(struct explain *x, json_t *request, struct check *ret,
 		rq.command = NULL;
 	}
 	if (r == 0 && !rq.command && (!rq.argv || !rq.argv[0]))
-		r = error_set(err, ERROR_INPUT, EINVAL, "command or argv is wanted");
+		r = error_set(err, ERROR_INPUT, EINVAL, "give command or argv");
 	return r < 0 ? r
-	             : decide(x, &rq, text_of(request, "workspace", a->workspace), profile, agent,
-	                      ret, err);
+	             : decide(x, &rq, text_of(request, "workspace", a->wishes.workspace), profile,
+	                      agent, ret, err);
 }
 
 static void answer_line(struct explain *x, const struct buffer *line, struct buffer *out)
@@ -292,10 +273,10 @@ static int batch(struct explain *x)
 {
 	scoped(buffer_donep) struct buffer line = {.max = LINE_BYTES_MAX}, out = {0};
 
-	/* A line that is too long is answered, too: what is left of it is no request. */
+	/* A line that is too long gets an answer as well: what is left of it is not a request. */
 	while (cli_line_read(stdin, &line) != 0) {
 		answer_line(x, &line, &out);
-		if (cli_line_write(&out) < 0)
+		if (cli_print(&out))
 			return EXIT_NACRE_FAILED;
 	}
 	return ferror(stdin) ? EXIT_NACRE_FAILED : 0;
@@ -310,11 +291,11 @@ static int one(struct explain *x)
 	                           .argv = a->argv,
 	                           .force = a->force,
 	                           .cwd = a->cwd,
-	                           .env = a->env};
+	                           .env = a->env.items};
 	struct error err = {0};
 	struct check c = {0};
 
-	if (decide(x, &rq, a->workspace, a->profile, a->agent, &c, &err) < 0) {
+	if (decide(x, &rq, a->wishes.workspace, a->wishes.profile, a->wishes.agent, &c, &err) < 0) {
 		cli_complain("%s", err.text);
 		return EXIT_NACRE_FAILED;
 	}
@@ -326,59 +307,53 @@ static int one(struct explain *x)
 	} else {
 		explain_put_text(&c, &out);
 	}
-	return cli_line_write(&out) < 0 ? EXIT_NACRE_FAILED : 0;
+	return cli_print(&out);
 }
 
-static int add_env(void *owner, const char *value)
+static int explain(void *options, int argc, char **argv)
 {
-	struct arguments *a = owner;
-
-	a->env[a->env_count++] = value; /* there is room for as many as there are words */
-	return 0;
-}
-
-static int read_arguments(int argc, char **argv, struct arguments *a)
-{
-	const struct cli_option options[] = {
-		{.letter = 'c', .text = &a->line},    {"profile", .text = &a->profile},
-		{"agent", .text = &a->agent},         {"policy", .text = &a->policy},
-		{"workspace", .text = &a->workspace}, {"cwd", .text = &a->cwd},
-		{"env", .each = add_env, .owner = a}, {"force", .flag = &a->force},
-		{"json", .flag = &a->json},           {"batch", .flag = &a->batch},
-		{"help", 'h', .flag = &a->help},
-	};
-	int r = cli_options_read(argc, argv, options, array_size(options));
-
-	if (r < 0)
-		return r;
-	if (optind < argc)
-		a->argv = (const char *const *)argv + optind;
-	if (!a->help && (a->line != NULL) + (a->argv != NULL) + a->batch != 1) {
-		cli_complain("explain: one of -c LINE, -- ARGV... and --batch is wanted");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-int cli_explain(int argc, char **argv)
-{
-	scoped(arena_freep) struct arena *arena = NULL;
-	scoped(freep) const char **env = calloc((size_t)argc + 1, sizeof(*env));
-	struct arguments a = {.env = env};
-	struct explain x = {.arguments = &a};
+	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	struct arguments *a = options;
+	struct explain x = {.arguments = a, .arena = arena};
 	int r;
 
-	if (!env || read_arguments(argc, argv, &a) < 0) {
-		fputs(usage, stderr);
+	if (argc > 0)
+		a->argv = (const char *const *)argv;
+	if ((a->line != NULL) + (a->argv != NULL) + a->batch != 1) {
+		cli_complain("explain: give one of -c LINE, -- ARGV... and --batch");
 		return EXIT_NACRE_FAILED;
 	}
-	if (a.help)
-		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	arena = arena_new(SHELL_FACTS_ARENA_MAX);
 	if (!arena)
 		return EXIT_NACRE_FAILED;
-	x.arena = arena;
-	r = a.batch ? batch(&x) : one(&x);
+	r = a->batch ? batch(&x) : one(&x);
 	done(&x);
 	return r;
 }
+
+#define EXPLAIN struct arguments
+static const struct cli_option options[] = {
+	{NULL, "LINE", "the bash line to explain", .letter = 'c', CLI_TEXT(EXPLAIN, line)},
+	CLI_WISHES(EXPLAIN, wishes, "bash"),
+	{"cwd", "DIR", "working directory inside the workspace", CLI_TEXT(EXPLAIN, cwd)},
+	{"env", "NAME=VALUE", "a variable that the request sets; repeatable",
+         CLI_LIST(EXPLAIN, env, CLI_LIST_MAX)},
+	{"force", NULL, "override a nudge (never a deny)", CLI_FLAG(EXPLAIN, force)},
+	{"json", NULL, "print one JSON object", CLI_FLAG(EXPLAIN, json)},
+	{"batch", NULL, "read one JSON request per line, print one JSON answer per line",
+         CLI_FLAG(EXPLAIN, batch)},
+	{0},
+};
+#undef EXPLAIN
+
+const struct cli_command cli_explain = {
+	.name = "explain",
+	.summary = "show the decision about a command, and why, without running it",
+	.usage = "[OPTIONS] -c LINE\n[OPTIONS] -- ARGV...\n[OPTIONS] --batch",
+	.about = "Shows what nacre would decide about a command, and why, without running it.",
+	.notes = "The exit code is 0 for every verdict, and 125 if there is none.",
+	.options = options,
+	.order = CLI_FIRST,
+	.most = -1,
+	.size = sizeof(struct arguments),
+	.main = explain,
+};

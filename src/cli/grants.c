@@ -1,5 +1,5 @@
 /*
- * `nacre approvals --grants` and `--revoke`: what holds for whole sessions.
+ * `nacre approvals --grants` and `--revoke`: what was approved for whole sessions.
  */
 #include "approval/grants.h"
 
@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/desk.h"
 #include "engine/result.h"
@@ -53,13 +52,6 @@ static void put_row(struct buffer *out, const struct grant *g)
 	buffer_putc(out, '\n');
 }
 
-static int put_out(const struct buffer *out)
-{
-	return buffer_error(out) < 0 || fd_write_all(STDOUT_FILENO, out->data, out->len) < 0
-	               ? EXIT_NACRE_FAILED
-	               : 0;
-}
-
 static void put_table(struct buffer *out, const struct grant *list, size_t count)
 {
 	bool stale = false;
@@ -75,7 +67,7 @@ static void put_table(struct buffer *out, const struct grant *list, size_t count
 		stale |= !list[i].holds;
 	}
 	if (stale)
-		buffer_puts(out, "(1) one of its programs is another file by now\n");
+		buffer_puts(out, "(1) one of its programs has been replaced since\n");
 }
 
 int cli_grants_show(int desk, bool json, struct arena *arena)
@@ -102,14 +94,14 @@ int cli_grants_show(int desk, bool json, struct arena *arena)
 	} else {
 		put_table(&out, list, count);
 	}
-	return put_out(&out);
+	return cli_print(&out);
 }
 
 static int revoke_one(int desk, const char *id, const char *by, bool json, struct arena *arena)
 {
 	scoped(buffer_donep) struct buffer out = {0};
 	struct json_writer w = {.out = &out};
-	struct error err = {.text = "it has granted nothing"};
+	struct error err = {.text = "this approval has granted nothing"};
 	struct grant g;
 	int r = desk < 0 ? -ENOENT : 0;
 
@@ -124,13 +116,13 @@ static int revoke_one(int desk, const char *id, const char *by, bool json, struc
 	if (json) {
 		put_json(&w, &g);
 	} else {
-		buffer_printf(&out, "%s taken back for session ", g.approval);
+		buffer_printf(&out, "%s revoked for session ", g.approval);
 		approval_escape(g.session, strlen(g.session), false, &out);
 		buffer_puts(&out, ": ");
 		approval_escape(g.command, strlen(g.command), false, &out);
 	}
 	buffer_putc(&out, '\n');
-	return put_out(&out);
+	return cli_print(&out);
 }
 
 int cli_grants_revoke(int desk, char **ids, int count, bool json, struct arena *arena)
@@ -139,7 +131,7 @@ int cli_grants_revoke(int desk, char **ids, int count, bool json, struct arena *
 	char by[128];
 
 	if (cli_is_inside()) {
-		cli_complain("a command that nacre runs cannot answer for a person");
+		cli_complain("a command that nacre runs cannot revoke approvals");
 		return EXIT_NACRE_FAILED;
 	}
 	cli_name_person(isatty(STDIN_FILENO) ? STDIN_FILENO : -1, "nacre approvals --revoke", by,

@@ -1,17 +1,15 @@
 /*
  * `nacre input`: types on the terminal of a task, or changes its size. Texts, keys and sizes reach
- * it in the order in which they stand on the command line.
+ * it in the order of the command line.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "cli/pty.h"
 #include "engine/result.h"
 #include "json/write.h"
@@ -19,24 +17,6 @@
 #include "task/find.h"
 #include "task/reach.h"
 #include "task/replay.h"
-
-enum option_id {
-	OPT_WORD = 1, /* what is no option */
-	OPT_HELP = 'h',
-	OPT_KEY = 256,
-	OPT_EOF,
-	OPT_RESIZE,
-	OPT_JSON,
-};
-
-static const struct option options[] = {
-	{.name = "key", .has_arg = required_argument, .val = OPT_KEY},
-	{.name = "eof", .has_arg = no_argument, .val = OPT_EOF},
-	{.name = "resize", .has_arg = required_argument, .val = OPT_RESIZE},
-	{.name = "json", .has_arg = no_argument, .val = OPT_JSON},
-	{.name = "help", .has_arg = no_argument, .val = OPT_HELP},
-	{0},
-};
 
 struct input {
 	struct store store;
@@ -46,31 +26,17 @@ struct input {
 	struct buffer typed; /* since the last order */
 	uint64_t bytes;      /* typed in all */
 	struct error err;
+	bool json;
 };
 
-static void input_done(struct input *in)
+static void done(void *options)
 {
+	struct input *in = options;
+
 	buffer_done(&in->typed);
 	reach_done(&in->reach);
 	fd_close(in->dir_fd);
 	store_done(&in->store);
-}
-
-static void help(void)
-{
-	puts("usage: nacre input TASK [TEXT | --key KEY[,KEY]... | --eof | --resize "
-	     "ROWSxCOLS]...\n\n"
-	     "Type on the terminal of a task that was started with --pty, in the order given.\n"
-	     "A TEXT is typed as it is, without Enter.\n\n"
-	     "  --key KEYS               Enter Tab Escape Space Backspace Delete Insert Up Down "
-	     "Left\n"
-	     "                           Right Home End PageUp PageDown F1-F12, or a character;\n"
-	     "                           C- Control, M- Alt, S- Shift in front: C-c, M-x, S-Tab\n"
-	     "  --eof                    the end of the input, as Ctrl-D at the start of a line\n"
-	     "  --resize ROWSxCOLS       give the terminal another size\n"
-	     "  --json                   print what was done as one JSON object\n"
-	     "  --help                   this text\n\n"
-	     "'nacre output TASK --screen' shows what the terminal shows.");
 }
 
 /* What was typed goes in packets that the keeper takes as a whole. */
@@ -88,7 +54,7 @@ static int flush(struct input *in)
 		r = reach_order(&in->reach, CONTROL_INPUT, in->typed.data + at, n);
 	}
 	if (r < 0)
-		return error_sys(&in->err, -r, "the task does not take it");
+		return error_sys(&in->err, -r, "the task does not accept input");
 	in->bytes += in->typed.len;
 	buffer_clear(&in->typed);
 	return 0;
@@ -101,14 +67,12 @@ static int resize(struct input *in, const char *text)
 
 	if (pty_read_size(text, &size.rows, &size.cols) < 0)
 		return error_set(&in->err, ERROR_INPUT, EINVAL,
-		                 "--resize %.60s: expected rows and columns from 1 to 1000, as in "
-		                 "24x80",
-		                 text);
+		                 "--resize %.60s: expected " PTY_SIZE, text);
 	r = flush(in);
 	if (r < 0)
 		return r;
 	r = reach_order(&in->reach, CONTROL_RESIZE, &size, sizeof(size));
-	return r < 0 ? error_sys(&in->err, -r, "the task does not take it") : 0;
+	return r < 0 ? error_sys(&in->err, -r, "the task does not accept input") : 0;
 }
 
 /* Names with commas between; a comma of its own is the key. */
@@ -153,29 +117,28 @@ static int open_task(struct input *in, const char *prefix)
 	               : error_set(&in->err, ERROR_INPUT, ENOTTY, "the task has no terminal");
 }
 
-/* One argument. The first word is the task, and nothing can be typed before. */
-static int take(struct input *in, int id, const char *value)
+/* The first word is the task; nothing can be typed before. */
+static int take(void *options, const struct cli_option *o, const char *value)
 {
+	struct input *in = options;
+	int r = 0;
+
 	if (in->dir_fd < 0)
-		return id == OPT_WORD ? open_task(in, value)
-		                      : error_set(&in->err, ERROR_INPUT, EINVAL,
-		                                  "the id of the task comes first");
-	switch (id) {
-	case OPT_WORD:
+		r = o->letter == CLI_OPERAND ? open_task(in, value)
+		                             : error_set(&in->err, ERROR_INPUT, EINVAL,
+		                                         "the id of the task must come first");
+	else if (o->letter == CLI_OPERAND)
 		buffer_puts(&in->typed, value);
-		return 0;
-	case OPT_KEY:
-		return type_keys(in, value);
-	case OPT_EOF:
-		return type_keys(in, "C-d");
-	case OPT_RESIZE:
-		return resize(in, value);
-	default:
-		return -EINVAL;
-	}
+	else if (strcmp(o->name, "resize") == 0)
+		r = resize(in, value);
+	else
+		r = type_keys(in, value ? value : "C-d");
+	if (r < 0)
+		cli_complain("%s", in->err.text);
+	return r;
 }
 
-static int print_json(const struct input *in)
+static int print(const struct input *in)
 {
 	scoped(buffer_donep) struct buffer text = {0};
 	struct json_writer w = {.out = &text};
@@ -186,50 +149,59 @@ static int print_json(const struct input *in)
 	json_member_uint(&w, "bytes", in->bytes);
 	json_object_end(&w);
 	buffer_putc(&text, '\n');
-	return buffer_error(&text) < 0 ? -ENOMEM : fd_write_all(STDOUT_FILENO, text.data, text.len);
+	return cli_print(&text);
 }
 
-static int run(struct input *in, int argc, char **argv, bool *json)
+static int input(void *options, int argc, char **argv)
 {
-	int id, r = 0;
+	static const struct cli_option word = {.letter = CLI_OPERAND};
+	struct input *in = options;
+	int r = 0;
 
-	/* "-": words come in their order, as if they were options. */
-	while (r == 0 && (id = cli_next_option(argc, argv, "-h", options)) != -1) {
-		if (id == '?')
-			return error_set(&in->err, ERROR_INPUT, EINVAL,
-			                 "'nacre input --help' tells the options");
-		if (id == OPT_HELP) {
-			help();
-			return -ECANCELED;
-		}
-		if (id == OPT_JSON)
-			*json = true;
-		else
-			r = take(in, id, optarg);
-	}
-	for (; r == 0 && optind < argc; optind++)
-		r = take(in, OPT_WORD, argv[optind]);
+	for (int i = 0; r == 0 && i < argc; i++) /* after "--" */
+		r = take(in, &word, argv[i]);
 	if (r == 0 && in->dir_fd < 0)
-		return error_set(&in->err, ERROR_INPUT, EINVAL, "give the id of a task");
-	return r < 0 ? r : flush(in);
+		cli_complain("input: give the id of a task; 'nacre tasks --running' lists them");
+	else if (r == 0 && flush(in) < 0)
+		cli_complain("%s", in->err.text);
+	else if (r == 0)
+		return in->json ? print(in) : 0;
+	return EXIT_NACRE_FAILED;
 }
 
-int cli_input(int argc, char **argv)
+static void prepare(void *options)
 {
-	scoped(input_done) struct input in = {.dir_fd = -1, .reach = {.socket = -1, .keeper = -1}};
-	static char name[] = "nacre input";
-	bool json = false;
-	int r;
+	struct input *in = options;
 
-	argv[0] = name;
-	optind = 1;
-	store_look(&in.store);
-	r = run(&in, argc, argv, &json);
-	if (r == -ECANCELED)
-		return 0;
-	if (r < 0) {
-		cli_complain("%s", in.err.text);
-		return EXIT_NACRE_FAILED;
-	}
-	return json && print_json(&in) < 0 ? EXIT_NACRE_FAILED : 0;
+	*in = (struct input){.dir_fd = -1, .reach = {.socket = -1, .keeper = -1}};
+	store_look(&in->store);
 }
+
+static const struct cli_option options[] = {
+	{.letter = CLI_OPERAND, .value = "TEXT", CLI_BY(take)},
+	{"key", "KEYS", "press keys, with commas between them; see below", CLI_BY(take)},
+	{"eof", NULL, "end the input: Ctrl-D at the start of a line", CLI_BY(take)},
+	{"resize", "ROWSxCOLS", "change the size of the terminal", CLI_BY(take)},
+	{"json", NULL, "print one JSON object", CLI_FLAG(struct input, json)},
+	{0},
+};
+
+const struct cli_command cli_input = {
+	.name = "input",
+	.summary = "type on the terminal of a task, or change its size",
+	.usage = "TASK [TEXT | OPTION]...",
+	.about = "Types on the terminal of a task that was started with --pty, in the order given. "
+		 "TEXT is typed as it is, without Enter.",
+	.notes = "Keys: Enter Tab Escape Space Backspace Delete Insert Up Down Left Right Home End "
+		 "PageUp PageDown F1-F12, or a character. The prefixes C-, M- and S- are Control, "
+		 "Alt and Shift: C-c, M-x, S-Tab. 'nacre output TASK --screen' prints what the "
+		 "terminal shows.",
+	.operand = "TASK",
+	.options = options,
+	.order = CLI_IN_ORDER,
+	.most = -1,
+	.size = sizeof(struct input),
+	.prepare = prepare,
+	.done = done,
+	.main = input,
+};

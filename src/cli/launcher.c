@@ -6,19 +6,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "engine/result.h"
 #include "launch/launcher.h"
 
-int cli_launcher(int argc, char **argv)
+static int launcher(void *options, int argc, char **argv)
 {
 	int type = 0;
 	socklen_t n = sizeof(type);
 
-	if (argc != 2 || getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &n) < 0 ||
+	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &n) < 0 ||
 	    type != SOCK_SEQPACKET) {
-		cli_complain("'nacre launcher' is started by libnacre, which speaks to it");
+		cli_complain("'nacre launcher' is only for libnacre, which starts it");
 		return EXIT_NACRE_FAILED;
 	}
-	(void)launcher_serve(STDIN_FILENO, argv[1]);
+	(void)launcher_serve(STDIN_FILENO, argv[0]);
 	return EXIT_NACRE_FAILED;
 }
+
+const struct cli_command cli_launcher = {
+	.name = "launcher", .usage = "VERSION", .least = 1, .most = 1, .main = launcher};

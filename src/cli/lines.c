@@ -14,13 +14,3 @@ int cli_line_read(FILE *in, struct buffer *line)
 		return 0;
 	return buffer_error(line) ? -E2BIG : 1;
 }
-
-int cli_line_write(struct buffer *out)
-{
-	if (buffer_error(out))
-		return buffer_error(out);
-	if (fwrite(buffer_str(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0)
-		return -EPIPE;
-	buffer_clear(out);
-	return 0;
-}

@@ -9,7 +9,3 @@ struct buffer;
 /* One line without its newline into LINE, which has a limit. 0: the end of the input; -E2BIG:
  * longer than the limit, and skipped; else 1. */
 int cli_line_read(FILE *in, struct buffer *line);
-
-/* Writes OUT to standard output, at once, and clears it. Returns 0, -EPIPE, or what filling it
- * has failed with. */
-int cli_line_write(struct buffer *out);

@@ -1,9 +1,10 @@
 /*
  * `nacre mcp`: the Model Context Protocol on standard input and output.
+ *
+ * One engine per offered profile; all share one launcher, which starts first, while this process is
+ * small. The session is held for as long as the client is connected, so that nobody deletes it.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,10 +14,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "base/number.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/offer.h"
-#include "cli/options.h"
+#include "cli/run-options.h"
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
@@ -34,12 +35,11 @@
 #define JOBS_MAX         256
 
 struct mcp_arguments {
-	const char *profiles[OFFERS_MAX];
+	struct cli_list profiles;
 	bool agents[OFFERS_MAX]; /* whether that is the name of an agent */
-	size_t count;
 	const char *policy, *workspace, *session;
 	struct mcp_options mcp;
-	uint64_t line_max;
+	uint64_t jobs, line_max;
 	bool stop_tasks;
 };
 
@@ -50,102 +50,18 @@ struct mcp_server_state {
 	size_t count;
 };
 
-static int help(void)
+/* An agent stands in the same list, since the first offer is the default. */
+static int add_agent(void *options, const struct cli_option *o, const char *value)
 {
-	puts("usage: nacre mcp [OPTIONS]\n\n"
-	     "Serves the Model Context Protocol on standard input and output, for one client:\n"
-	     "revisions 2024-11-05 to 2025-11-25 with a handshake, and 2026-07-28 without.\n\n"
-	     "  --profile NAME        offer the tool of this profile; repeatable (default bash)\n"
-	     "  --agent NAME          offer the tool of this agent; repeatable\n"
-	     "  --policy FILE         a policy file of your own, above all others\n"
-	     "  --workspace DIR       the directory to work in (default: the current one)\n"
-	     "  --session ID          directory, variables and approvals of this session\n"
-	     "                        (default: a new one for each start)\n"
-	     "  --jobs N              how many commands run at the same time (default 16)\n"
-	     "  --foreground-max DUR  a call that takes longer becomes a task (default 50s)\n"
-	     "  --approval-timeout DUR\n"
-	     "                        how long to wait for a person's answer (default 5m)\n"
-	     "  --message-max SIZE    the longest message that is read (default 16M)\n"
-	     "  --stop-tasks          end background tasks of this client with the server\n"
-	     "  --help                this text\n\n"
-	     "At the end of the input calls are cancelled; background tasks go on.");
-	return 0;
-}
+	struct mcp_arguments *a = options;
 
-static int add_profile(struct mcp_arguments *a, const char *name, bool agent)
-{
-	if (a->count == OFFERS_MAX) {
-		cli_complain("mcp: too many profiles");
-		return -EINVAL;
+	if (a->profiles.count == OFFERS_MAX) {
+		cli_complain("mcp: more than %d profiles and agents", OFFERS_MAX);
+		return -E2BIG;
 	}
-	a->profiles[a->count] = name;
-	a->agents[a->count++] = agent;
+	a->agents[a->profiles.count] = true;
+	a->profiles.items[a->profiles.count++] = value;
 	return 0;
-}
-
-static int read_duration(const char *option, const char *text, int64_t *ret_ms)
-{
-	if (number_parse_duration_ms(text, ret_ms) == 0 && *ret_ms >= 10 && *ret_ms <= 86400000)
-		return 0;
-	cli_complain("--%s %s: expected a duration such as 500ms, 5s or 2m", option, text);
-	return -EINVAL;
-}
-
-static int read_jobs(struct mcp_arguments *a, const char *text)
-{
-	uint64_t n;
-
-	if (number_parse_u64(text, &n) < 0 || n < 1 || n > JOBS_MAX) {
-		cli_complain("--jobs %s: expected a number from 1 to %d", text, JOBS_MAX);
-		return -EINVAL;
-	}
-	a->mcp.running_max = (size_t)n;
-	return 0;
-}
-
-static int read_size(struct mcp_arguments *a, const char *text)
-{
-	if (number_parse_size(text, &a->line_max) == 0 && a->line_max >= 1024 &&
-	    a->line_max <= LINE_MAX_MAX)
-		return 0;
-	cli_complain("--message-max %s: expected a size from 1K to 64M", text);
-	return -EINVAL;
-}
-
-static int read_option(struct mcp_arguments *a, int id, const char *value)
-{
-	switch (id) {
-	case 'p':
-		return add_profile(a, value, false);
-	case 'a':
-		return add_profile(a, value, true);
-	case 'f':
-		a->policy = value;
-		return 0;
-	case 'w':
-		a->workspace = value;
-		return 0;
-	case 's':
-		a->session = value;
-		if (session_id_is_valid(value))
-			return 0;
-		cli_complain("--session %s: expected 1 to 64 letters, digits, '.', '_' or '-'",
-		             value);
-		return -EINVAL;
-	case 'j':
-		return read_jobs(a, value);
-	case 'F':
-		return read_duration("foreground-max", value, &a->mcp.foreground_max_ms);
-	case 'A':
-		return read_duration("approval-timeout", value, &a->mcp.approval_timeout_ms);
-	case 'm':
-		return read_size(a, value);
-	case 'S':
-		a->stop_tasks = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
 }
 
 static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size_t i)
@@ -156,10 +72,10 @@ static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size
 
 	engine_init(e, (const char *const *)environ);
 	e->launcher = &s->launcher;
-	if (i < a->count && a->agents[i])
-		e->wishes.agent = a->profiles[i];
-	else if (i < a->count)
-		e->wishes.profile = a->profiles[i];
+	if (i < a->profiles.count && a->agents[i])
+		e->wishes.agent = a->profiles.items[i];
+	else if (i < a->profiles.count)
+		e->wishes.profile = a->profiles.items[i];
 	e->wishes.policy_file = a->policy;
 	e->wishes.workspace = a->workspace;
 	s->count++;
@@ -170,7 +86,7 @@ static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size
 	}
 	for (size_t k = 0; k + 1 < s->count; k++)
 		if (s->offers[k].dialect == d) {
-			cli_complain("mcp: two profiles are offered as the tool '%s'",
+			cli_complain("mcp: two profiles offer the same tool, '%s'",
 			             dialect_tool(d));
 			return -EINVAL;
 		}
@@ -203,6 +119,7 @@ static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal
 	            sizeof(state))
 		hold = session_hold(state, o.session);
 	o.mcp = a->mcp;
+	o.mcp.running_max = (size_t)a->jobs;
 	o.mcp.loop = loop;
 	if (r == 0)
 		r = secret_load(&s->engines[0].store, "mcp.key", o.mcp.key, sizeof(o.mcp.key),
@@ -216,12 +133,13 @@ static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal
 }
 
 /* The launcher comes first, while this process is small. */
-static int run(struct mcp_arguments *a)
+static int mcp(void *options, int argc, char **argv)
 {
+	struct mcp_arguments *a = options;
 	struct mcp_server_state s = {.launcher = {.socket = -1, .pidfd = -1}};
 	scoped(fd_closep) int signal_fd = -1;
 	struct error err = {0};
-	size_t wanted = a->count > 0 ? a->count : 1;
+	size_t wanted = a->profiles.count > 0 ? a->profiles.count : 1;
 	sigset_t set;
 	int code = 0;
 
@@ -244,35 +162,49 @@ static int run(struct mcp_arguments *a)
 	return code;
 }
 
-int cli_mcp(int argc, char **argv)
+static void prepare(void *options)
 {
-	static const struct option options[] = {{"profile", required_argument, NULL, 'p'},
-	                                        {"agent", required_argument, NULL, 'a'},
-	                                        {"policy", required_argument, NULL, 'f'},
-	                                        {"workspace", required_argument, NULL, 'w'},
-	                                        {"session", required_argument, NULL, 's'},
-	                                        {"jobs", required_argument, NULL, 'j'},
-	                                        {"foreground-max", required_argument, NULL, 'F'},
-	                                        {"approval-timeout", required_argument, NULL, 'A'},
-	                                        {"message-max", required_argument, NULL, 'm'},
-	                                        {"stop-tasks", no_argument, NULL, 'S'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
-	struct mcp_arguments a = {.mcp = mcp_options_default, .line_max = LINE_MAX_DEFAULT};
-	static char name[] = "nacre mcp";
-	int id;
-
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "+h", options)) != -1) {
-		if (id == 'h')
-			return help();
-		if (read_option(&a, id, optarg) < 0)
-			return EXIT_NACRE_FAILED;
-	}
-	if (optind < argc) {
-		cli_complain("mcp: unexpected argument '%s'", argv[optind]);
-		return EXIT_NACRE_FAILED;
-	}
-	return run(&a);
+	*(struct mcp_arguments *)options =
+		(struct mcp_arguments){.mcp = mcp_options_default,
+	                               .jobs = mcp_options_default.running_max,
+	                               .line_max = LINE_MAX_DEFAULT};
 }
+
+#define MCP   struct mcp_arguments
+#define A_DAY 86400000
+static const struct cli_option options[] = {
+	{"profile", "PROFILE", "offer the tool of this profile; repeatable (default bash)",
+         CLI_LIST(MCP, profiles, OFFERS_MAX)},
+	{"agent", "AGENT", "offer the tool of this agent; repeatable", CLI_BY(add_agent)},
+	{"policy", "FILE", "your own policy file, above all others", CLI_TEXT(MCP, policy)},
+	{"workspace", "DIR", "the directory to work in (default: the current one)",
+         CLI_TEXT(MCP, workspace)},
+	{"session", "ID", "use this session: directory, variables, approvals (default: a new one)",
+         CLI_SESSION(MCP, session)},
+	{"jobs", "N", "how many commands run at a time (default 16)",
+         CLI_COUNT(MCP, jobs, 1, JOBS_MAX)},
+	{"foreground-max", "DUR", "turn a call that takes longer into a task (default 50s)",
+         CLI_DURATION(MCP, mcp.foreground_max_ms, 10, A_DAY)},
+	{"approval-timeout", "DUR", "how long to wait for a person's answer (default 5m)",
+         CLI_DURATION(MCP, mcp.approval_timeout_ms, 10, A_DAY)},
+	{"message-max", "SIZE", "the longest message that is read (default 16M)",
+         CLI_SIZE(MCP, line_max, 1024, LINE_MAX_MAX)},
+	{"stop-tasks", NULL, "stop the background tasks of this client when the server ends",
+         CLI_FLAG(MCP, stop_tasks)},
+	{0},
+};
+#undef MCP
+
+const struct cli_command cli_mcp = {
+	.name = "mcp",
+	.summary = "serve MCP to one client, on standard input and output",
+	.usage = "[OPTIONS]",
+	.about = "Serves the Model Context Protocol to one client on standard input and output: "
+		 "revisions 2024-11-05 to 2025-11-25 with a handshake, and 2026-07-28 without.",
+	.notes = "At the end of the input, running calls are cancelled and background tasks "
+		 "continue.",
+	.options = options,
+	.size = sizeof(struct mcp_arguments),
+	.prepare = prepare,
+	.main = mcp,
+};

@@ -1,8 +1,11 @@
 /*
- * `nacre output`: what a task has printed, all or a part, now or as it comes.
+ * `nacre output`: the output of a task, all or a part, now or as it comes.
+ *
+ * One reader (task/tasks.h) serves every form: it hands over pieces of text, and this file prints
+ * them as text, as one JSON object at the end, or as one object per line. An answer in JSON is
+ * bounded; `next` says where to continue.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +15,7 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "cli/pty.h"
 #include "engine/result.h"
 #include "task/tasks.h"
@@ -23,8 +26,7 @@
 struct output_options {
 	struct tasks_query query;
 	bool json, follow, screen;
-	bool waits;
-	int64_t wait_ms;
+	int64_t wait_ms; /* -1: does not wait */
 };
 
 /* One answer under way. */
@@ -35,39 +37,9 @@ struct output {
 	bool full;
 };
 
-static int help(void)
+static int read_lines(void *options, const struct cli_option *o, const char *value)
 {
-	puts("usage: nacre output [OPTIONS] TASK\n\n"
-	     "Prints what a task has written. TASK is an id of 'nacre tasks', or as much of its\n"
-	     "beginning as is needed.\n\n"
-	     "  --follow            go on until the task ends\n"
-	     "  --wait DUR          wait for its end, but not longer than this (then exit code "
-	     "124)\n"
-	     "  --since BYTES       pass over that many bytes\n"
-	     "  --stream WHICH      stdout, stderr or both (default both)\n"
-	     "  --lines A-B         lines by number; A- and -B too\n"
-	     "  --grep REGEX        lines that match (PCRE)\n"
-	     "  -C, --context N     and N lines around each\n"
-	     "  --head N            of these the first\n"
-	     "  --tail N            of these the last\n"
-	     "  --raw               bytes as they were written, not text made harmless\n"
-	     "  --screen            what the terminal of the task shows (see nacre input)\n"
-	     "  --keep-escapes      keep terminal escape sequences\n"
-	     "  --json              one JSON object; with --follow one for each line\n"
-	     "  --help              this text");
-	return 0;
-}
-
-static int read_number(const char *option, const char *value, uint64_t *ret)
-{
-	if (number_parse_u64(value, ret) == 0)
-		return 0;
-	cli_complain("--%s %s: expected a number", option, value);
-	return -EINVAL;
-}
-
-static int read_lines(const char *value, struct pick_options *p)
-{
+	struct pick_options *p = &((struct output_options *)options)->query.pick;
 	const char *dash = strchr(value, '-');
 	char from[24] = "1";
 	bool ok;
@@ -84,67 +56,15 @@ static int read_lines(const char *value, struct pick_options *p)
 	}
 	if (ok && p->from > 0 && (p->to == 0 || p->to >= p->from) && !(dash && dash[1] && !p->to))
 		return 0;
-	cli_complain("--lines %s: expected A-B, A-, -B or A, from 1 on", value);
-	return -EINVAL;
+	return cli_refuse(o, value, "line numbers: A-B, A-, -B or A, counted from 1");
 }
 
-static int read_stream(const char *value, enum follow_stream *ret)
+static int read_stream(void *options, const struct cli_option *o, const char *value)
 {
-	if (follow_stream_parse(value, ret) == 0)
-		return 0;
-	cli_complain("--stream %s: expected stdout, stderr or both", value);
-	return -EINVAL;
-}
+	struct output_options *to = options;
 
-static int read_wait(struct output_options *o, const char *value)
-{
-	o->waits = true;
-	if (number_parse_duration_ms(value, &o->wait_ms) == 0)
-		return 0;
-	cli_complain("--wait %s: expected a duration such as 500ms, 5s or 2m", value);
-	return -EINVAL;
-}
-
-static int read_option(struct output_options *o, int id, const char *value)
-{
-	struct pick_options *p = &o->query.pick;
-
-	switch (id) {
-	case 'f':
-		o->follow = true;
-		return 0;
-	case 'w':
-		return read_wait(o, value);
-	case 's':
-		return read_number("since", value, &o->query.since);
-	case 'S':
-		return read_stream(value, &o->query.stream);
-	case 'l':
-		return read_lines(value, p);
-	case 'g':
-		p->regex = value;
-		return 0;
-	case 'C':
-		return read_number("context", value, &p->context);
-	case 'H':
-		return read_number("head", value, &p->head);
-	case 't':
-		return read_number("tail", value, &p->tail);
-	case 'r':
-		o->query.raw = true;
-		return 0;
-	case 'k':
-		o->query.keep_escapes = true;
-		return 0;
-	case 'v':
-		o->screen = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	return follow_stream_parse(value, &to->query.stream) == 0 ? 0
+	                                                          : cli_refuse(o, value, o->value);
 }
 
 static int check_whole(const struct output_options *o)
@@ -153,12 +73,13 @@ static int check_whole(const struct output_options *o)
 	bool chooses = p->regex || p->from || p->head || p->tail;
 
 	if (o->query.raw && (chooses || o->json))
-		cli_complain("--raw is about all bytes: it goes neither with a choice of lines nor "
-		             "with --json");
-	else if (o->screen && (chooses || o->query.raw || o->follow || o->waits))
-		cli_complain("--screen is what is shown now; it goes with --json only");
+		cli_complain("--raw prints all bytes; omit --json and the options that select "
+		             "lines");
+	else if (o->screen && (chooses || o->query.raw || o->follow || o->wait_ms >= 0))
+		cli_complain(
+			"--screen shows the terminal as it is now; combine it only with --json");
 	else if (p->head && p->tail)
-		cli_complain("--head and --tail exclude each other");
+		cli_complain("--head and --tail cannot be combined");
 	else
 		return 0;
 	return -EINVAL;
@@ -178,9 +99,7 @@ static int print_json_line(const struct tasks_text *t)
 		json_member_bytes(&w, "text", t->text, t->len);
 	json_object_end(&w);
 	buffer_putc(&line, '\n');
-	if (buffer_error(&line) < 0)
-		return buffer_error(&line);
-	return fd_write_all(STDOUT_FILENO, line.data, line.len);
+	return cli_print(&line) ? -EIO : 0;
 }
 
 static int print_text(const struct output_options *o, const struct tasks_text *t)
@@ -245,9 +164,7 @@ static int print_json_end(const struct output *out, struct tasks_reader *reader,
 	tasks_put_entry(&w, store, &e);
 	json_object_end(&w);
 	buffer_putc(&line, '\n');
-	if (buffer_error(&line) < 0)
-		return buffer_error(&line);
-	return fd_write_all(STDOUT_FILENO, line.data, line.len);
+	return cli_print(&line) ? -EIO : 0;
 }
 
 /* Waits for the end first, or prints as it comes. Returns 1 if the time was over before the end. */
@@ -263,8 +180,8 @@ static int read_on(struct output *out, struct tasks_reader *reader)
 			return r;
 		if (r != TASKS_WAIT)
 			continue;
-		left = o->waits ? end - clock_now_ms() : INT32_MAX;
-		if (!o->follow && !o->waits)
+		left = o->wait_ms >= 0 ? end - clock_now_ms() : INT32_MAX;
+		if (!o->follow && o->wait_ms < 0)
 			break;
 		if (left <= 0)
 			return tasks_reader_end(reader) < 0 ? -EIO : 1;
@@ -316,45 +233,64 @@ static int show_screen(struct store *store, const struct output_options *o)
 	return cli_screen(id, dir_fd, e.state == FIND_ENDED ? &e.report : NULL, o->json);
 }
 
-int cli_output(int argc, char **argv)
+static int output(void *options, int argc, char **argv)
 {
-	static const struct option options[] = {{"follow", no_argument, NULL, 'f'},
-	                                        {"wait", required_argument, NULL, 'w'},
-	                                        {"since", required_argument, NULL, 's'},
-	                                        {"stream", required_argument, NULL, 'S'},
-	                                        {"lines", required_argument, NULL, 'l'},
-	                                        {"grep", required_argument, NULL, 'g'},
-	                                        {"context", required_argument, NULL, 'C'},
-	                                        {"head", required_argument, NULL, 'H'},
-	                                        {"tail", required_argument, NULL, 't'},
-	                                        {"raw", no_argument, NULL, 'r'},
-	                                        {"keep-escapes", no_argument, NULL, 'k'},
-	                                        {"json", no_argument, NULL, 'j'},
-	                                        {"screen", no_argument, NULL, 'v'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
-	struct output_options o = {.query.stream = FOLLOW_BOTH};
-	static char name[] = "nacre output";
+	struct output_options *o = options;
 	struct store store;
-	int id, code;
+	int code;
 
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "hfC:", options)) != -1) {
-		if (id == 'h')
-			return help();
-		if (read_option(&o, id, optarg) < 0)
-			return EXIT_NACRE_FAILED;
-	}
-	if (optind + 1 != argc) {
-		cli_complain("give the id of one task; 'nacre tasks' lists them");
-		return EXIT_NACRE_FAILED;
-	}
-	o.query.id = argv[optind];
-	if (check_whole(&o) < 0)
+	o->query.id = argv[0];
+	if (check_whole(o) < 0)
 		return EXIT_NACRE_FAILED;
 	store_look(&store);
-	code = o.screen ? show_screen(&store, &o) : show(&store, &o);
+	code = o->screen ? show_screen(&store, o) : show(&store, o);
 	store_done(&store);
 	return code;
 }
+
+static void prepare(void *options)
+{
+	*(struct output_options *)options =
+		(struct output_options){.query.stream = FOLLOW_BOTH, .wait_ms = -1};
+}
+
+#define OUTPUT struct output_options
+static const struct cli_option options[] = {
+	{"follow", NULL, "continue until the task ends", .letter = 'f', CLI_FLAG(OUTPUT, follow)},
+	{"wait", "DUR", "wait at most this long for the end (exit code 124 if it has not come)",
+         CLI_DURATION(OUTPUT, wait_ms, 0, CLI_FOREVER)},
+	{"since", "BYTES", "skip this many bytes", CLI_COUNT(OUTPUT, query.since, 0, UINT64_MAX)},
+	{"stream", "stdout|stderr|both", "which stream (default both)", CLI_BY(read_stream)},
+	{"lines", "A-B", "lines by number; also A- and -B", CLI_BY(read_lines)},
+	{"grep", "REGEX", "lines that match (PCRE2)", CLI_TEXT(OUTPUT, query.pick.regex)},
+	{"context", "N", "with --grep: also N lines around each match", .letter = 'C',
+         CLI_COUNT(OUTPUT, query.pick.context, 0, UINT64_MAX)},
+	{"head", "N", "only the first N of the selected lines",
+         CLI_COUNT(OUTPUT, query.pick.head, 0, UINT64_MAX)},
+	{"tail", "N", "only the last N of the selected lines",
+         CLI_COUNT(OUTPUT, query.pick.tail, 0, UINT64_MAX)},
+	{"raw", NULL, "print the bytes as they were written, unsafe for a terminal",
+         CLI_FLAG(OUTPUT, query.raw)},
+	{"screen", NULL, "print what the terminal of the task shows (see 'nacre input')",
+         CLI_FLAG(OUTPUT, screen)},
+	{"keep-escapes", NULL, "keep terminal escape sequences",
+         CLI_FLAG(OUTPUT, query.keep_escapes)},
+	{"json", NULL, "print one JSON object; with --follow one per line", CLI_FLAG(OUTPUT, json)},
+	{0},
+};
+#undef OUTPUT
+
+const struct cli_command cli_output = {
+	.name = "output",
+	.summary = "show the output of a task, or follow it",
+	.usage = "[OPTIONS] TASK",
+	.about = "Prints the output of a task. TASK is an id that 'nacre tasks' lists, or a unique "
+		 "beginning of it.",
+	.operand = "TASK",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.size = sizeof(struct output_options),
+	.prepare = prepare,
+	.main = output,
+};

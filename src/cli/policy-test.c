@@ -2,7 +2,7 @@
  * The examples are decided as requests are, by check_request(), in an empty workspace, so that
  * their verdicts do not depend on where the test is run.
  */
-#include "cli/policy-test.h"
+#include "cli/policy.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/profile-options.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "decide/check.h"
@@ -24,7 +24,7 @@ static const char *const environment[] = {
 	NULL};
 
 struct trial {
-	const struct profile_options *options;
+	const struct policy_options *options;
 	struct arena *arena;
 	int workspace_fd;
 	char workspace[64];
@@ -149,23 +149,22 @@ static int try_all(struct trial *t, char **names)
 		json_object_end(&t->json);
 		buffer_putc(out, '\n');
 	}
-	if (buffer_error(out) || fwrite(buffer_str(out), 1, out->len, stdout) != out->len ||
-	    fflush(stdout) != 0)
+	if (cli_print(out))
 		return EXIT_NACRE_FAILED;
 	return t->failed ? 1 : 0;
 }
 
-int policy_test(const struct profile_options *o, char **names)
+int policy_test(void *options, int argc, char **names)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
 	scoped(buffer_donep) struct buffer out = {0};
 	scoped(fd_closep) int fd = -1;
-	struct trial t = {.options = o, .arena = arena, .json = {.out = &out}};
+	struct trial t = {.options = options, .arena = arena, .json = {.out = &out}};
 	int r;
 
 	snprintf(t.workspace, sizeof(t.workspace), "/tmp/nacre-policy-XXXXXX");
 	if (!arena || !mkdtemp(t.workspace)) {
-		cli_complain("policy: an empty workspace cannot be made in /tmp");
+		cli_complain("policy test: cannot create an empty workspace in /tmp");
 		return EXIT_NACRE_FAILED;
 	}
 	fd = open(t.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);

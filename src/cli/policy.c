@@ -1,17 +1,20 @@
 /*
- * nacre policy: validate, try and show what decides about commands. Runs none of them.
+ * nacre policy: check, test and show the files that decide about commands. Runs no command.
+ *
+ * Files are loaded by profile_load(), as for a run, so what is checked here is what decides there.
+ * Words of a file are cleaned before they reach a terminal.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/policy-test.h"
-#include "cli/profile-options.h"
+#include "cli/command.h"
+#include "cli/policy.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "policy/policy.h"
@@ -19,37 +22,8 @@
 #include "profile/schema.h"
 #include "profile/show.h"
 
-static const char usage[] =
-	"usage: nacre policy check [--strict] [--profile P] [--json] FILE|NAME...\n"
-	"       nacre policy test [--json] FILE|NAME...\n"
-	"       nacre policy show [--profile P] [--agent A] [--policy FILE] [--workspace DIR] "
-	"[--json]\n"
-	"       nacre policy schema [--doc]\n"
-	"\n"
-	"  check     tells whether files can be used, and which of their rules never decide\n"
-	"  test      tries the examples of files or profiles\n"
-	"  show      the profile as it holds, with the place that each value comes from\n"
-	"  schema    JSON Schema of these files, or their reference in Markdown\n"
-	"\n"
-	"  --strict         a rule that never decides is an error, too\n"
-	"  --profile P      the profile that is shown, or stands below the file that is checked\n"
-	"  --agent A        an agent: a profile for one role\n"
-	"  --policy FILE    a policy file of your own, above all others\n"
-	"  --workspace DIR  whose project's file is read (default: the current directory)\n"
-	"  --doc            with schema: a reference in Markdown\n"
-	"  --json           one JSON object instead of text for people\n"
-	"  --help           this text\n";
-
-static int flush(struct buffer *out)
-{
-	if (buffer_error(out) || fwrite(buffer_str(out), 1, out->len, stdout) != out->len ||
-	    fflush(stdout) != 0)
-		return EXIT_NACRE_FAILED;
-	return 0;
-}
-
 /* What is named may be a file, a file of a project, or a profile that is known. */
-int policy_load_named(const struct profile_options *o, const char *name,
+int policy_load_named(const struct policy_options *o, const char *name,
                       struct profile **ret_profile, const char **ret_file, struct error *err)
 {
 	scoped(fd_closep) int dir = -1;
@@ -80,7 +54,7 @@ int policy_load_named(const struct profile_options *o, const char *name,
 }
 
 struct check {
-	const struct profile_options *options;
+	const struct policy_options *options;
 	struct json_writer json;
 	unsigned warnings;
 };
@@ -166,8 +140,9 @@ static int check_one(struct check *c, const char *name)
 	return c->warnings && c->options->strict ? 1 : 0;
 }
 
-static int check(const struct profile_options *o, char **names)
+static int check(void *options, int argc, char **names)
 {
+	const struct policy_options *o = options;
 	scoped(buffer_donep) struct buffer out = {0};
 	struct check c = {.options = o, .json = {.out = &out}};
 	int worst = 0;
@@ -184,19 +159,25 @@ static int check(const struct profile_options *o, char **names)
 		json_object_end(&c.json);
 		buffer_putc(&out, '\n');
 	}
-	return flush(&out) ? EXIT_NACRE_FAILED : worst;
+	return cli_print(&out) ? EXIT_NACRE_FAILED : worst;
 }
 
-static int show(struct profile_options *o)
+static int show(void *options, int argc, char **argv)
 {
+	struct policy_options *o = options;
+	scoped(fd_closep) int workspace = -1;
 	scoped(buffer_donep) struct buffer out = {0}, clean = {0};
 	scoped(profile_freep) struct profile *p = NULL;
 	struct json_writer w = {.out = &out};
 	struct error err = {0};
 
-	if (!o->workspace) /* as nacre run would have it here */
-		o->request.workspace_fd = o->workspace_fd =
-			open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* As nacre run would have it here. */
+	workspace = open(o->workspace ? o->workspace : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (workspace < 0) {
+		cli_complain("workspace '%s': %s", o->workspace, strerrordesc_np(errno));
+		return EXIT_NACRE_FAILED;
+	}
+	o->request.workspace_fd = workspace;
 	if (profile_load(&o->request, &p, &err) < 0) {
 		cli_complain("%s", err.text);
 		return 1;
@@ -204,15 +185,16 @@ static int show(struct profile_options *o)
 	if (o->json) {
 		profile_write_json(p, &w);
 		buffer_putc(&out, '\n');
-		return flush(&out);
+		return cli_print(&out);
 	}
 	profile_print(p, false, &out);
 	cli_put_clean(buffer_str(&out), &clean);
-	return flush(&clean);
+	return cli_print(&clean);
 }
 
-static int schema(const struct profile_options *o)
+static int schema(void *options, int argc, char **argv)
 {
+	const struct policy_options *o = options;
 	scoped(buffer_donep) struct buffer out = {0};
 	struct json_writer w = {.out = &out};
 
@@ -222,32 +204,96 @@ static int schema(const struct profile_options *o)
 		profile_schema_write(&w);
 		buffer_putc(&out, '\n');
 	}
-	return flush(&out);
+	return cli_print(&out);
 }
 
-int cli_policy(int argc, char **argv)
+void policy_options_prepare(void *options)
 {
-	scoped(profile_options_donep) struct profile_options o = {.workspace_fd = -1};
-	const char *what = argc > 1 ? argv[1] : "";
-	char **names;
+	struct policy_options *o = options;
 
-	if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0)
-		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	if (argc < 2 || profile_options_read(argc - 1, argv + 1, &o) < 0) {
-		fputs(usage, stderr);
-		return EXIT_NACRE_FAILED;
-	}
-	if (o.help)
-		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	names = argv + 1 + optind;
-	if (strcmp(what, "check") == 0 && *names)
-		return check(&o, names);
-	if (strcmp(what, "test") == 0 && *names)
-		return policy_test(&o, names);
-	if (strcmp(what, "show") == 0 && !*names)
-		return show(&o);
-	if (strcmp(what, "schema") == 0 && !*names)
-		return schema(&o);
-	fputs(usage, stderr);
-	return EXIT_NACRE_FAILED;
+	profile_request_init(&o->request, o->user_dir, sizeof(o->user_dir));
 }
+
+const struct cli_command cli_policy = {
+	.name = "policy",
+	.summary = "check, test and show the policy that decides about commands",
+};
+
+#define POLICY struct policy_options
+#define LAYERS(words)                                                                              \
+	{"profile", "PROFILE", words " (default bash)", CLI_TEXT(POLICY, request.name)},           \
+		{"agent", "AGENT", "an agent: a profile for one role",                             \
+	         CLI_TEXT(POLICY, request.agent)},                                                 \
+	{                                                                                          \
+		"json", NULL, "print one JSON object", CLI_FLAG(POLICY, json)                      \
+	}
+
+static const struct cli_option check_options[] = {
+	{"strict", NULL, "treat a rule that never decides as an error", CLI_FLAG(POLICY, strict)},
+	LAYERS("the profile below the file"),
+	{0},
+};
+
+const struct cli_command cli_policy_check = {
+	.name = "policy check",
+	.summary = "check whether files can be used, and which rules never decide",
+	.usage = "[OPTIONS] FILE|PROFILE...",
+	.about = "Checks whether policy files can be used, and warns of rules that never decide. "
+		 "The exit code is 1 if one cannot be used.",
+	.operand = "PROFILE",
+	.options = check_options,
+	.least = 1,
+	.most = -1,
+	.size = sizeof(struct policy_options),
+	.prepare = policy_options_prepare,
+	.main = check,
+};
+
+const struct cli_command cli_policy_test = {
+	.name = "policy test",
+	.summary = "test the examples in files or profiles",
+	.usage = "[OPTIONS] FILE|PROFILE...",
+	.about = "Decides about the examples in policy files or profiles, and compares the "
+		 "verdicts. The exit code is 1 if one differs. Nothing is run.",
+	.operand = "PROFILE",
+	.options = check_options + 1, /* it has no --strict */
+	.least = 1,
+	.most = -1,
+	.size = sizeof(struct policy_options),
+	.prepare = policy_options_prepare,
+	.main = policy_test,
+};
+
+static const struct cli_option show_options[] = {
+	{"policy", "FILE", "your own policy file, above all others",
+         CLI_TEXT(POLICY, request.policy_file)},
+	{"workspace", "DIR", "read the project's file from here (default: the current directory)",
+         CLI_TEXT(POLICY, workspace)},
+	LAYERS("the profile to show"),
+	{0},
+};
+
+const struct cli_command cli_policy_show = {
+	.name = "policy show",
+	.summary = "show a profile as it applies here, and where each value comes from",
+	.usage = "[OPTIONS]",
+	.options = show_options,
+	.size = sizeof(struct policy_options),
+	.prepare = policy_options_prepare,
+	.main = show,
+};
+
+static const struct cli_option schema_options[] = {
+	{"doc", NULL, "print the reference in Markdown instead", CLI_FLAG(POLICY, doc)},
+	{0},
+};
+
+const struct cli_command cli_policy_schema = {
+	.name = "policy schema",
+	.summary = "print the JSON Schema of policy files, or their reference",
+	.usage = "[OPTIONS]",
+	.options = schema_options,
+	.size = sizeof(struct policy_options),
+	.prepare = policy_options_prepare,
+	.main = schema,
+};

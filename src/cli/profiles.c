@@ -1,30 +1,23 @@
 /*
  * nacre profiles: which profiles and agents there are, and how one is written.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/profile-options.h"
+#include "cli/command.h"
+#include "cli/policy.h"
+#include "cli/policy.h"
 #include "engine/result.h"
 #include "json/write.h"
-
-static const char usage[] =
-	"usage: nacre profiles [--json] [NAME]\n"
-	"\n"
-	"Lists the profiles and agents that can be used, or prints the text of one.\n"
-	"\n"
-	"  --json    one JSON object instead of text for people\n"
-	"  --help    this text\n";
 
 #define NAMES_MAX 1024
 
 struct listing {
-	const struct profile_options *options;
+	const struct policy_options *options;
 	struct buffer *out;
 	struct json_writer json;
 	const char *wanted; /* a name; NULL: all */
@@ -97,14 +90,6 @@ static void find_one(void *context, const char *name, const char *path, bool age
 	snprintf(l->path, sizeof(l->path), "%s", path ? path : "");
 }
 
-static int flush(struct buffer *out)
-{
-	if (buffer_error(out) || fwrite(buffer_str(out), 1, out->len, stdout) != out->len ||
-	    fflush(stdout) != 0)
-		return EXIT_NACRE_FAILED;
-	return 0;
-}
-
 /* The text of a shipped profile, or of the file that makes it. */
 static int show_text(struct listing *l)
 {
@@ -116,7 +101,7 @@ static int show_text(struct listing *l)
 		b = profile_builtin_find(l->wanted, true);
 	if (b) {
 		buffer_append(l->out, b->text, b->len);
-		return flush(l->out);
+		return cli_print(l->out);
 	}
 	profile_names(&l->options->request, find_one, l);
 	if (!l->found) {
@@ -130,36 +115,49 @@ static int show_text(struct listing *l)
 		cli_complain("%s: %s", l->path, strerrordesc_np(-r));
 		return EXIT_NACRE_FAILED;
 	}
-	return flush(l->out);
+	return cli_print(l->out);
 }
 
-int cli_profiles(int argc, char **argv)
+static int profiles(void *options, int argc, char **argv)
 {
 	scoped(buffer_donep) struct buffer out = {0};
-	scoped(profile_options_donep) struct profile_options o = {.workspace_fd = -1};
 	scoped(freep) struct listing *l = calloc(1, sizeof(*l));
+	struct policy_options *o = options;
 
-	if (!l || profile_options_read(argc, argv, &o) < 0 || argc - optind > 1) {
-		fputs(usage, stderr);
+	if (!l)
 		return EXIT_NACRE_FAILED;
-	}
-	if (o.help)
-		return fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	l->options = &o;
+	l->options = o;
 	l->out = &out;
 	l->json.out = &out;
-	l->wanted = optind < argc ? argv[optind] : NULL;
+	l->wanted = argv[0];
 	if (l->wanted)
 		return show_text(l);
-	if (o.json) {
+	if (o->json) {
 		json_object_begin(&l->json);
 		json_member_array(&l->json, "profiles");
 	}
-	profile_names(&o.request, list_one, l);
-	if (o.json) {
+	profile_names(&o->request, list_one, l);
+	if (o->json) {
 		json_array_end(&l->json);
 		json_object_end(&l->json);
 		buffer_putc(&out, '\n');
 	}
-	return flush(&out);
+	return cli_print(&out);
 }
+
+static const struct cli_option options[] = {
+	{"json", NULL, "print one JSON object", CLI_FLAG(struct policy_options, json)},
+	{0},
+};
+
+const struct cli_command cli_profiles = {
+	.name = "profiles",
+	.summary = "list profiles and agents, or print the text of one",
+	.usage = "[OPTIONS] [NAME]",
+	.operand = "PROFILE",
+	.options = options,
+	.most = 1,
+	.size = sizeof(struct policy_options),
+	.prepare = policy_options_prepare,
+	.main = profiles,
+};

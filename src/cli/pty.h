@@ -17,7 +17,8 @@ struct task;
 /* The size of the terminal that we run on, else the usual one. */
 void pty_own_size(uint16_t *ret_rows, uint16_t *ret_cols);
 
-/* "ROWSxCOLS"; 0, or -EINVAL. */
+/* "ROWSxCOLS"; 0, or -EINVAL, if it is not PTY_SIZE. */
+#define PTY_SIZE "rows and columns from 1 to 1000, such as 24x80"
 int pty_read_size(const char *text, uint16_t *ret_rows, uint16_t *ret_cols);
 
 /* Prints what the terminal of a task shows. REPORT is how the task ended, or NULL. Complains by

@@ -9,6 +9,7 @@
 #define RUN_ENV_MAX 256
 
 struct arena;
+struct cli_option;
 
 struct run_options {
 	struct request request;
@@ -16,15 +17,28 @@ struct run_options {
 	struct arena *arena; /* strings that are made while reading */
 	const char *env[RUN_ENV_MAX + 1];
 	int env_count;
-	bool json, quiet, batch, help;
-	int jobs;
+	bool json, quiet, batch;
+	uint64_t jobs;
 };
 
-/* The caller releases *o with run_options_done(), whatever this returns.
- * 0: go on; else the process ends with *ret_exit (after --help, or a complaint). */
-int run_options_read(int argc, char **argv, struct run_options *o, int *ret_exit);
+/* What is left to check after the options are read. Complains and returns -EINVAL. */
+int run_options_check(struct run_options *o, int argc, char **argv);
 void run_options_done(struct run_options *o);
-static inline void run_options_donep(struct run_options *o)
-{
-	run_options_done(o);
-}
+
+/* An option that takes the id of a session. */
+int cli_read_session(void *options, const struct cli_option *row, const char *value);
+#define CLI_SESSION(holder, member)                                                                \
+	CLI_BY(cli_read_session), .at = CLI_AT(const char *, holder, member)
+
+/* The options that say which rules apply and where; WISHES are struct engine_wishes. */
+#define CLI_WISHES(holder, wishes, otherwise)                                                      \
+	{"profile", "PROFILE", "the profile whose rules apply (default: " otherwise ")",           \
+	 CLI_TEXT(holder, wishes.profile)},                                                        \
+		{"agent", "AGENT", "an agent: a profile for one role",                             \
+	         CLI_TEXT(holder, wishes.agent)},                                                  \
+		{"policy", "FILE", "your own policy file, above all others",                       \
+	         CLI_TEXT(holder, wishes.policy_file)},                                            \
+	{                                                                                          \
+		"workspace", "DIR", "the directory to work in (default: the current one)",         \
+			CLI_TEXT(holder, wishes.workspace)                                         \
+	}

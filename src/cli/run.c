@@ -318,22 +318,22 @@ int cli_signal_fd(bool stoppable)
 	return fd;
 }
 
-int cli_run(int argc, char **argv)
+int cli_run_main(void *options, int argc, char **argv)
 {
 	scoped(fd_closep) int signal_fd = -1;
-	scoped(run_options_donep) struct run_options o;
+	struct run_options *o = options;
 	struct engine engine;
 	int exit_code;
 
-	if (run_options_read(argc, argv, &o, &exit_code) < 0)
-		return exit_code;
-	signal_fd = cli_signal_fd(!o.batch && isatty(STDOUT_FILENO));
+	if (run_options_check(o, argc, argv) < 0)
+		return EXIT_NACRE_FAILED;
+	signal_fd = cli_signal_fd(!o->batch && isatty(STDOUT_FILENO));
 	if (signal_fd < 0)
 		return EXIT_NACRE_FAILED;
 	engine_init(&engine, (const char *const *)environ);
-	engine.wishes = o.wishes;
-	exit_code = o.batch ? cli_batch(&engine, &o, signal_fd)
-	                    : cli_run_one(&engine, &o, NULL, signal_fd);
+	engine.wishes = o->wishes;
+	exit_code = o->batch ? cli_batch(&engine, o, signal_fd)
+	                     : cli_run_one(&engine, o, NULL, signal_fd);
 	engine_done(&engine);
 	return exit_code;
 }

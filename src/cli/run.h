@@ -12,6 +12,9 @@ struct run_options;
 int cli_run_one(struct engine *engine, struct run_options *o, const struct dialect *dialect,
                 int signal_fd);
 
+/* `nacre run` itself, for its entry. */
+int cli_run_main(void *options, int argc, char **argv);
+
 /* The signals that end a command, blocked and to be read, and if STOPPABLE that of Ctrl-Z;
  * complains and returns a negative errno. */
 int cli_signal_fd(bool stoppable);

@@ -1,9 +1,13 @@
 /*
- * `nacre serve`: nacre behind HTTP, on a socket of the user and on addresses that are named.
+ * `nacre serve`: nacre behind HTTP, on a Unix socket of the user and on named addresses.
+ *
+ * This file settles what the server is made of, and opens what it listens on. Defaults, the file of
+ * --config and the command line are merged once, before anything is opened: the later overrides the
+ * earlier. No address is served without a token, and none that other machines can reach without
+ * --allow-remote. The launcher starts while this process is small, and keeps its limits.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,13 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/number.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/offer.h"
-#include "cli/options.h"
 #include "engine/engine.h"
 #include "engine/result.h"
 #include "base/loop.h"
@@ -32,53 +34,18 @@
 #include "task/store.h"
 #include "yaml/yaml.h"
 
-#define LIST_MAX 32
-
-static const char usage[] =
-	"usage: nacre serve [OPTIONS]\n"
-	"\n"
-	"Serves HTTP: POST /shell, the interface under /v1 (see /v1/openapi.json), and MCP under\n"
-	"/mcp. Without options it listens on a socket that only its user can reach.\n"
-	"\n"
-	"  --config FILE        a file with the options below (see nacre(1)); what is given here "
-	"as well\n"
-	"                       stands above it\n"
-	"  --listen ADDR:PORT   listen on an address of this machine, e.g. 127.0.0.1:7878; "
-	"repeatable.\n"
-	"                       Everybody needs a token there (see nacre token); the first start\n"
-	"                       makes one and leaves it in the state directory, in the file "
-	"'token'\n"
-	"  --allow-remote       also on addresses that other machines can reach; there is no TLS\n"
-	"  --unix PATH          the socket (default: nacre.sock in the state directory)\n"
-	"  --no-unix            no such socket\n"
-	"  --profile P          offer this profile; repeatable, the first is the default\n"
-	"                       (default: bash, readonly, verify, universal, workspace)\n"
-	"  --policy FILE        a file of rules above all others\n"
-	"  --workspace DIR      clients may work below this directory; repeatable, the first is "
-	"the\n"
-	"                       default (default: the current one)\n"
-	"  --host NAME          a further name that Host and Origin may have; repeatable\n"
-	"  --rate N             requests per second of one principal (default 1000; 0: no limit)\n"
-	"  --jobs N             commands at a time (default 64)\n"
-	"  --queue N            commands that may wait (default 256)\n"
-	"  --tasks N            background tasks of one principal (default 256)\n"
-	"  --stop-time DUR      at the end, for running calls to end (default 5s); what still "
-	"runs\n"
-	"                       then goes on as a task\n"
-	"  --help               this text\n"
-	"\n"
-	"Sockets of a service manager (LISTEN_FDS) are used instead of --listen and --unix.\n"
-	"SIGTERM ends the server; a second one does not wait for running calls.\n";
+#define LIST_MAX   32
+#define NUMBER_MAX 100000
+#define UNSET      UINT64_MAX
 
 struct setup {
-	const char *listens[LIST_MAX + 1], *profiles[LIST_MAX + 1], *hosts[LIST_MAX + 1];
-	const char *workspaces[LIST_MAX + 1];
+	struct cli_list listen, profile, host, workspace;
+	struct serve_config given; /* on the command line; UNSET: a number that is not */
+	int64_t stop_ms;           /* likewise */
+	const char *config_path;
+	struct serve_config config; /* what holds: defaults, then the file, then what is given */
 	const struct dialect *dialects[LIST_MAX + 1]; /* of the profiles */
-	char *made[LIST_MAX];
-	int listen_count, profile_count, host_count, workspace_count;
-	const char *unix_path, *config_path;
-	bool no_unix, remote, help;
-	struct arena *arena; /* of the file */
+	struct arena *arena;                          /* of the file, and of canonical paths */
 	struct serve_options options;
 	/* While it runs */
 	struct serve *serve;
@@ -99,215 +66,66 @@ static void write_log(const char *line)
 	cli_complain("%s serve: %s", at, line);
 }
 
-static int add(const char **list, int *count, const char *value)
+static void take_number(uint64_t *value, uint64_t given)
 {
-	if (*count == LIST_MAX) {
-		cli_complain("serve: too many of one option");
-		return -E2BIG;
-	}
-	list[(*count)++] = value;
-	return 0;
+	if (given != UNSET)
+		*value = given;
 }
 
-static int add_workspace(struct setup *s, const char *path)
+static void take_text(const char **value, const char *given)
 {
-	char *real = realpath(path, NULL);
-
-	if (!real) {
-		cli_complain("serve: workspace '%s': %s", path, strerrordesc_np(errno));
-		return -EINVAL;
-	}
-	if (add(s->workspaces, &s->workspace_count, real) < 0) {
-		free(real);
-		return -E2BIG;
-	}
-	s->made[s->workspace_count - 1] = real;
-	return 0;
+	if (given)
+		*value = given;
 }
 
-static int read_count(const char *name, const char *value, uint64_t least, size_t *ret)
+static void take_list(const char *const **value, const struct cli_list *given,
+                      const char *const *otherwise)
 {
-	uint64_t n;
-
-	if (number_parse_u64(value, &n) < 0 || n < least || n > 100000) {
-		cli_complain("serve: --%s %s: expected a number from %llu to 100000", name, value,
-		             (unsigned long long)least);
-		return -EINVAL;
-	}
-	*ret = (size_t)n;
-	return 0;
+	if (given->count)
+		*value = given->items;
+	if (!*value || !**value)
+		*value = otherwise;
 }
 
-static struct rate_limit rate_of(uint64_t per_second)
+/* Defaults, the file, the command line: each overrides the one before. */
+static int settle(struct setup *s)
 {
-	return (struct rate_limit){(double)per_second, 2 * (double)per_second};
-}
-
-static int read_option(struct setup *s, int id, const char *value)
-{
-	size_t n = 0;
-
-	switch (id) {
-	case 'l':
-		return add(s->listens, &s->listen_count, value);
-	case 'p':
-		return add(s->profiles, &s->profile_count, value);
-	case 'H':
-		return add(s->hosts, &s->host_count, value);
-	case 'w':
-		return add_workspace(s, value);
-	case 'R':
-		s->remote = true;
-		return 0;
-	case 'u':
-		s->unix_path = value;
-		return 0;
-	case 'U':
-		s->no_unix = true;
-		return 0;
-	case 'P':
-		s->options.policy_file = value;
-		return 0;
-	case 'r':
-		if (read_count("rate", value, 0, &n) < 0)
-			return -EINVAL;
-		s->options.rate = rate_of(n);
-		return 0;
-	case 'n':
-		return read_count("jobs", value, 1, &s->options.running_max);
-	case 'q':
-		return read_count("queue", value, 0, &s->options.queued_max);
-	case 'b':
-		return read_count("tasks", value, 1, &s->options.background_each);
-	case 't':
-		if (number_parse_duration_ms(value, &s->options.stop_ms) == 0)
-			return 0;
-		cli_complain("serve: --stop-time %s: expected a duration such as 5s", value);
-		return -EINVAL;
-	case 'c': /* read already */
-		return 0;
-	case 'h':
-		s->help = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-/* Lists of the file that the command line has none of its own for. */
-static int add_listed(struct setup *s, const struct serve_config *c)
-{
-	const char *const *listen = s->listen_count ? NULL : c->listen;
-	const char *const *profile = s->profile_count ? NULL : c->profile;
-	const char *const *host = s->host_count ? NULL : c->host;
-	const char *const *workspace = s->workspace_count ? NULL : c->workspace;
-	int r = 0;
-
-	for (; listen && *listen && r == 0; listen++)
-		r = add(s->listens, &s->listen_count, *listen);
-	for (; profile && *profile && r == 0; profile++)
-		r = add(s->profiles, &s->profile_count, *profile);
-	for (; host && *host && r == 0; host++)
-		r = add(s->hosts, &s->host_count, *host);
-	for (; workspace && *workspace && r == 0; workspace++)
-		r = add_workspace(s, *workspace);
-	return r;
-}
-
-/* What the file says comes first, so that what the command line says stands above it. */
-static int read_config(struct setup *s, struct serve_config *c)
-{
-	struct serve_options *o = &s->options;
+	static const char *const profiles[] = {"bash",      "readonly",  "verify",
+	                                       "universal", "workspace", NULL};
+	static const char *const here[] = {".", NULL};
+	const struct serve_options *o = &s->options;
+	struct serve_config *c = &s->config, *given = &s->given;
 	struct error err = {0};
+	int r = 0;
 
 	*c = (struct serve_config){.rate = (uint64_t)o->rate.per_second,
 	                           .jobs = o->running_max,
 	                           .queue = o->queued_max,
 	                           .tasks = o->background_each,
 	                           .stop_ms = (uint64_t)o->stop_ms};
-	if (!s->config_path)
-		return 0;
 	s->arena = arena_new(YAML_ARENA_MAX);
-	if (!s->arena) {
-		cli_complain("serve: out of memory");
-		return -ENOMEM;
-	}
-	if (serve_config_read(s->config_path, getenv("HOME"), s->arena, c, &err) < 0) {
+	if (!s->arena)
+		r = error_nomem(&err);
+	else if (s->config_path)
+		r = serve_config_read(s->config_path, getenv("HOME"), s->arena, c, &err);
+	if (r < 0) {
 		cli_complain("serve: %s", err.text);
 		return -EINVAL;
 	}
-	o->rate = rate_of(c->rate);
-	o->running_max = (size_t)c->jobs;
-	o->queued_max = (size_t)c->queue;
-	o->background_each = (size_t)c->tasks;
-	o->stop_ms = (int64_t)c->stop_ms;
-	o->policy_file = c->policy;
-	s->unix_path = c->unix_path;
-	s->no_unix = c->no_unix;
-	s->remote = c->allow_remote;
-	return 0;
-}
-
-/* Wrong options are told by the second look. */
-static void find_config(int argc, char **argv, const struct option *options, struct setup *s)
-{
-	int id;
-
-	opterr = 0;
-	optind = 0;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1)
-		if (id == 'c')
-			s->config_path = optarg;
-	opterr = 1;
-}
-
-/* An error has been told. */
-static int read_options(int argc, char **argv, struct setup *s)
-{
-	static const struct option options[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"listen", required_argument, NULL, 'l'},
-		{"allow-remote", no_argument, NULL, 'R'},
-		{"unix", required_argument, NULL, 'u'},
-		{"no-unix", no_argument, NULL, 'U'},
-		{"profile", required_argument, NULL, 'p'},
-		{"policy", required_argument, NULL, 'P'},
-		{"workspace", required_argument, NULL, 'w'},
-		{"host", required_argument, NULL, 'H'},
-		{"rate", required_argument, NULL, 'r'},
-		{"jobs", required_argument, NULL, 'n'},
-		{"queue", required_argument, NULL, 'q'},
-		{"stop-time", required_argument, NULL, 't'},
-		{"tasks", required_argument, NULL, 'b'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	static const char *const all[] = {"bash", "readonly", "verify", "universal", "workspace"};
-	static char name[] = "nacre serve";
-	struct serve_config config;
-	int id;
-
-	argv[0] = name;
-	find_config(argc, argv, options, s);
-	if (read_config(s, &config) < 0)
-		return -EINVAL;
-	optind = 0;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1)
-		if (read_option(s, id, optarg) < 0)
-			return -EINVAL;
-	if (optind < argc) {
-		cli_complain("serve: '%s' is one word too many", argv[optind]);
-		return -EINVAL;
-	}
-	if (add_listed(s, &config) < 0)
-		return -EINVAL;
-	for (size_t i = 0; s->profile_count == 0 && i < array_size(all); i++)
-		s->profiles[i] = all[i];
-	if (s->workspace_count == 0 && !s->help && add_workspace(s, ".") < 0)
-		return -EINVAL;
-	/* One principal leaves some places to the others. */
-	s->options.running_each = s->options.running_max - s->options.running_max / 4;
-	return 0;
+	take_list(&c->listen, &s->listen, NULL);
+	take_list(&c->profile, &s->profile, profiles);
+	take_list(&c->host, &s->host, s->host.items);
+	take_list(&c->workspace, &s->workspace, here);
+	take_text(&c->unix_path, given->unix_path);
+	take_text(&c->policy, given->policy);
+	c->no_unix |= given->no_unix;
+	c->allow_remote |= given->allow_remote;
+	take_number(&c->rate, given->rate);
+	take_number(&c->jobs, given->jobs);
+	take_number(&c->queue, given->queue);
+	take_number(&c->tasks, given->tasks);
+	take_number(&c->stop_ms, (uint64_t)s->stop_ms);
+	return cli_resolve(c->workspace, s->arena, "serve", &c->workspace);
 }
 
 static int on_signal(struct loop_source *source, uint32_t events)
@@ -325,7 +143,7 @@ static int on_signal(struct loop_source *source, uint32_t events)
 static int open_tcp(struct setup *s, const char *text, struct error *err)
 {
 	char address[LISTEN_ADDRESS_MAX];
-	scoped(fd_closep) int fd = listen_tcp(text, s->remote, address, err);
+	scoped(fd_closep) int fd = listen_tcp(text, s->config.allow_remote, address, err);
 	int r;
 
 	if (fd < 0)
@@ -343,8 +161,8 @@ static int open_unix(struct setup *s, struct error *err)
 	scoped(fd_closep) int fd = -1;
 	int n, r;
 
-	if (s->unix_path)
-		n = snprintf(s->socket_path, sizeof(s->socket_path), "%s", s->unix_path);
+	if (s->config.unix_path)
+		n = snprintf(s->socket_path, sizeof(s->socket_path), "%s", s->config.unix_path);
 	else
 		n = snprintf(s->socket_path, sizeof(s->socket_path), "%s/nacre.sock",
 		             s->options.state);
@@ -385,12 +203,13 @@ static int open_all(struct setup *s, int inherited, struct error *err)
 
 	if (inherited > 0)
 		return open_inherited(s, inherited, err);
-	if (!s->no_unix)
+	if (!s->config.no_unix)
 		r = open_unix(s, err);
-	for (int i = 0; i < s->listen_count && r == 0; i++)
-		r = open_tcp(s, s->listens[i], err);
-	if (r == 0 && s->no_unix && s->listen_count == 0)
-		r = error_set(err, ERROR_INPUT, EINVAL, "there is nothing to listen on");
+	for (const char *const *to = s->config.listen; to && *to && r == 0; to++)
+		r = open_tcp(s, *to, err);
+	if (r == 0 && s->config.no_unix && !s->config.listen)
+		r = error_set(err, ERROR_INPUT, EINVAL,
+		              "there is nothing to listen on; give --listen or omit --no-unix");
 	return r;
 }
 
@@ -401,7 +220,7 @@ static int make_token(struct setup *s, struct error *err)
 	int r = principals_begin(s->options.state_fd, &made, err);
 
 	if (r == 0 && made)
-		fprintf(stderr, "nacre: a token was made: %s/token\n", s->options.state);
+		fprintf(stderr, "nacre: created a token: %s/token\n", s->options.state);
 	return r;
 }
 
@@ -412,7 +231,7 @@ static int run(struct setup *s, struct launcher *launcher, int signal_fd, int in
 	int r;
 
 	r = loop_new(&loop, err);
-	if (r == 0 && (s->listen_count > 0 || inherited > 0))
+	if (r == 0 && (s->config.listen || inherited > 0))
 		r = make_token(s, err);
 	if (r == 0)
 		r = serve_new(loop, launcher, &s->options, &s->serve, err);
@@ -468,15 +287,18 @@ static void raise_limit(void)
 	}
 }
 
-/* In the first of the directories: those of clients are looked at when they come. */
+/* In the first of the directories; those of clients are looked at with each request. */
 static int find_tools(struct setup *s, struct error *err)
 {
 	struct engine_wishes w = engine_wishes_default;
 
 	w.policy_file = s->options.policy_file;
-	w.workspace = s->workspaces[0];
-	for (int i = 0; s->profiles[i]; i++) {
-		w.profile = s->profiles[i];
+	w.workspace = s->config.workspace[0];
+	for (size_t i = 0; s->config.profile[i]; i++) {
+		if (i == LIST_MAX)
+			return error_set(err, ERROR_LIMIT, E2BIG, "more than %d profiles",
+			                 LIST_MAX);
+		w.profile = s->config.profile[i];
 		s->dialects[i] = cli_offer_find(&w, err);
 		if (!s->dialects[i])
 			return -EINVAL;
@@ -484,8 +306,31 @@ static int find_tools(struct setup *s, struct error *err)
 	return 0;
 }
 
-static int serve(struct setup *s)
+/* What holds, as the server wants it. */
+static void apply(struct setup *s)
 {
+	const struct serve_config *c = &s->config;
+	struct serve_options *o = &s->options;
+
+	o->rate = (struct rate_limit){(double)c->rate, 2 * (double)c->rate};
+	o->running_max = (size_t)c->jobs;
+	o->running_each = o->running_max - o->running_max / 4; /* some are left to the others */
+	o->queued_max = (size_t)c->queue;
+	o->background_each = (size_t)c->tasks;
+	o->stop_ms = (int64_t)c->stop_ms;
+	o->policy_file = c->policy;
+	o->profiles = c->profile;
+	o->dialects = s->dialects;
+	o->workspaces = c->workspace;
+	o->hosts = c->host;
+	o->http = http_limits_default;
+	o->environment = (const char *const *)environ;
+	o->log = write_log;
+}
+
+static int serve(void *options, int argc, char **argv)
+{
+	struct setup *s = options;
 	struct launcher launcher = {.socket = -1, .pidfd = -1};
 	scoped(fd_closep) int signal_fd = -1;
 	int inherited = listen_inherited();
@@ -493,6 +338,9 @@ static int serve(struct setup *s)
 	sigset_t set;
 	int r;
 
+	if (settle(s) < 0)
+		return EXIT_NACRE_FAILED;
+	apply(s);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -515,26 +363,69 @@ static int serve(struct setup *s)
 	return r < 0 ? EXIT_NACRE_FAILED : 0;
 }
 
-int cli_serve(int argc, char **argv)
+static void prepare(void *options)
 {
-	struct setup s = {.options = serve_options_default, .signals = {.fd = -1}, .lock = -1};
-	int code;
-
-	s.options.profiles = s.profiles;
-	s.options.dialects = s.dialects;
-	s.options.workspaces = s.workspaces;
-	s.options.hosts = s.hosts;
-	s.options.http = http_limits_default;
-	s.options.environment = (const char *const *)environ;
-	s.options.log = write_log;
-	if (read_options(argc, argv, &s) < 0)
-		code = EXIT_NACRE_FAILED;
-	else if (s.help)
-		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	else
-		code = serve(&s);
-	for (int i = 0; i < s.workspace_count; i++)
-		free(s.made[i]);
-	arena_free(s.arena);
-	return code;
+	*(struct setup *)options = (struct setup){
+		.given = {.rate = UNSET, .jobs = UNSET, .queue = UNSET, .tasks = UNSET},
+		.stop_ms = (int64_t)UNSET,
+		.options = serve_options_default,
+		.signals = {.fd = -1},
+		.lock = -1};
 }
+
+static void done(void *options)
+{
+	arena_free(((struct setup *)options)->arena);
+}
+
+#define SERVE struct setup
+static const struct cli_option options[] = {
+	{"config", "FILE", "a YAML file with the options below; the command line overrides it",
+         CLI_TEXT(SERVE, config_path)},
+	{"listen", "ADDR:PORT", "also listen on this address, such as 127.0.0.1:7878; repeatable",
+         CLI_LIST(SERVE, listen, LIST_MAX)},
+	{"allow-remote", NULL, "allow addresses that other machines can reach; there is no TLS",
+         CLI_FLAG(SERVE, given.allow_remote)},
+	{"unix", "FILE", "the Unix socket (default: nacre.sock in the state directory)",
+         CLI_TEXT(SERVE, given.unix_path)},
+	{"no-unix", NULL, "do not listen on a Unix socket", CLI_FLAG(SERVE, given.no_unix)},
+	{"profile", "PROFILE", "offer this profile; repeatable, the first is the default",
+         CLI_LIST(SERVE, profile, LIST_MAX)},
+	{"policy", "FILE", "your own policy file, above all others", CLI_TEXT(SERVE, given.policy)},
+	{"workspace", "DIR",
+         "clients may work below this directory; repeatable (default: the current one)",
+         CLI_LIST(SERVE, workspace, LIST_MAX)},
+	{"host", "NAME", "accept this name in Host and Origin; repeatable",
+         CLI_LIST(SERVE, host, LIST_MAX)},
+	{"rate", "N", "requests per second of one principal (default 1000; 0: no limit)",
+         CLI_COUNT(SERVE, given.rate, 0, NUMBER_MAX)},
+	{"jobs", "N", "how many commands run at a time (default 64)",
+         CLI_COUNT(SERVE, given.jobs, 1, NUMBER_MAX)},
+	{"queue", "N", "how many commands may wait (default 256)",
+         CLI_COUNT(SERVE, given.queue, 0, NUMBER_MAX)},
+	{"tasks", "N", "background tasks of one principal (default 256)",
+         CLI_COUNT(SERVE, given.tasks, 1, NUMBER_MAX)},
+	{"stop-time", "DUR", "time for running calls to end at shutdown (default 5s)",
+         CLI_DURATION(SERVE, stop_ms, 0, 3600000)},
+	{0},
+};
+#undef SERVE
+
+const struct cli_command cli_serve = {
+	.name = "serve",
+	.summary = "serve HTTP: POST /shell, /v1 and MCP",
+	.usage = "[OPTIONS]",
+	.about = "Serves HTTP: POST /shell, the API under /v1 (see /v1/openapi.json), and MCP "
+		 "under /mcp. Without options it listens on a Unix socket that only its user can "
+		 "reach. On an address every client needs a token (see 'nacre token'); the first "
+		 "start creates one, in the file 'token' of the state directory. The default "
+		 "profiles are bash, readonly, verify, universal and workspace.",
+	.notes = "Sockets of a service manager (LISTEN_FDS) replace --listen and --unix. SIGTERM "
+		 "stops the server; a second one does not wait for running calls. Calls that still "
+		 "run then continue as tasks.",
+	.options = options,
+	.size = sizeof(struct setup),
+	.prepare = prepare,
+	.done = done,
+	.main = serve,
+};

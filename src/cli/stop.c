@@ -1,31 +1,18 @@
 /*
- * `nacre stop`: ends tasks, each with all that it started.
+ * `nacre stop`: stops tasks, each with everything that it started.
  */
 #include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
-#include <unistd.h>
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "engine/result.h"
 #include "task/tasks.h"
 #include "json/write.h"
 
-static int help(void)
-{
-	puts("usage: nacre stop [--now] [--json] TASK...\n\n"
-	     "Ends tasks: SIGTERM to all of their processes, after the grace of their profile\n"
-	     "SIGKILL. TASK is an id of 'nacre tasks', or as much of its beginning as is "
-	     "needed.\n\n"
-	     "  --now     SIGKILL at once\n"
-	     "  --json    one JSON object for each task, a line each\n"
-	     "  --help    this text\n\n"
-	     "A task that has ended already is no error.");
-	return 0;
-}
+struct stop {
+	bool now, json;
+};
 
 static int say(const struct store *store, const struct find_entry *e, bool ended_before, bool json)
 {
@@ -41,7 +28,7 @@ static int say(const struct store *store, const struct find_entry *e, bool ended
 		              ended_before ? " already" : "");
 	}
 	buffer_putc(&out, '\n');
-	return fd_write_all(STDOUT_FILENO, out.data, out.len);
+	return cli_print(&out);
 }
 
 static int stop_one(struct store *store, const char *id, bool now, bool json)
@@ -54,40 +41,43 @@ static int stop_one(struct store *store, const char *id, bool now, bool json)
 		cli_complain("%s: %s", id, err.text);
 		return EXIT_NACRE_FAILED;
 	}
-	return say(store, &e, r == -ESRCH, json) < 0 ? EXIT_NACRE_FAILED : 0;
+	return say(store, &e, r == -ESRCH, json);
 }
 
-int cli_stop(int argc, char **argv)
+static int stop(void *options, int argc, char **argv)
 {
-	static const struct option options[] = {{"now", no_argument, NULL, 'n'},
-	                                        {"json", no_argument, NULL, 'j'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
-	static char name[] = "nacre stop";
-	bool now = false, json = false;
-	int id, code = 0;
+	const struct stop *o = options;
 	struct store store;
+	int code = 0;
 
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
-		if (id == 'h')
-			return help();
-		if (id == '?')
-			return EXIT_NACRE_FAILED;
-		now |= id == 'n';
-		json |= id == 'j';
-	}
-	if (optind == argc) {
-		cli_complain("give the id of a task; 'nacre tasks --running' lists them");
-		return EXIT_NACRE_FAILED;
-	}
 	store_look(&store);
-	for (int i = optind; i < argc; i++) {
-		int r = stop_one(&store, argv[i], now, json);
+	for (int i = 0; i < argc; i++) {
+		int r = stop_one(&store, argv[i], o->now, o->json);
 
 		code = code ? code : r;
 	}
 	store_done(&store);
 	return code;
 }
+
+static const struct cli_option options[] = {
+	{"now", NULL, "send SIGKILL at once", CLI_FLAG(struct stop, now)},
+	{"json", NULL, "print one JSON object per task, one per line", CLI_FLAG(struct stop, json)},
+	{0},
+};
+
+const struct cli_command cli_stop = {
+	.name = "stop",
+	.summary = "stop tasks and everything that they started",
+	.usage = "[OPTIONS] TASK...",
+	.about = "Stops tasks: sends SIGTERM to all their processes, and SIGKILL after the grace "
+		 "period of the profile. TASK is an id that 'nacre tasks' lists, or a unique "
+		 "beginning of it.",
+	.notes = "It is not an error if a task has ended already.",
+	.operand = "TASK",
+	.options = options,
+	.least = 1,
+	.most = -1,
+	.size = sizeof(struct stop),
+	.main = stop,
+};

@@ -1,19 +1,18 @@
 /*
- * `nacre tasks`: the commands of this user that run, and those whose output is kept.
+ * `nacre tasks`: the running tasks of this user, and those whose output is kept.
+ *
+ * The list is read from the state directory; no server is asked. Words of a command are cleaned
+ * before they reach the terminal. Cleaning up never touches a running task.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/number.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "cli/table.h"
 #include "engine/engine.h"
 #include "engine/result.h"
@@ -28,25 +27,7 @@ struct tasks_options {
 	uint64_t limit;
 	int64_t older_ms;
 	uint64_t keep_bytes;
-	bool older_given, keep_given;
 };
-
-static int help(void)
-{
-	puts("usage: nacre tasks [OPTIONS]\n\n"
-	     "Lists the commands that run, and those that ended and whose output is kept.\n\n"
-	     "  --running           only those that run\n"
-	     "  --limit N           at most N that have ended (default 20)\n"
-	     "  --all               all that have ended; with --clean: delete all of these\n"
-	     "  --json              one JSON object\n"
-	     "  --clean             delete what is old, or too much\n"
-	     "  --older-than DUR    with --clean: what ended longer ago (default 7 days)\n"
-	     "  --keep SIZE         with --clean: how much may stay (default 2G)\n"
-	     "  --help              this text\n\n"
-	     "States: running; finished; failed, with its exit code; killed; timed out; stopped;\n"
-	     "refused; lost: its keeper was killed, or the machine was switched off.");
-	return 0;
-}
 
 static void format_age(int64_t ms, char into[32])
 {
@@ -156,98 +137,72 @@ static int list(struct store *store, const struct tasks_options *o)
 		put_json(&out, store, &tasks);
 	else
 		put_table(&out, &tasks);
-	if (buffer_error(&out) < 0 || fd_write_all(STDOUT_FILENO, out.data, out.len) < 0)
+	if (cli_print(&out))
 		return EXIT_NACRE_FAILED;
 	if (!o->json && !o->running && tasks.running + tasks.ended > tasks.count)
-		fprintf(stderr, "%zu more have ended; --all shows them\n",
+		fprintf(stderr, "%zu more tasks have ended; --all shows them\n",
 		        tasks.running + tasks.ended - tasks.count);
 	return 0;
 }
 
 static int clean(struct store *store, const struct tasks_options *o)
 {
-	int64_t age = o->older_given ? o->older_ms : engine_wishes_default.state_age_ms;
-	uint64_t keep = o->keep_given ? o->keep_bytes : engine_wishes_default.state_cap;
-	/* By age, too: a start that was cut off has no bytes. */
-	int removed = store_sweep(store, o->all ? 0 : keep, o->all ? 1 : age);
+	/* By age as well: a start that was cut off has no bytes. */
+	int removed = store_sweep(store, o->all ? 0 : o->keep_bytes, o->all ? 1 : o->older_ms);
 	char state[PATH_MAX];
 
-	/* Sessions are no tasks: they are not counted, and --all is not about them. */
+	/* Sessions are not tasks: they are not counted, and --all does not affect them. */
 	if (store->tasks_fd >= 0 &&
 	    (size_t)snprintf(state, sizeof(state), "%s/..", store->path) < sizeof(state))
-		(void)session_sweep(state, age);
+		(void)session_sweep(state, o->older_ms);
 	printf(o->json ? "{\"deleted\":%d}\n" : "%d deleted\n", removed);
 	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;
 }
 
-static int read_option(struct tasks_options *o, int id, const char *value)
+static int tasks(void *options, int argc, char **argv)
 {
-	switch (id) {
-	case 'j':
-		o->json = true;
-		return 0;
-	case 'a':
-		o->all = true;
-		return 0;
-	case 'r':
-		o->running = true;
-		return 0;
-	case 'c':
-		o->clean = true;
-		return 0;
-	case 'l':
-		if (number_parse_u64(value, &o->limit) == 0 && o->limit > 0)
-			return 0;
-		cli_complain("--limit %s: expected a number from 1 on", value);
-		return -EINVAL;
-	case 'o':
-		o->older_given = true;
-		if (number_parse_duration_ms(value, &o->older_ms) == 0 && o->older_ms > 0)
-			return 0;
-		cli_complain("--older-than %s: expected a duration such as 30m or 48h", value);
-		return -EINVAL;
-	case 'k':
-		o->keep_given = true;
-		if (number_parse_size(value, &o->keep_bytes) == 0)
-			return 0;
-		cli_complain("--keep %s: expected a size such as 16M or 2G", value);
-		return -EINVAL;
-	default:
-		return -EINVAL;
-	}
-}
-
-int cli_tasks(int argc, char **argv)
-{
-	static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-	                                        {"all", no_argument, NULL, 'a'},
-	                                        {"running", no_argument, NULL, 'r'},
-	                                        {"limit", required_argument, NULL, 'l'},
-	                                        {"clean", no_argument, NULL, 'c'},
-	                                        {"older-than", required_argument, NULL, 'o'},
-	                                        {"keep", required_argument, NULL, 'k'},
-	                                        {"help", no_argument, NULL, 'h'},
-	                                        {0}};
-	struct tasks_options o = {.limit = LIMIT_DEFAULT};
-	static char name[] = "nacre tasks";
+	const struct tasks_options *o = options;
 	struct store store;
-	int id, code;
+	int code;
 
-	argv[0] = name; /* getopt puts it in front of its messages */
-	optind = 1;
-	while ((id = cli_next_option(argc, argv, "h", options)) != -1) {
-		if (id == 'h')
-			return help();
-		if (read_option(&o, id, optarg) < 0)
-			return EXIT_NACRE_FAILED;
-	}
-	if (optind < argc) {
-		cli_complain("nacre tasks takes no words; 'nacre output %s' shows one task",
-		             argv[optind]);
-		return EXIT_NACRE_FAILED;
-	}
 	store_look(&store);
-	code = o.clean ? clean(&store, &o) : list(&store, &o);
+	code = o->clean ? clean(&store, o) : list(&store, o);
 	store_done(&store);
 	return code;
 }
+
+static void prepare(void *options)
+{
+	*(struct tasks_options *)options =
+		(struct tasks_options){.limit = LIMIT_DEFAULT,
+	                               .older_ms = engine_wishes_default.state_age_ms,
+	                               .keep_bytes = engine_wishes_default.state_cap};
+}
+
+static const struct cli_option options[] = {
+	{"running", NULL, "list only running tasks", CLI_FLAG(struct tasks_options, running)},
+	{"limit", "N", "list at most N tasks that have ended (default 20)",
+         CLI_COUNT(struct tasks_options, limit, 1, INT64_MAX)},
+	{"all", NULL, "list all tasks that have ended; with --clean: delete them all",
+         CLI_FLAG(struct tasks_options, all)},
+	{"json", NULL, "print one JSON object", CLI_FLAG(struct tasks_options, json)},
+	{"clean", NULL, "delete old output, and the oldest if there is too much",
+         CLI_FLAG(struct tasks_options, clean)},
+	{"older-than", "DUR", "with --clean: delete tasks that ended longer ago (default 7d)",
+         CLI_DURATION(struct tasks_options, older_ms, 1, CLI_FOREVER)},
+	{"keep", "SIZE", "with --clean: how much output may stay (default 2G)",
+         CLI_SIZE(struct tasks_options, keep_bytes, 0, CLI_FOREVER)},
+	{0},
+};
+
+const struct cli_command cli_tasks = {
+	.name = "tasks",
+	.summary = "list running tasks and those whose output is kept",
+	.usage = "[OPTIONS]\n--clean [OPTIONS]",
+	.notes = "States: running, finished, failed (with the exit code), killed, timed out, "
+		 "stopped, refused, and lost: the keeper was killed, or the machine lost power.",
+	.options = options,
+	.size = sizeof(struct tasks_options),
+	.prepare = prepare,
+	.main = tasks,
+};

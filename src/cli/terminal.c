@@ -67,8 +67,7 @@ static void skip_to(struct terminal *t, int i, off_t offset)
 	if (offset <= t->shown[i])
 		return;
 	if (!t->raw)
-		fprintf(stderr, "\n[%lld bytes are not shown here]\n",
-		        (long long)(offset - t->shown[i]));
+		fprintf(stderr, "\n[%lld bytes not shown]\n", (long long)(offset - t->shown[i]));
 	t->shown[i] = offset;
 }
 
@@ -173,8 +172,8 @@ void terminal_show_task(const struct terminal *t, const struct result *r)
 	fprintf(stderr,
 	        "┌─ %s%s%s\n│ Task    %s\n│ Output  %s\n│ Follow  nacre output --follow %s\n"
 	        "│ Stop    nacre stop %s\n└─\n",
-	        on, r->timed_out ? "Goes on in the background" : "Background task", off, r->task_id,
-	        r->output_files[0], r->task_id, r->task_id);
+	        on, r->timed_out ? "Continues in the background" : "Background task", off,
+	        r->task_id, r->output_files[0], r->task_id, r->task_id);
 }
 
 void terminal_end(struct terminal *t, const struct result *r)

@@ -1,53 +1,31 @@
 /*
- * `nacre token`: who may use a server, by which token.
+ * `nacre token`: who may use a server, and what they may do there.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "engine/result.h"
 #include "json/write.h"
 #include "profile/profile.h"
 #include "serve/principal.h"
 #include "task/store.h"
 
-#define LIST_MAX 64
-
-static const char usage[] =
-	"usage: nacre token create NAME [--profile P]... [--workspace DIR]... [--person] "
-	"[--approve] [--audit]\n"
-	"       nacre token list [--json]\n"
-	"       nacre token revoke NAME\n"
-	"\n"
-	"Tokens let programs use 'nacre serve' by name. A token is printed once, when it is made;\n"
-	"nacre keeps its digest. A revoked token is worthless at once.\n"
-	"\n"
-	"  --profile P      may use this profile (default: all that are served)\n"
-	"  --workspace DIR  may work below this directory (default: those of the server)\n"
-	"  --person         a person sits at its client, and answers there (over MCP) what the\n"
-	"                   client asks for; not for a program that runs alone\n"
-	"  --approve        may answer what others ask for; not for an agent's own token\n"
-	"  --audit          may read the audit log of all, not only its own records\n"
-	"  --json           one JSON object instead of text for people\n"
-	"  --help           this text\n";
+#define LIST_MAX    64
+#define PATHS_BYTES ((size_t)1 << 20)
 
 struct arguments {
-	int (*act)(int state_fd, const struct arguments *a);
-	const char *name;
-	const char *profiles[LIST_MAX + 1], *workspaces[LIST_MAX + 1];
-	char *made[LIST_MAX]; /* canonical paths */
-	int profile_count, workspace_count;
-	bool approve, audit, person, json, help;
+	struct cli_list profiles, workspaces;
+	struct arena *arena; /* of canonical paths */
+	bool approve, audit, person, json;
 };
 
 static int complain(const char *words)
@@ -64,35 +42,57 @@ static void note_name(void *context, const char *name, const char *path, bool ag
 		*wanted = NULL;
 }
 
-/* A token may be made before its profile; a name that was misspelled is told at once. */
+/* A token may be created before its profile exists. A misspelt name is reported at once. */
 static void look_for_profiles(const struct arguments *a)
 {
 	struct profile_request request;
 	char buffer[PATH_MAX];
 
 	profile_request_init(&request, buffer, sizeof(buffer));
-	for (int i = 0; i < a->profile_count; i++) {
-		const char *missing = a->profiles[i];
+	for (size_t i = 0; i < a->profiles.count; i++) {
+		const char *missing = a->profiles.items[i];
 
 		profile_names(&request, note_name, &missing);
 		if (missing)
-			cli_complain("token: there is no profile '%s' yet ('nacre profiles' lists "
-			             "what there is)",
+			cli_complain("token: there is no profile '%s' yet; 'nacre profiles' lists "
+			             "them",
 			             missing);
 	}
 }
 
-static int create(int state_fd, const struct arguments *a)
+static int open_state(void)
 {
-	struct principal who = {.name = a->name,
-	                        .profiles = a->profile_count ? a->profiles : NULL,
-	                        .workspaces = a->workspace_count ? a->workspaces : NULL,
+	struct store store;
+	int fd = -1;
+
+	store_open(&store);
+	if (store.tasks_fd >= 0 && !store.temporary)
+		fd = openat(store.tasks_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	store_done(&store);
+	if (fd < 0)
+		complain("the state directory cannot be used");
+	return fd;
+}
+
+static int create(void *options, int argc, char **argv)
+{
+	struct arguments *a = options;
+	struct principal who = {.name = argv[0],
+	                        .profiles = a->profiles.count ? a->profiles.items : NULL,
 	                        .approve = a->approve,
 	                        .audit = a->audit,
 	                        .person = a->person};
+	scoped(fd_closep) int state_fd = -1;
 	char token[PRINCIPAL_TOKEN_MAX];
 	struct error err = {0};
 
+	a->arena = arena_new(PATHS_BYTES);
+	/* A link that changes later must not widen what was granted. */
+	if (cli_resolve(a->workspaces.items, a->arena, "token", &who.workspaces) < 0)
+		return EXIT_NACRE_FAILED;
+	state_fd = open_state();
+	if (state_fd < 0)
+		return EXIT_NACRE_FAILED;
 	if (principals_create(state_fd, &who, token, &err) < 0)
 		return complain(err.text);
 	look_for_profiles(a);
@@ -145,145 +145,104 @@ static void print_text(const struct principals *p, struct buffer *out)
 
 		if (localtime_r(&made, &tm))
 			(void)strftime(day, sizeof(day), "%Y-%m-%d", &tm);
-		buffer_printf(out, "%s  (made %s%s%s%s)\n", one->name, day,
+		buffer_printf(out, "%s  (created %s%s%s%s)\n", one->name, day,
 		              one->person ? ", has a person" : "", one->approve ? ", approves" : "",
-		              one->audit ? ", reads the log" : "");
+		              one->audit ? ", reads the audit log" : "");
 		print_words(out, "  profiles:  ", one->profiles, " all");
 		print_words(out, "  workspaces:", one->workspaces, " those of the server");
 	}
 	if (p->count == 0)
-		buffer_puts(out, "There are no tokens. 'nacre token create NAME' makes one.\n");
+		buffer_puts(out, "There are no tokens. 'nacre token create NAME' creates one.\n");
 }
 
-static int list(int state_fd, const struct arguments *a)
+static int list(void *options, int argc, char **argv)
 {
+	const struct arguments *a = options;
+	scoped(fd_closep) int state_fd = open_state();
 	scoped(principals_donep) struct principals p = {0};
 	scoped(buffer_donep) struct buffer out = {0};
 	struct error err = {0};
 
+	if (state_fd < 0)
+		return EXIT_NACRE_FAILED;
 	if (principals_refresh(&p, state_fd, NULL, &err) < 0)
 		return complain(err.text);
 	if (a->json)
 		print_json(&p, &out);
 	else
 		print_text(&p, &out);
-	return buffer_error(&out) < 0 || fd_write_all(STDOUT_FILENO, out.data, out.len) < 0
-	               ? EXIT_NACRE_FAILED
-	               : 0;
+	return cli_print(&out);
 }
 
-static int withdraw(int state_fd, const struct arguments *a)
+static int revoke_token(void *options, int argc, char **argv)
 {
+	scoped(fd_closep) int state_fd = open_state();
 	struct error err = {0};
 
-	return principals_revoke(state_fd, a->name, &err) < 0 ? complain(err.text) : 0;
-}
-
-/* A link that is turned later must not widen what was granted. */
-static int add_workspace(struct arguments *a, const char *path)
-{
-	char *real;
-
-	if (a->workspace_count == LIST_MAX)
-		return complain("too many directories");
-	real = realpath(path, NULL);
-	if (!real) {
-		cli_complain("token: workspace '%s': %s", path, strerrordesc_np(errno));
-		return EXIT_NACRE_FAILED;
-	}
-	a->made[a->workspace_count] = real;
-	a->workspaces[a->workspace_count++] = real;
-	return 0;
-}
-
-static int add_profile(struct arguments *a, const char *name)
-{
-	if (a->profile_count == LIST_MAX)
-		return complain("too many profiles");
-	a->profiles[a->profile_count++] = name;
-	return 0;
-}
-
-/* What was meant by the words; NULL: that cannot be told. */
-static int (*find_verb(const char *verb, bool named))(int, const struct arguments *)
-{
-	static const struct {
-		const char *name;
-		bool named;
-		int (*act)(int state_fd, const struct arguments *a);
-	} verbs[] = {{"create", true, create}, {"list", false, list}, {"revoke", true, withdraw}};
-
-	for (size_t i = 0; verb && i < array_size(verbs); i++)
-		if (strcmp(verb, verbs[i].name) == 0 && named == verbs[i].named)
-			return verbs[i].act;
-	return NULL;
-}
-
-/* The exit status, if it is wrong and that has been told. */
-static int read_arguments(int argc, char **argv, struct arguments *a)
-{
-	static const struct option options[] = {
-		{"profile", required_argument, NULL, 'p'},
-		{"workspace", required_argument, NULL, 'w'},
-		{"approve", no_argument, NULL, 'a'},
-		{"audit", no_argument, NULL, 'u'},
-		{"person", no_argument, NULL, 'o'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	static char name[] = "nacre token";
-	int c, code = 0;
-
-	argv[0] = name;
-	optind = 0;
-	while (code == 0 && (c = cli_next_option(argc, argv, "h", options)) != -1) {
-		if (c == 'p')
-			code = add_profile(a, optarg);
-		else if (c == 'w')
-			code = add_workspace(a, optarg);
-		else if (c == '?')
-			code = EXIT_NACRE_FAILED;
-		a->approve = a->approve || c == 'a';
-		a->audit = a->audit || c == 'u';
-		a->person = a->person || c == 'o';
-		a->json = a->json || c == 'j';
-		a->help = a->help || c == 'h';
-	}
-	if (a->help || code)
-		return code;
-	a->act = find_verb(argc > optind ? argv[optind] : NULL, argc == optind + 2);
-	a->name = argc == optind + 2 ? argv[optind + 1] : NULL;
-	if (a->act && argc <= optind + 2)
-		return 0;
-	fputs(usage, stderr);
-	return EXIT_NACRE_FAILED;
-}
-
-static int carry_out(const struct arguments *a)
-{
-	scoped(fd_closep) int state_fd = -1;
-	struct store store;
-
-	store_open(&store);
-	if (store.tasks_fd >= 0 && !store.temporary)
-		state_fd = openat(store.tasks_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	store_done(&store);
 	if (state_fd < 0)
-		return complain("the state directory cannot be used");
-	return a->act(state_fd, a);
+		return EXIT_NACRE_FAILED;
+	return principals_revoke(state_fd, argv[0], &err) < 0 ? complain(err.text) : 0;
 }
 
-int cli_token(int argc, char **argv)
+static void done(void *options)
 {
-	struct arguments a = {0};
-	int code = read_arguments(argc, argv, &a);
-
-	if (code == 0 && a.help)
-		code = fputs(usage, stdout) < 0 ? EXIT_NACRE_FAILED : 0;
-	else if (code == 0)
-		code = carry_out(&a);
-	for (int i = 0; i < a.workspace_count; i++)
-		free(a.made[i]);
-	return code;
+	arena_free(((struct arguments *)options)->arena);
 }
+
+const struct cli_command cli_token = {
+	.name = "token",
+	.summary = "create, list and revoke the tokens of a server's clients",
+	.about = "Tokens let programs use 'nacre serve', each under a name.",
+};
+
+#define TOKEN struct arguments
+static const struct cli_option create_options[] = {
+	{"profile", "PROFILE", "may use this profile; repeatable (default: all that are served)",
+         CLI_LIST(TOKEN, profiles, LIST_MAX)},
+	{"workspace", "DIR", "may work below this directory; repeatable (default: the server's)",
+         CLI_LIST(TOKEN, workspaces, LIST_MAX)},
+	{"person", NULL, "a person uses the client, and answers its own requests there (over MCP)",
+         CLI_FLAG(TOKEN, person)},
+	{"approve", NULL, "may answer the requests of others; not for the token of an agent",
+         CLI_FLAG(TOKEN, approve)},
+	{"audit", NULL, "may read the whole audit log, not only its own records",
+         CLI_FLAG(TOKEN, audit)},
+	{0},
+};
+
+const struct cli_command cli_token_create = {
+	.name = "token create",
+	.summary = "create a token and print it, once",
+	.usage = "[OPTIONS] NAME",
+	.about = "Creates a token and prints it, once: nacre keeps only its digest.",
+	.options = create_options,
+	.least = 1,
+	.most = 1,
+	.size = sizeof(struct arguments),
+	.done = done,
+	.main = create,
+};
+
+static const struct cli_option list_options[] = {
+	{"json", NULL, "print one JSON object", CLI_FLAG(TOKEN, json)},
+	{0},
+};
+#undef TOKEN
+
+const struct cli_command cli_token_list = {
+	.name = "token list",
+	.summary = "list tokens and what they allow",
+	.usage = "[OPTIONS]",
+	.options = list_options,
+	.size = sizeof(struct arguments),
+	.main = list,
+};
+
+const struct cli_command cli_token_revoke = {
+	.name = "token revoke",
+	.summary = "make a token invalid, at once",
+	.usage = "NAME",
+	.least = 1,
+	.most = 1,
+	.main = revoke_token,
+};

@@ -15,8 +15,8 @@ class DidYouMean(NacreTest):
         self.write_config("mine.yaml", "profile: mine\ninherits: bash\n")
         for words, meant in ((("rnu", "-c", "true"), "unknown command 'rnu', did you mean 'run'?"),
                              (("aproove", "x"), "did you mean 'approve'?"),
-                             (("run", "--timout", "5s", "-c", "true"), "nacre run: did you mean '--timeout'?"),
-                             (("run", "--timout=5s", "-c", "true"), "nacre run: did you mean '--timeout'?"),
+                             (("run", "--timout", "5s", "-c", "true"), "nacre: run: unknown option '--timout', did you mean '--timeout'?"),
+                             (("run", "--timout=5s", "-c", "true"), "nacre: run: unknown option '--timout', did you mean '--timeout'?"),
                              (("tasks", "--jsn"), "did you mean '--json'?"),
                              (("serve", "--lisen", "x"), "did you mean '--listen'?"),
                              (("explain", "--proflie", "x", "-c", "x"), "did you mean '--profile'?"),

@@ -359,7 +359,7 @@ class Readiness(EngineTest):
         policy = self.docker()
         done = subprocess.run([NACRE, "explain", *policy, "--", "docker", "ps"], cwd=self.work, env=self.env,
                               capture_output=True, text=True, timeout=DEADLINE, check=False)
-        self.assertIn("reaches outside of the box", done.stdout)
+        self.assertIn("reaches outside the sandbox", done.stdout)
         done = subprocess.run([NACRE, "explain", "--json", *policy, "--", "docker", "ps"], cwd=self.work,
                               env=self.env, capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertEqual(json.loads(done.stdout)["docker"]["allow"], True)
