@@ -18,6 +18,8 @@
 #include "task/reach.h"
 #include "task/replay.h"
 
+#define NO_SUCH_KEY "--key %.60s: there is no such key; 'nacre input --help' lists them"
+
 struct input {
 	struct store store;
 	char id[STORE_ID_MAX];
@@ -85,13 +87,11 @@ static int type_keys(struct input *in, const char *names)
 		size_t n = strcspn(names + 1, ",") + 1; /* the first byte may be a comma itself */
 
 		if (n >= sizeof(name))
-			return error_set(&in->err, ERROR_INPUT, EINVAL, "--key %.60s: no such key",
-			                 names);
+			return error_set(&in->err, ERROR_INPUT, EINVAL, NO_SUCH_KEY, names);
 		memcpy(name, names, n);
 		name[n] = '\0';
 		if (keys_write(name, application, &in->typed) < 0)
-			return error_set(&in->err, ERROR_INPUT, EINVAL, "--key %.60s: no such key",
-			                 name);
+			return error_set(&in->err, ERROR_INPUT, EINVAL, NO_SUCH_KEY, name);
 		names += n;
 		if (*names == ',' && names[1])
 			names++;
@@ -114,7 +114,8 @@ static int open_task(struct input *in, const char *prefix)
 		return r;
 	return replay_has_terminal(in->dir_fd)
 	               ? 0
-	               : error_set(&in->err, ERROR_INPUT, ENOTTY, "the task has no terminal");
+	               : error_set(&in->err, ERROR_INPUT, ENOTTY,
+	                           "the task has no terminal; start it with --pty");
 }
 
 /* The first word is the task; nothing can be typed before. */

@@ -172,7 +172,9 @@ static int show(void *options, int argc, char **argv)
 	struct error err = {0};
 
 	/* As nacre run would have it here. */
-	workspace = open(o->workspace ? o->workspace : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!o->workspace)
+		o->workspace = ".";
+	workspace = open(o->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (workspace < 0) {
 		cli_complain("workspace '%s': %s", o->workspace, strerrordesc_np(errno));
 		return EXIT_NACRE_FAILED;

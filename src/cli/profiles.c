@@ -94,7 +94,10 @@ static void find_one(void *context, const char *name, const char *path, bool age
 static int show_text(struct listing *l)
 {
 	const struct profile_builtin *b = profile_builtin_find(l->wanted, false);
+	scoped(profile_freep) struct profile *p = NULL;
+	struct profile_request q = l->options->request;
 	scoped(fd_closep) int fd = -1;
+	struct error err = {0};
 	int r;
 
 	if (!b)
@@ -105,8 +108,10 @@ static int show_text(struct listing *l)
 	}
 	profile_names(&l->options->request, find_one, l);
 	if (!l->found) {
-		cli_complain("there is no profile or agent '%s'; 'nacre profiles' lists them",
-		             l->wanted);
+		q.name = l->wanted;
+		(void)profile_load(&q, &p, &err); /* says which one was probably meant */
+		cli_complain("%s%s", err.text,
+		             strchr(err.text, '?') ? "" : "; 'nacre profiles' lists them");
 		return 1;
 	}
 	fd = fd_open_regular(AT_FDCWD, l->path);

@@ -1385,7 +1385,7 @@ class Inside(ApprovalTest):
                 f"setsid '{NACRE}' approve {ident}; echo $?; (setsid '{NACRE}' deny {ident} &); wait")
         result = self.run_json("--profile", "plain", "-c", line)
         self.assertIn("125\n125\n", result["stdout"], result)
-        self.assertIn("cannot answer for a person", result["stderr"])
+        self.assertIn("a command that nacre runs cannot approve or deny anything", result["stderr"])
         self.assertEqual(self.state_of(ident), "open")
 
 

@@ -21,6 +21,7 @@ class DidYouMean(NacreTest):
                              (("serve", "--lisen", "x"), "did you mean '--listen'?"),
                              (("explain", "--proflie", "x", "-c", "x"), "did you mean '--profile'?"),
                              (("audit", "shwo"), "did you mean 'show'?"),
+                             (("token", "creat", "x"), "token: unknown command 'creat', did you mean 'create'?"),
                              (("call", "Bsah", "{}"), "there is no tool 'Bsah', did you mean 'Bash'?"),
                              (("call", "Bash", '{"comand": "ls"}'), "unknown member 'comand', did you mean 'command'?"),
                              (("run", "--profile", "bsah", "-c", "true"), "no profile 'bsah', did you mean 'bash'?"),
@@ -32,9 +33,9 @@ class DidYouMean(NacreTest):
                 self.assertIn(meant, done.stderr)
 
     def test_other_words_for_the_same_thing(self):
-        for words, meant in ((("run", "--wait-approval", "5s", "-c", "true"), "nacre run: did you mean '--approval-timeout'?"),
-                             (("serve", "--running", "8"), "nacre serve: did you mean '--jobs'?"),
-                             (("mcp", "--ask-timeout=5s"), "nacre mcp: did you mean '--approval-timeout'?")):
+        for words, meant in ((("run", "--wait-approval", "5s", "-c", "true"), "nacre: run: unknown option '--wait-approval', did you mean '--approval-timeout'?"),
+                             (("serve", "--running", "8"), "nacre: serve: unknown option '--running', did you mean '--jobs'?"),
+                             (("mcp", "--ask-timeout=5s"), "nacre: mcp: unknown option '--ask-timeout', did you mean '--approval-timeout'?")):
             with self.subTest(words):
                 done = self.nacre(*words)
                 self.assertEqual((done.returncode, done.stdout), (125, ""), done)
@@ -50,6 +51,12 @@ class DidYouMean(NacreTest):
                 self.assertIn(meant, done.stderr)
         done = self.run_nacre("--batch", input=b'{"command": "ls", "ask_ms": 5}\n')
         self.assertIn(b"unknown member 'ask_ms', did you mean 'approval_timeout_ms'?", done.out)
+
+    def test_the_text_of_a_profile(self):
+        for name, words in (("bsah", "there is no profile 'bsah', did you mean 'bash'?\n"),
+                            ("zzzzzz", "there is no profile 'zzzzzz'; 'nacre profiles' lists them\n")):
+            done = self.nacre("profiles", name)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "nacre: " + words))
 
     def test_what_is_near_to_nothing_stands_alone(self):
         for words in (("frobnicate",), ("run", "--frobnicate"), ("run", "--" + "a" * 5000), ("x" * 5000,),
