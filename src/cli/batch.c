@@ -1,7 +1,7 @@
 /*
- * Requests are read as long as there is a free place for one, and answered in the order in which
- * they end. Commands are started through a launcher, so this process may grow without making each
- * start dearer. A bad line is answered and skipped.
+ * Requests are read while there is room for one more command, and answered in the order in which
+ * they end. Commands are started through a launcher, so a start costs the same however large this
+ * process grows. A bad line gets an error as its answer and is skipped.
  */
 #include "cli/batch.h"
 

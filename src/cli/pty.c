@@ -1,10 +1,9 @@
 /*
- * The seat: nacre's own terminal is made raw, so every key, Ctrl-C included, goes to the command
- * and is judged by the command's terminal; what comes back is shown as it is. Nothing else prints
- * meanwhile.
+ * The seat: nacre's own terminal is raw, so every key, Ctrl-C included, goes to the terminal of the
+ * command. Its output is shown as it is. Nothing else prints meanwhile.
  *
- * Who makes a terminal raw owes it to the person to put it back. All ends of nacre but one come
- * through pty_seat_leave(). After SIGKILL the guard (base/guard.h) puts the terminal back.
+ * The terminal must be restored, however nacre ends. All ends but one pass through
+ * pty_seat_leave(). After SIGKILL the guard (base/guard.h) restores the terminal.
  */
 #include "cli/pty.h"
 

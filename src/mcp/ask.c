@@ -1,10 +1,9 @@
 /*
- * Nothing but an "accept" that carries a decision to allow counts as one; hosts without a person
- * answer by themselves, so whatever else comes leaves the question open for `nacre approve`. A
- * client is asked only where a person is known to sit behind it: declaring the capability proves
- * nothing.
+ * Only an "accept" that carries a decision to allow counts as approval. Hosts without a person
+ * answer by themselves, so any other answer leaves the question open for `nacre approve`. A client
+ * is asked only if a person is known to use it: declaring the capability proves nothing.
  *
- * A form shows all of what is approved, or it is not shown.
+ * A form shows everything that would be approved, or it is not shown.
  */
 #include "mcp/ask.h"
 

@@ -1,7 +1,7 @@
 /*
- * Models read the text: the output first, then one line that says how it ended. Hosts that know
- * structured content give their model nothing else, so there is none unless it was asked for, and
- * then it is complete. Where files of the host would be named, resources are.
+ * Models read the text: first the output, then one line that says how it ended. Hosts that support
+ * structured content give their model nothing else. So it is sent only on request, and then it is
+ * complete. If the files of the host must not be named, resources are named instead.
  */
 #include "mcp/content.h"
 

@@ -1,7 +1,7 @@
 /*
- * Telling of changes: to a client of the handshake era that has subscribed to a resource, and to a
- * stateless one on the stream of its subscriptions/listen. Tasks are looked at once a second, which
- * is as often as may be told.
+ * Notifications of changes: to a client of the handshake era that has subscribed to a resource, and
+ * to a stateless one on the stream of its subscriptions/listen. Tasks are checked once a second,
+ * and no change is reported more often.
  */
 #include <stdio.h>
 #include <stdlib.h>

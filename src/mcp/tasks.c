@@ -1,6 +1,6 @@
 /*
- * Tasks of the protocol are the tasks of nacre: what is known of one is read from its directory
- * every time, so nothing is lost with this process, and the plain tools see the same.
+ * Tasks of the protocol are nacre's tasks. Their state is read from their directories every time,
+ * so nothing is lost with this process, and nacre's other tools see the same state.
  */
 #include "mcp/tasks.h"
 

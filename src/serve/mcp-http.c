@@ -1,6 +1,6 @@
 /*
- * Who may say what at /mcp: which messages need a session, whose it is, and when it ends. What
- * becomes of a message is the business of mcp; how its answer gets back, that of mcp-post.c.
+ * Access to /mcp: which messages need a session, who owns it, and when it ends. The room mcp
+ * handles a message; mcp-post.c returns its answer.
  */
 #include "serve/mcp-http.h"
 

@@ -1,12 +1,12 @@
 /*
- * A POST carries one message. Its answer is held back until the first thing to say: if that is the
- * response, it is plain JSON, unless the client takes only a stream; if something comes before it,
- * a stream of events that ends with the response. The message knows nothing of this: it belongs to
- * a post, and mcp tells which.
+ * A POST carries one message. Its answer begins when there is something to send. If that is the
+ * response, the answer is plain JSON, unless the client accepts only a stream. If something comes
+ * before the response, the answer is a stream of events that ends with it. mcp knows nothing of
+ * this: each of its outputs names the post that it belongs to.
  *
- * In a session a stream whose connection is lost goes on without one. What it says is kept, and a
- * GET that names the last event it has seen takes it over. Whether a client has seen the end nobody
- * knows, so that is kept for a while, too.
+ * In a session, a stream continues without its connection. Its events are kept, and a GET that
+ * names the last event it has seen takes the stream over. Nobody knows whether a client has
+ * received the end, so the end is kept for a while as well.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * Every request passes the same checks in the same order, before its body is looked at: the name of
- * the host and the origin (a page in a browser must not reach us under a name of its own), who it
- * is, how often they come, and only then what there is under this path.
+ * Every request passes the same checks in the same order, before its body is read: the name of the
+ * host and the origin (a page in a browser must not reach us under a name of its own), the
+ * principal, the rate, and only then the path.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * Tasks over HTTP. Whose a task is stands in its spec.json, written before its command started; one
- * of somebody else is answered like one that does not exist. Ids are taken whole: to try beginnings
- * of ids would be a way to find those of others.
+ * Tasks over HTTP. The owner of a task is in its spec.json, which is written before the command
+ * starts. A task of another principal is answered like one that does not exist. Ids must be
+ * complete: trying beginnings would be a way to find the ids of others.
  */
 #include <errno.h>
 #include <signal.h>
