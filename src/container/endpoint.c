@@ -19,19 +19,18 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/strings.h"
 #include "json/read.h"
 
 #define FILE_MAX     ((size_t)256 << 10)
 #define CONTEXTS_MAX 256
 
+/* One that is empty is as good as none. */
 static const char *variable(const char *const *environment, const char *name)
 {
-	size_t n = strlen(name);
+	const char *value = env_value(environment, name);
 
-	for (const char *const *e = environment; e && *e; e++)
-		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1])
-			return *e + n + 1;
-	return NULL;
+	return value && *value ? value : NULL;
 }
 
 const char *docker_client_name(enum docker_client client)

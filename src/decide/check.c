@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/strings.h"
 #include "decide/consent.h"
 #include "task/order.h"
 #include "session/variables.h"
@@ -154,7 +155,7 @@ static int refuse_text(struct arena *arena, const char *why, struct check *ret_c
 void check_question(const struct check_request *rq, const struct shell_facts *facts,
                     struct policy_question *ret_question)
 {
-	const char *path = variable_value(rq->envp, "PATH");
+	const char *path = env_value(rq->envp, "PATH");
 	struct policy_question q = {
 		.text = rq->command ? rq->command : rq->argv[0],
 		.words = rq->command ? NULL : rq->argv + 1,
@@ -163,7 +164,7 @@ void check_question(const struct check_request *rq, const struct shell_facts *fa
 		.workspace = rq->workspace,
 		.cwd = rq->cwd,
 		.path = path ? path : "",
-		.home = variable_value(rq->envp, "HOME"),
+		.home = env_value(rq->envp, "HOME"),
 		.writable = rq->profile->sandbox.writable,
 		.unboxed = rq->profile->sandbox.tier == SANDBOX_TIER_NONE,
 		.env = rq->env,

@@ -1,28 +1,19 @@
 #pragma once
 /*
- * Clients of a container engine: before a line that runs docker or podman the engine is made ready,
- * and where the profile allows it the box gets the engine's socket.
+ * Clients of a container engine, as a keeper sees them: which ones the command's line runs, and
+ * what is to be reported about their engines. container/access.h does the rest.
  */
-#include <stdint.h>
-#include "container/endpoint.h"
-#include "container/tool.h"
+#include "container/access.h"
 
 struct arena;
 struct error;
 struct keeper;
 
-/* Lets the starter and its orders be heard while something is waited for. The watch belongs to the
- * keeper; when it is over the end of the report says why. */
-const struct docker_watch *keeper_watch_starter(struct keeper *k);
-
-/* Until the command's time is over; at least a moment. */
-int64_t keeper_time_left(const struct keeper *k);
-
-/* Where an engine is, as the operator's world says. */
-int keeper_find_engine(const struct keeper *k, enum docker_client client,
-                       struct docker_endpoint *ret_endpoint, struct error *err);
-/* Waits for it, and starts it if the profile says how. */
-int keeper_ready_engine(struct keeper *k, const struct docker_endpoint *e, struct error *err);
+/* What the container room wants to know about this keeper's command. The starter can end the wait
+ * for an engine; then the end of the report says so. */
+struct engine_need keeper_engine_need(struct keeper *k);
+/* For the report; "" is not noted. */
+void keeper_note_engine(struct keeper *k, const char *notice);
 
 /* Before the box is made: readies the engines that the line needs, and adds their sockets to the
  * spec of the box and their addresses to the environment. */

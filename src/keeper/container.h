@@ -1,17 +1,11 @@
 #pragma once
 /*
- * Container mode: the box of the command is a container that docker or podman makes.
- *
- * The engine's client takes the place of the command below init: its streams are the command's, and
- * a signal to it goes on to the container. The container itself lives elsewhere, so it has a name,
- * and is removed by that at every end: by the keeper, else by its guard.
+ * Container mode: the box of the command is a container (container/box.h). Here a keeper's order
+ * becomes its wishes, and its end the report.
  */
-#include <stdbool.h>
-
 struct arena;
 struct error;
 struct keeper;
-struct keeper_container;
 struct process_command;
 
 /* Readies the engine and makes the container. */

@@ -8,6 +8,7 @@
  *	record.c    the audit log
  *	publish.c   the report, to disk and to the starter
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 #include "keeper/stream.h"
 #include "keeper/watch.h"
 #include "container/tool.h"
+#include "sandbox/plan.h"
 #include "sandbox/spec.h"
 
 struct arena;
@@ -99,9 +101,9 @@ struct keeper {
 	struct audit *audit;  /* NULL: not opened yet */
 	uint64_t started_seq; /* of the record of the start; 0: none */
 	bool starter_gone;
-	struct keeper_container *container; /* NULL: the box is not one */
-	struct docker_watch starter;        /* while something is waited for before the start */
-	bool let_go;                        /* the starter was told to wait no longer */
+	struct container_box *container; /* NULL: the box is not one */
+	struct docker_watch starter;     /* while something is waited for before the start */
+	bool let_go;                     /* the starter was told to wait no longer */
 	char *buffer;
 };
 
@@ -119,6 +121,13 @@ int keeper_launch(struct keeper *k, struct error *err);
 /* The box as the profile has it, for the order. */
 void keeper_choose_spec(struct keeper *k);
 
+/* Where the box is to be, and what of nacre's own is hidden there. */
+struct keeper_place {
+	struct sandbox_place place;
+	const char *hidden[4];
+	char buffer[PATH_MAX];
+};
+void keeper_fill_place(const struct keeper *k, struct keeper_place *ret_place);
 /* A plan for the order's workspace. The spec must live as long. */
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
                     struct sandbox_plan **ret_plan, struct error *err);
@@ -143,6 +152,9 @@ void keeper_commit_session(struct keeper *k);
 
 /* What was kept in memory goes to the disk, and from now on everything does. */
 void keeper_settle(struct keeper *k);
+
+/* For a struct that wants to open the task's directory; the owner is the keeper. */
+int keeper_open_home(void *owner);
 
 /* Protected paths that were made are moved into the home, and reported. */
 void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan);

@@ -60,7 +60,7 @@ static int pack_captures(struct keeper *k, struct buffer *packet)
 	return lseek(fd, 0, SEEK_SET) < 0 ? -1 : take_fd(&fd);
 }
 
-static int open_home(void *owner)
+int keeper_open_home(void *owner)
 {
 	struct keeper *k = owner;
 
@@ -71,7 +71,8 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 {
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
 	scoped(buffer_donep) struct buffer replaced = {.max = REPORT_PLANTED_MAX - 1};
-	const struct protect_aside aside = {.open = open_home, .owner = k, .id = k->order.task_id};
+	const struct protect_aside aside = {
+		.open = keeper_open_home, .owner = k, .id = k->order.task_id};
 
 	(void)protect_check(sandbox_plan_protect(plan), &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));

@@ -15,8 +15,8 @@
 #include "keeper/client.h"
 #include "keeper/container.h"
 #include "keeper/record.h"
-#include "keeper/search.h"
-#include "session/variables.h"
+#include "process/search.h"
+#include "base/strings.h"
 #include "process/message.h"
 #include "process/spawn.h"
 #include "profile/profile.h"
@@ -98,24 +98,11 @@ static void watch_crowd(struct keeper *k)
 static int point_to_tmp(struct keeper *k)
 {
 	const char *tmp = sandbox_plan_tmp(k->plan);
-	const char **envp;
-	size_t n = 0;
-	char *entry;
+	const char *const *envp =
+		tmp ? env_with(k->arena, k->order.envp, "TMPDIR", tmp) : k->order.envp;
 
-	if (!tmp)
-		return 0;
-	for (const char *const *e = k->order.envp; *e; e++)
-		n++;
-	envp = calloc(n + 2, sizeof(*envp));
-	if (!envp || asprintf(&entry, "TMPDIR=%s", tmp) < 0) {
-		free(envp);
+	if (!envp)
 		return -ENOMEM;
-	}
-	n = 0;
-	for (const char *const *e = k->order.envp; *e; e++)
-		if (strncmp(*e, "TMPDIR=", 7) != 0)
-			envp[n++] = *e;
-	envp[n] = entry;
 	k->order.envp = envp;
 	return 0;
 }
@@ -213,20 +200,13 @@ int keeper_start_again(struct keeper *k)
 	return 0;
 }
 
-struct box_place {
-	struct sandbox_place place;
-	const char *hidden[4];
-	char buffer[PATH_MAX];
-};
-
-/* Where the box is to be, and what of nacre's own is hidden there. */
-static void fill_place(const struct keeper *k, struct box_place *ret)
+void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 {
 	const struct keeper_request *rq = &k->order.request;
 	struct profile_request files;
 	int n = 0;
 
-	*ret = (struct box_place){
+	*ret = (struct keeper_place){
 		.place = {.workspace = rq->workspace,
 	                  .root = rq->root,
 	                  .resolved = true,
@@ -248,20 +228,20 @@ static void fill_place(const struct keeper *k, struct box_place *ret)
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
                     struct sandbox_plan **ret_plan, struct error *err)
 {
-	struct box_place at;
+	struct keeper_place at;
 
-	fill_place(k, &at);
+	keeper_fill_place(k, &at);
 	return sandbox_plan_new(spec, &at.place, ret_plan, err);
 }
 
 /* Where there is no plan, which looks at it itself. */
 static int check_place(struct keeper *k, struct error *err)
 {
-	struct box_place at;
+	struct keeper_place at;
 
 	if (k->spec.tier != SANDBOX_TIER_NONE)
 		return 0;
-	fill_place(k, &at);
+	keeper_fill_place(k, &at);
 	return sandbox_place_check(&k->spec, &at.place, err);
 }
 
@@ -288,7 +268,7 @@ static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order
 	       (same_text(box->workspace, o->request.workspace) &&
 	        same_text(box->root, o->request.root) && same_text(box->state, o->request.state) &&
 	        same_text(box->policy_file, o->request.policy_file) &&
-	        same_text(variable_value(box->envp, "HOME"), variable_value(o->envp, "HOME")) &&
+	        same_text(env_value(box->envp, "HOME"), env_value(o->envp, "HOME")) &&
 	        box->max_processes == o->max_processes);
 }
 
@@ -358,7 +338,7 @@ int keeper_launch(struct keeper *k, struct error *err)
 	r = check(k, arena, err);
 	if (r < 0)
 		return r;
-	r = keeper_search_paths(arena, k->order.argv[0], k->order.envp, &k->paths);
+	r = process_search_paths(arena, k->order.argv[0], k->order.envp, &k->paths);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
 	k->report.started_ms = clock_wall_ms();

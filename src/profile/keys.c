@@ -81,9 +81,9 @@ static const struct key_choice execs[] = {
 	{"any", SANDBOX_EXEC_ANY, 0}, {"listed", SANDBOX_EXEC_LISTED, 1}, {0}};
 static const struct key_choice workspaces[] = {{"readwrite", false, 0}, {"readonly", true, 1}, {0}};
 static const struct key_choice audits[] = {{"refuse", false, 1}, {"notice", true, 0}, {0}};
-static const struct key_choice engines[] = {{"auto", PROFILE_ENGINE_AUTO, 0},
-                                            {"docker", PROFILE_ENGINE_DOCKER, 0},
-                                            {"podman", PROFILE_ENGINE_PODMAN, 0},
+static const struct key_choice engines[] = {{"auto", CONTAINER_ENGINE_AUTO, 0},
+                                            {"docker", CONTAINER_ENGINE_DOCKER, 0},
+                                            {"podman", CONTAINER_ENGINE_PODMAN, 0},
                                             {0}};
 static const struct key_choice ask_answers[] = {{"wait", false, 0}, {"deny", true, 1}, {0}};
 static const struct key_choice audit_modes[] = {{"on", false, 1}, {"off", true, 0}, {0}};

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "container/spec.h"
 #include "output/view.h"
 #include "policy/rules.h"
 #include "sandbox/spec.h"
@@ -61,28 +62,6 @@ struct profile_workspace {
 	const char *const *roots; /* a caller may name a workspace below one of these; NULL: any */
 };
 
-/* Commands that are clients of a container engine. */
-struct profile_docker {
-	bool allow;               /* they get its socket, which reaches outside of the box */
-	const char *endpoint;     /* unix:///PATH or a path; NULL: as the client itself finds it */
-	const char *const *start; /* words of a command that starts it; NULL: it is not started */
-	int64_t start_timeout_ms, ping_timeout_ms;
-};
-
-enum profile_engine {
-	PROFILE_ENGINE_AUTO, /* docker if its socket is there, else podman */
-	PROFILE_ENGINE_DOCKER,
-	PROFILE_ENGINE_PODMAN,
-	PROFILE_ENGINE_MAX,
-};
-
-/* The box of PROFILE_MODE_CONTAINER. */
-struct profile_container {
-	enum profile_engine engine;
-	const char *image; /* NULL: nothing runs */
-	const char *user;  /* UID or UID:GID; NULL: the owner of the workspace */
-};
-
 struct profile_ask {
 	int64_t timeout_ms; /* how long a request waits for a person */
 	int64_t keep_ms;    /* how long the question stays open, and the answer good */
@@ -117,8 +96,8 @@ struct profile {
 	bool require_description;
 	enum profile_mode mode; /* of the box; sandbox.tier follows from it */
 	bool container;         /* the box is a container of docker or podman */
-	struct profile_container in_container;
-	struct profile_docker docker;
+	struct container_spec in_container;
+	struct engine_spec docker;
 	struct profile_audit audit;
 	struct profile_timeout timeout;
 	struct profile_ask ask;

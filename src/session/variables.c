@@ -55,13 +55,3 @@ bool variable_is_refused(const char *name, size_t n)
 			return true;
 	return false;
 }
-
-const char *variable_value(const char *const *envp, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *envp; envp++)
-		if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
-			return *envp + n + 1;
-	return NULL;
-}

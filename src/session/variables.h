@@ -11,8 +11,5 @@ bool variable_is_name(const char *name, size_t n);
 /* These change what bash or the dynamic loader runs, before the first word of the command does. */
 bool variable_is_refused(const char *name, size_t n);
 
-/* The value in this environment; NULL: it is not set. */
-const char *variable_value(const char *const *envp, const char *name);
-
 /* A pattern that ends in '*' stands for all names that begin so. */
 bool variable_matches(const char *pattern, const char *name, size_t n);

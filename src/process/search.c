@@ -1,14 +1,14 @@
-#include "keeper/search.h"
+#include "process/search.h"
 
 #include <errno.h>
 #include <string.h>
 #include "base/arena.h"
-#include "session/variables.h"
+#include "base/strings.h"
 
-int keeper_search_paths(struct arena *arena, const char *name, const char *const *envp,
-                        const char *const **ret_paths)
+int process_search_paths(struct arena *arena, const char *name, const char *const *envp,
+                         const char *const **ret_paths)
 {
-	const char *path = variable_value(envp, "PATH"), *end;
+	const char *path = env_value(envp, "PATH"), *end;
 	size_t count = 2, n = 0;
 	const char **paths;
 

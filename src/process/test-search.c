@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/arena.h"
-#include "keeper/search.h"
+#include "process/search.h"
 
 /* EXPECTED has the paths with blanks between. */
 static void expect(const char *name, const char *path_variable, const char *expected)
@@ -13,7 +13,7 @@ static void expect(const char *name, const char *path_variable, const char *expe
 	const char *const *paths;
 	const char *joined = "";
 
-	assert_int_equal(keeper_search_paths(arena, name, env, &paths), 0);
+	assert_int_equal(process_search_paths(arena, name, env, &paths), 0);
 	for (size_t i = 0; paths[i]; i++)
 		joined = arena_printf(arena, "%s%s%s", joined, i ? " " : "", paths[i]);
 	assert_string_equal(joined, expected);
@@ -65,7 +65,7 @@ static void a_long_path_is_searched_to_its_end(void **state)
 
 	for (int i = 0; i < COUNT; i++)
 		memcpy(variable + 5 + 3 * i, "/a:", 3);
-	assert_int_equal(keeper_search_paths(arena, "x", env, &paths), 0);
+	assert_int_equal(process_search_paths(arena, "x", env, &paths), 0);
 	for (; paths[n]; n++)
 		assert_string_equal(paths[n], "/a/x");
 	assert_int_equal(n, COUNT);
@@ -77,7 +77,7 @@ static void memory_that_runs_out_is_reported(void **state)
 	scoped(arena_freep) struct arena *arena = arena_new(0);
 	const char *const *paths = NULL;
 
-	assert_int_equal(keeper_search_paths(arena, "ls", env, &paths), -ENOMEM);
+	assert_int_equal(process_search_paths(arena, "ls", env, &paths), -ENOMEM);
 	assert_null(paths);
 }
 
