@@ -1,5 +1,6 @@
 #include "base/fd.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -69,6 +70,24 @@ int fd_read_all(int fd, struct buffer *into)
 		into->len += (size_t)n;
 		into->data[into->len] = '\0';
 	}
+}
+
+ssize_t fd_read_text(int dir_fd, const char *path, char *text, size_t size)
+{
+	scoped(fd_closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n;
+
+	assert(size > 0);
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, text + len, size - 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	text[len] = '\0';
+	return n < 0 ? -errno : (ssize_t)len;
 }
 
 int fd_set_nonblocking(int fd)

@@ -17,6 +17,11 @@ int fd_write_all(int fd, const void *bytes, size_t n);
 /* Reads to the end of the file; the buffer's limit holds (-E2BIG). */
 int fd_read_all(int fd, struct buffer *into);
 
+/* A small file, such as those of /proc, as text: at most SIZE - 1 bytes, and a NUL also on failure.
+ * Returns how many bytes, or a negative errno. The kernel gives a long list a page at a time, so
+ * one read would not be enough. */
+ssize_t fd_read_text(int dir_fd, const char *path, char *text, size_t size);
+
 int fd_set_nonblocking(int fd);
 
 /* The lowest descriptors that nobody owns are dangerous: a file opened as number 2 receives error

@@ -71,15 +71,6 @@ int loop_add(struct loop *l, struct loop_source *s, int fd, uint32_t events, loo
 	return 0;
 }
 
-int loop_change(struct loop_source *s, uint32_t events)
-{
-	struct epoll_event e = {.events = events, .data.ptr = s};
-
-	if (s->always)
-		return 0;
-	return epoll_ctl(s->loop->epoll, EPOLL_CTL_MOD, s->fd, &e) < 0 ? -errno : 0;
-}
-
 void loop_remove(struct loop_source *s)
 {
 	struct loop *l = s->loop;

@@ -40,7 +40,6 @@ DEFINE_CLEANUP(struct loop *, loop_free);
 
 int loop_add(struct loop *l, struct loop_source *s, int fd, uint32_t events, loop_handler handler,
              struct error *err);
-int loop_change(struct loop_source *s, uint32_t events);
 void loop_remove(struct loop_source *s); /* not in a loop: fine */
 
 /* Arms, or arms anew. */

@@ -79,6 +79,27 @@ static void reading_reports_what_cannot_be_read(void **state)
 }
 
 /* A pipe takes 64 KiB at a time, so a longer write is many. */
+static void a_text_ends_with_a_nul_whatever_happens(void **state)
+{
+	char directory[64], text[8];
+	int fd;
+
+	test_directory_make(directory);
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fd_replace_file(fd, "f", "12345678", 8), 0);
+	assert_int_equal(fd_read_text(fd, "f", text, sizeof(text)), 7);
+	assert_string_equal(text, "1234567");
+	assert_int_equal(fd_replace_file(fd, "f", "12", 2), 0);
+	assert_int_equal(fd_read_text(fd, "f", text, sizeof(text)), 2);
+	assert_string_equal(text, "12");
+	assert_int_equal(fd_read_text(fd, "none", text, sizeof(text)), -ENOENT);
+	assert_string_equal(text, "");
+	assert_int_equal(fd_read_text(fd, ".", text, sizeof(text)), -EISDIR);
+	assert_string_equal(text, "");
+	fd_close(fd);
+	test_directory_remove(directory);
+}
+
 static void writes_all_through_a_pipe_that_is_read_slowly(void **state)
 {
 	enum { BYTES = 1000000 };
@@ -299,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_file_longer_than_the_limit_is_too_big),
 		cmocka_unit_test(a_file_as_long_as_the_limit_is_read),
 		cmocka_unit_test(reading_reports_what_cannot_be_read),
+		cmocka_unit_test(a_text_ends_with_a_nul_whatever_happens),
 		cmocka_unit_test(writes_all_through_a_pipe_that_is_read_slowly),
 		cmocka_unit_test(writing_reports_what_cannot_be_written),
 		cmocka_unit_test(nonblocking_is_added_to_the_other_flags),

@@ -124,27 +124,6 @@ static void removing_what_is_not_in_a_loop_is_fine(void **state)
 	loop_remove(&failed);
 }
 
-static void the_wanted_events_can_be_changed(void **state)
-{
-	scoped(loop_freep) struct loop *l = make();
-	struct probe reader = {.turns = 0}, writer = {.stop_after = 3};
-	int ends[2];
-
-	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-	assert_int_equal(write(ends[1], "x", 1), 1);
-	assert_int_equal(loop_add(l, &reader.source, ends[0], EPOLLIN, on_probe, NULL), 0);
-	assert_int_equal(loop_add(l, &writer.source, ends[1], 0, on_probe, NULL), 0);
-	assert_int_equal(loop_change(&reader.source, 0), 0);
-	assert_int_equal(loop_change(&writer.source, EPOLLOUT), 0);
-	assert_int_equal(loop_run(l), 0);
-	assert_int_equal(reader.turns, 0);
-	assert_int_equal(writer.events, EPOLLOUT);
-	loop_remove(&reader.source);
-	loop_remove(&writer.source);
-	close(ends[0]);
-	close(ends[1]);
-}
-
 static void the_end_of_a_peer_is_an_event(void **state)
 {
 	scoped(loop_freep) struct loop *l = make();
@@ -172,7 +151,6 @@ static void a_regular_file_is_always_ready(void **state)
 	assert_int_equal(loop_run(l), 0);
 	assert_int_equal(file.turns, 3);
 	assert_int_equal(beside.turns, 3); /* it starves nobody */
-	assert_int_equal(loop_change(&file.source, EPOLLIN), 0);
 	loop_remove(&file.source);
 	loop_remove(&beside.source);
 }
@@ -358,7 +336,6 @@ int main(void)
 		cmocka_unit_test(a_source_removed_by_another_of_the_same_turn_is_not_called),
 		cmocka_unit_test(a_handler_may_remove_its_own_source),
 		cmocka_unit_test(removing_what_is_not_in_a_loop_is_fine),
-		cmocka_unit_test(the_wanted_events_can_be_changed),
 		cmocka_unit_test(the_end_of_a_peer_is_an_event),
 		cmocka_unit_test(a_regular_file_is_always_ready),
 		cmocka_unit_test(regular_files_may_remove_each_other_and_themselves),

@@ -20,14 +20,9 @@ bool quiet_is_late(const struct tree_view *t)
 ssize_t quiet_read(pid_t pid, const char *file, char text[TEXT_MAX])
 {
 	char path[320];
-	scoped(fd_closep) int fd = -1;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-	text[n > 0 ? n : 0] = '\0';
-	return n;
+	return fd_read_text(AT_FDCWD, path, text, TEXT_MAX);
 }
 
 void quiet_make_printable(char *text)

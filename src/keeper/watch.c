@@ -52,16 +52,10 @@ int64_t watch_wait_ms(const struct watch *w, int64_t now_ms)
 pid_t watch_pid(int pidfd)
 {
 	char path[64], text[512];
-	scoped(fd_closep) int fd = -1;
 	const char *line;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
+	(void)fd_read_text(AT_FDCWD, path, text, sizeof(text));
 	line = strstr(text, "\nPid:\t");
 	return line ? (pid_t)strtol(line + 6, NULL, 10) : 0;
 }

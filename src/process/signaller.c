@@ -42,15 +42,10 @@ union reply {
 /* The number behind KEY, which begins a line of a file; -1: it is not there. */
 static long number_in(const char *path, const char *key)
 {
-	scoped(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[TEXT_MAX];
 	const char *at;
-	ssize_t n;
 
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
+	(void)fd_read_text(AT_FDCWD, path, text, sizeof(text));
 	at = strstr(text, key);
 	return at ? strtol(at + strlen(key), NULL, 10) : -1;
 }

@@ -8,6 +8,15 @@
 #include "process/tree.c"
 
 /* Processes that write one byte each when they are there and hold the pipe open while they live. */
+/* How many one call has killed. */
+static int kill_tree(pid_t root)
+{
+	scoped(tree_toll_done) struct tree_toll toll = {0};
+
+	tree_kill_on(root, &toll);
+	return toll.killed;
+}
+
 struct family {
 	int read, write;
 };
@@ -70,10 +79,10 @@ static void every_descendant_is_counted_and_killed_exactly_once(void **state)
 			live_as_chain(&f, i + 1);
 	family_wait(&f, 10);
 	assert_int_equal(tree_count(getpid()), 10);
-	assert_int_equal(tree_kill(getpid()), 10);
+	assert_int_equal(kill_tree(getpid()), 10);
 	family_end(&f);
 	assert_int_equal(tree_count(getpid()), 0);
-	assert_int_equal(tree_kill(getpid()), 0);
+	assert_int_equal(kill_tree(getpid()), 0);
 }
 
 static void a_daemon_in_a_session_of_its_own_is_found(void **state)
@@ -91,7 +100,7 @@ static void a_daemon_in_a_session_of_its_own_is_found(void **state)
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	family_wait(&f, 1);
-	assert_int_equal(tree_kill(getpid()), 1);
+	assert_int_equal(kill_tree(getpid()), 1);
 	family_end(&f);
 }
 
@@ -107,14 +116,14 @@ static void the_root_and_its_other_relatives_are_left_alone(void **state)
 	if (sibling == 0)
 		live(&f);
 	family_wait(&f, 5);
-	assert_int_equal(tree_kill(root), 3);
+	assert_int_equal(kill_tree(root), 3);
 	assert_int_equal(waitpid(root, &status, WNOHANG), 0);
 	assert_int_equal(waitpid(sibling, &status, WNOHANG), 0);
 	/* The killed need a moment to be dead, and who has lost its parent by then is below us, not
 	 * below the root; the alarm bounds it. */
 	while (tree_count(getpid()) > 2)
 		poll(NULL, 0, 1);
-	assert_int_equal(tree_kill(getpid()), 2);
+	assert_int_equal(kill_tree(getpid()), 2);
 	family_end(&f);
 }
 
@@ -128,7 +137,7 @@ static void the_dead_are_not_counted(void **state)
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(tree_count(getpid()), 0);
 	assert_int_equal(tree_signal(getpid(), SIGTERM), 0);
-	assert_int_equal(tree_kill(getpid()), 0);
+	assert_int_equal(kill_tree(getpid()), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
@@ -141,7 +150,7 @@ static void a_name_that_looks_like_fields_hides_nobody(void **state)
 		live(&f);
 	}
 	family_wait(&f, 1);
-	assert_int_equal(tree_kill(getpid()), 1);
+	assert_int_equal(kill_tree(getpid()), 1);
 	family_end(&f);
 }
 
@@ -188,7 +197,7 @@ static void a_signal_is_sent_once_to_each(void **state)
 	family_wait(&f, 3);
 	assert_int_equal(tree_signal(getpid(), SIGUSR1), 3);
 	family_wait(&f, 3);
-	assert_int_equal(tree_kill(getpid()), 3);
+	assert_int_equal(kill_tree(getpid()), 3);
 	close(f.write);
 	f.write = -1;
 	test_wait_readable(f.read);
@@ -214,7 +223,7 @@ static void a_process_that_keeps_changing_its_number_is_caught(void **state)
 	}
 	family_wait(&f, 1);
 	do {
-		int n = tree_kill(getpid());
+		int n = kill_tree(getpid());
 
 		assert_true(n >= 0);
 		killed += n;
@@ -235,7 +244,7 @@ static void a_root_that_does_not_exist_has_nobody(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(tree_count(child), 0);
 	assert_int_equal(tree_signal(child, SIGTERM), 0);
-	assert_int_equal(tree_kill(child), 0);
+	assert_int_equal(kill_tree(child), 0);
 }
 
 static void a_ring_of_parents_ends_and_is_outside(void **state)
@@ -272,7 +281,7 @@ static void knows_who_is_below_and_who_is_not(void **state)
 	assert_false(tree_has(getpid(), 1));
 	assert_false(tree_has(getpid(), 0));
 	assert_false(tree_has(getpid(), -first));
-	assert_true(tree_kill(getpid()) >= 4);
+	assert_true(kill_tree(getpid()) >= 4);
 	family_end(&f);
 	assert_false(tree_has(getpid(), first));
 }

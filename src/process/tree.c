@@ -81,20 +81,15 @@ static int stat_parse(const char *text, struct entry *e)
 
 static int stat_read(int proc_fd, pid_t pid, struct entry *ret_entry)
 {
-	scoped(fd_closep) int fd = -1;
 	struct entry e = {.pid = pid};
 	char name[32], text[512];
 	ssize_t n;
 	int r;
 
 	snprintf(name, sizeof(name), "%d/stat", (int)pid);
-	fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
+	n = fd_read_text(proc_fd, name, text, sizeof(text));
 	if (n <= 0)
-		return n < 0 ? -errno : -ESRCH;
-	text[n] = '\0';
+		return n < 0 ? (int)n : -ESRCH;
 	r = stat_parse(text, &e);
 	if (r == 0)
 		*ret_entry = e;
@@ -427,15 +422,11 @@ static int kill_all(pid_t root, struct tree_toll *toll)
 static void kill_hidden_children(struct tree_toll *toll)
 {
 	scoped(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	scoped(fd_closep) int fd = openat(proc_fd, "thread-self/children", O_RDONLY | O_CLOEXEC);
 	char text[4096], *at = text;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = fd_read_text(proc_fd, "thread-self/children", text, sizeof(text));
 	struct entry e = {0};
 	pid_t pid;
 
-	if (n <= 0)
-		return;
-	text[n] = '\0';
 	if (n == (ssize_t)sizeof(text) - 1 && strrchr(text, ' ')) /* the last number may be cut */
 		*strrchr(text, ' ') = '\0';
 	while ((pid = (pid_t)strtol(at, &at, 10)) > 0)
@@ -449,12 +440,4 @@ void tree_kill_on(pid_t root, struct tree_toll *toll)
 	               toll); /* what could not be looked at is still there for the next call */
 	if (root == getpid())
 		kill_hidden_children(toll);
-}
-
-int tree_kill(pid_t root)
-{
-	scoped(tree_toll_done) struct tree_toll toll = {0};
-	int r = kill_all(root, &toll);
-
-	return r < 0 ? r : toll.killed;
 }

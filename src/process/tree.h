@@ -26,15 +26,12 @@ int tree_signal_group(pid_t root, pid_t group, pid_t except, int signal);
 /* How many living descendants ROOT has, or a negative errno. */
 int tree_count(pid_t root);
 
-/* Stops, then kills every descendant of ROOT. Returns how many were killed, or a negative errno.
- * The dead still have to be reaped; what was forked in the last instant needs another call, so
- * callers repeat until nothing is left to reap. */
-int tree_kill(pid_t root);
-
-/* For such callers: counts each process once, however long it takes to die. */
+/* Who was killed: counts each process once, however long it takes to die. */
 struct tree_toll {
 	int killed;
 	unsigned char *seen; /* a bit for each process number */
 };
+/* Stops, then kills every descendant of ROOT. The dead still have to be reaped; what was forked in
+ * the last instant needs another call, so callers repeat until nothing is left to reap. */
 void tree_kill_on(pid_t root, struct tree_toll *toll);
 void tree_toll_done(struct tree_toll *toll);

@@ -81,33 +81,22 @@ static bool may_write(const char *directory, const char *file)
 static bool file_names(const char *directory, const char *file, const char *controller)
 {
 	char path[CGROUP_PATH_MAX], text[512];
-	scoped(fd_closep) int fd = -1;
 	ssize_t n;
 
 	if (join(path, directory, "/", file) < 0)
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	return has_word(text, (size_t)n, " \n", controller);
+	n = fd_read_text(AT_FDCWD, path, text, sizeof(text));
+	return n >= 0 && has_word(text, (size_t)n, " \n", controller);
 }
 
 /* The number in a file; UINT64_MAX: "max", or there is no such file. */
 static uint64_t limit_of(const char *directory, const char *file)
 {
 	char path[CGROUP_PATH_MAX], text[64];
-	scoped(fd_closep) int fd = -1;
-	ssize_t n;
 
-	if (join(path, directory, "/", file) < 0)
+	if (join(path, directory, "/", file) < 0 ||
+	    fd_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0 || *text < '0' || *text > '9')
 		return UINT64_MAX;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0 || *text < '0' || *text > '9')
-		return UINT64_MAX;
-	text[n] = '\0';
 	return strtoull(text, NULL, 10);
 }
 
@@ -294,13 +283,9 @@ void cgroup_find_at(const char *root, const char *self, struct cgroup_place *ret
 
 void cgroup_find(struct cgroup_place *ret_place)
 {
-	scoped(fd_closep) int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 	char self[SELF_MAX];
-	ssize_t n = fd < 0 ? -1 : read(fd, self, sizeof(self) - 1);
 
 	*ret_place = (struct cgroup_place){.kind = CGROUP_NONE};
-	if (n <= 0)
-		return;
-	self[n] = '\0';
-	cgroup_find_at(CGROUP_FS, self, ret_place);
+	if (fd_read_text(AT_FDCWD, "/proc/self/cgroup", self, sizeof(self)) > 0)
+		cgroup_find_at(CGROUP_FS, self, ret_place);
 }

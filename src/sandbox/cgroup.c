@@ -60,15 +60,6 @@ static int write_number(int dir, const char *file, uint64_t value)
 	return write_text(dir, file, text);
 }
 
-static int read_text(int dir, const char *file, char text[TEXT_MAX])
-{
-	scoped(fd_closep) int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-
-	text[n < 0 ? 0 : n] = '\0';
-	return n < 0 ? -errno : 0;
-}
-
 /* The number behind "KEY " at the start of a line. */
 static uint64_t read_value(int fd, const char *key)
 {
@@ -95,7 +86,7 @@ static unsigned long long start_of(pid_t pid)
 	const char *p;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (read_text(AT_FDCWD, path, text) < 0)
+	if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return 0;
 	p = strrchr(text, ')'); /* the name before it may hold anything */
 	for (int field = 2; p && field < 22; field++)
@@ -141,19 +132,22 @@ static bool is_orphan(const char *name, unsigned long long namespace)
 static int kill_in(int dir)
 {
 	char text[TEXT_MAX];
-	int r;
+	ssize_t n;
 
 	if (write_text(dir, "cgroup.kill", "1") == 0)
 		return 0;
-	r = read_text(dir, "cgroup.procs", text);
-	for (char *p = text; r == 0 && *p;) {
+	n = fd_read_text(dir, "cgroup.procs", text, sizeof(text));
+	if (n ==
+	    (ssize_t)sizeof(text) - 1) /* the last number may be cut, and be a stranger's then */
+		*strrchr(text, '\n') = '\0';
+	for (char *p = text; *p;) {
 		long pid = strtol(p, &p, 10);
 
 		if (pid > 1 && pid != getpid())
 			(void)kill((pid_t)pid, SIGKILL);
 		p += *p == '\n';
 	}
-	return r;
+	return n < 0 ? (int)n : 0;
 }
 
 /* ALIVE: what is in it goes on, and with it the group; whoever comes after its end removes it. */
@@ -383,14 +377,4 @@ void cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events
 		.oom_kills = read_value(g->event_fds[CGROUP_MEMORY], "oom_kill"),
 		.forks_denied = read_value(g->event_fds[CGROUP_PIDS], "max"),
 	};
-}
-
-int cgroup_kill(const struct cgroup *g)
-{
-	int r = 0;
-
-	for (size_t c = 0; r == 0 && c < CGROUP_CONTROLLERS; c++)
-		if (g->dirs[c] >= 0)
-			r = kill_in(g->dirs[c]);
-	return r;
 }

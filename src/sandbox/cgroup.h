@@ -87,8 +87,6 @@ int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err);
 /* The descriptors that this reads, -1 where there is none: for a clone that wants to read, too. */
 const int *cgroup_event_fds(const struct cgroup *g);
 void cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
-/* Kills all in it. */
-int cgroup_kill(const struct cgroup *g);
 
 /* Moves all processes of the place into a leaf of it and has it pass on its controllers. For
  * cgroup_new(). */

@@ -15,19 +15,16 @@
 #include <unistd.h>
 #include "base/fd.h"
 
+#define FAMILY_PATH_MAX 352 /* with the name of any thread */
+
 int family_read_proc(pid_t pid, const char *file, char text[FAMILY_TEXT_MAX])
 {
-	char path[96];
-	scoped(fd_closep) int fd = -1;
+	char path[FAMILY_PATH_MAX];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, FAMILY_TEXT_MAX - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return 0;
+	n = fd_read_text(AT_FDCWD, path, text, FAMILY_TEXT_MAX);
+	return n < 0 ? (int)n : 0;
 }
 
 static void add_children(struct family *t, char *text)

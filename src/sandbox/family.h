@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FAMILY_MAX      4096 /* more processes than that are more than their memory */
-#define FAMILY_TEXT_MAX 16384
+#define FAMILY_MAX      4096             /* more processes than that are more than their memory */
+#define FAMILY_TEXT_MAX (8 * FAMILY_MAX) /* so many children of one thread */
 
 struct family {
 	pid_t pids[FAMILY_MAX]; /* the root is the first */

@@ -8,14 +8,9 @@
 
 uint64_t pids_now(void)
 {
-	scoped(fd_closep) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	char text[128], *slash;
-	ssize_t n;
 
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
+	(void)fd_read_text(AT_FDCWD, "/proc/loadavg", text, sizeof(text));
 	slash = strchr(text, '/'); /* the fourth word is running/all */
 	return slash ? strtoull(slash + 1, NULL, 10) : 0;
 }

@@ -51,14 +51,9 @@ static int write_file(const char *path, const char *text)
 /* A small number in a file of /proc/sys; -1: there is no such file. */
 static long read_knob(const char *path)
 {
-	scoped(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	return strtol(text, NULL, 10);
+	return fd_read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10) : -1;
 }
 
 /* As a box's init is cloned: a filter may know one of the calls only. */
@@ -223,13 +218,9 @@ static int try_close(const struct place *p)
 
 static bool is_filtered(void)
 {
-	scoped(fd_closep) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	char text[4096];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
+	(void)fd_read_text(AT_FDCWD, "/proc/self/status", text, sizeof(text));
 	return strstr(text, "\nSeccomp:\t2") != NULL;
 }
 

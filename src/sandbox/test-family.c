@@ -63,6 +63,32 @@ static void time_of_the_dead_and_the_living_is_added_up(void **state)
 	assert_int_equal(test_in_child(use_time, NULL), 0);
 }
 
+/* The kernel gives a page of numbers at a time. Who has ended is listed until somebody waits. */
+static int have_many_children(const void *count)
+{
+	static struct family f;
+	int made = 0;
+
+	for (; made < *(const int *)count; made++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0)
+			return SKIPPED;
+	}
+	return family_read(getpid(), &f) == 0 && f.count == (size_t)made + 1 ? 0 : 1;
+}
+
+static void all_of_many_children_are_seen(void **state)
+{
+	int count = 1500, outcome = test_in_child(have_many_children, &count);
+
+	if (outcome == SKIPPED) /* a limit on processes around us */
+		skip();
+	assert_int_equal(outcome, 0);
+}
+
 static void who_has_ended_has_no_family(void **state)
 {
 	struct family f;
@@ -129,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_of_the_dead_and_the_living_is_added_up),
+		cmocka_unit_test(all_of_many_children_are_seen),
 		cmocka_unit_test(who_has_ended_has_no_family),
 		cmocka_unit_test(what_proc_hides_is_told_from_what_has_ended),
 		cmocka_unit_test(an_ordinary_proc_shows_all),

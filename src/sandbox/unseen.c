@@ -25,17 +25,6 @@
 
 typedef uint64_t (*holder)(pid_t pid);
 
-static int read_text(const char *path, char text[TEXT_MAX])
-{
-	scoped(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	return 0;
-}
-
 /* The number of a line "KEY:  N kB", as bytes. */
 static uint64_t value_of(const char *text, const char *key)
 {
@@ -49,7 +38,7 @@ void unseen_read(struct unseen *ret_now)
 	char text[TEXT_MAX];
 
 	*ret_now = (struct unseen){0};
-	if (read_text("/proc/meminfo", text) < 0)
+	if (fd_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) <= 0)
 		return;
 	ret_now->shared = value_of(text, "\nShmem:");
 	ret_now->tables = value_of(text, "\nPageTables:");
@@ -80,7 +69,8 @@ static uint64_t holds_tables(pid_t pid)
 	char path[64], text[TEXT_MAX];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	return read_text(path, text) == 0 ? value_of(text, "\nVmPTE:") : 0;
+	return fd_read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? value_of(text, "\nVmPTE:")
+	                                                            : 0;
 }
 
 /* What descriptor N of a process can have waiting; negative: it may not be looked at. */
@@ -110,7 +100,9 @@ static uint64_t holds_waiting(pid_t pid)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	random = (uint64_t)now.tv_nsec;
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	size = read_text(path, text) == 0 ? value_of(text, "\nFDSize:") / 1024 : 0;
+	size = fd_read_text(AT_FDCWD, path, text, sizeof(text)) > 0
+	               ? value_of(text, "\nFDSize:") / 1024
+	               : 0;
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	tries = size < SAMPLE_MAX ? size : SAMPLE_MAX;
@@ -134,7 +126,7 @@ static uint64_t holds_kernel(pid_t pid)
 	uint64_t ticks;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	at = read_text(path, text) == 0 ? strrchr(text, ')') : NULL;
+	at = fd_read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
 	for (int field = FIELD_STATE - 1; at && field < FIELD_STIME; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)
