@@ -1,3 +1,8 @@
+/*
+ * One record as one line of JSON. Every field has a limit, and secrets are masked before a field is
+ * cut, so that half of a secret cannot stay. Times are printed and read here without the C
+ * library's calendar, which accepts days that do not exist.
+ */
 #include "audit/event.h"
 
 #include <errno.h>

@@ -1,3 +1,9 @@
+/*
+ * One walk along all files, from the oldest to the head. Each record must hash to what the next one
+ * says, each file must begin with the end of the one before, and the walk must pass the place that
+ * the head names. Bytes after that place may be a writer at work, so they are not an error. The
+ * first thing that is wrong ends the walk and is the answer.
+ */
 #include "audit/verify.h"
 
 #include <errno.h>

@@ -1,3 +1,10 @@
+/*
+ * The end of a task, told twice. A task with a directory has its end on the disk before the starter
+ * hears of it, so a crash between the two loses nothing. A task without a directory sends one
+ * packet; if the starter does not take it, the directory is made after all.
+ *
+ * Room for the report is taken on the disk while the command runs: its output may fill the disk.
+ */
 #include "keeper/inside.h"
 
 #include <errno.h>

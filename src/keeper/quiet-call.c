@@ -1,3 +1,9 @@
+/*
+ * Why a thread waits: the system call that it is in (/proc/PID/syscall), with the descriptors that
+ * the call names. Where the kernel does not show the call, the place in the kernel (wchan) tells
+ * less. Other processes change while they are looked at, so each answer is a guess that was right a
+ * moment ago, and nothing but the words of a notice depends on it.
+ */
 #include "keeper/quiet-inside.h"
 
 #include <arpa/inet.h>

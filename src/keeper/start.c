@@ -1,3 +1,16 @@
+/*
+ * From the order to a running command. The order of the steps is what this file is about:
+ *
+ *	check      decide again from the raw request, with a profile that is loaded here
+ *	ready      container engines that the line needs
+ *	plan       the box, or the container
+ *	consent    an approval for one run is used up only now
+ *	record     "started" is written
+ *	start      init enters the box and waits
+ *	let run    the record is on the disk; the command is executed
+ *
+ * Each step may fail, and then nothing runs.
+ */
 #include "keeper/inside.h"
 
 #include <errno.h>

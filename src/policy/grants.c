@@ -1,3 +1,9 @@
+/*
+ * A grant is a digest over what decides what a command does: its words, assignments and
+ * redirections, the directory, the environment. The same command at another time has the same
+ * digest, or its grant does not hold. A command with a word that is not known has no digest, and
+ * cannot be granted. The program behind the name is looked at apart.
+ */
 #include "policy/grants.h"
 
 #include <errno.h>

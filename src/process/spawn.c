@@ -1,3 +1,11 @@
+/*
+ * The keeper's side of init. process_spawn() makes init and gives it the command at once;
+ * process_begin() makes an init that waits in its box, and process_give() sends the command later;
+ * process_adopt() takes an init that a held box has made. A command that waits is executed after
+ * process_go(). Both sides speak struct init_message over one packet socket.
+ *
+ * init is our child in the first two cases and must be reaped here. An adopted one is not.
+ */
 #include "process/spawn.h"
 
 #include <errno.h>

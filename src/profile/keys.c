@@ -1,3 +1,8 @@
+/*
+ * The table itself, group by group; the last group is the top of a file. An entry names the key,
+ * its type, who may change it in a higher layer, its words for people, and the field of struct
+ * profile that it sets. A new setting is one entry here and one field there.
+ */
 #include "profile/keys.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/*
+ * Both outputs walk the table of keys (keys.c) and know nothing about single keys. For the schema
+ * each type of key has one form; kinds of rules are definitions that several keys refer to. The
+ * reference page prints the same entries as a list.
+ */
 #include "profile/schema.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * Values are read from struct profile by their offset in the table of keys, and where a value comes
+ * from is found by the same offset. Text and JSON visit the same values in the same order.
+ */
 #include "profile/show.h"
 
 #include <stdio.h>

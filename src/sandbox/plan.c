@@ -1,3 +1,13 @@
+/*
+ * A plan is made in two halves. box_plan_begin() settles what never changes: the workspace by its
+ * descriptor, the directories above it, the homes, and whether this may be a workspace at all.
+ * build() does the rest for one tier: the identity, the tree of mounts or the Landlock rules, the
+ * layers, the control group, the filter.
+ *
+ * build() can run again on the same first half. A kernel that refuses namespaces gets the next
+ * tier. A file that somebody renamed before it was bound gets a new plan for the same tier.
+ * box_forget() stands between the two and must undo all that build() leaves.
+ */
 #include "sandbox/plan.h"
 
 #include <errno.h>

@@ -1,3 +1,10 @@
+/*
+ * The collector of one analysis: the lists of commands and effects, and the depth of what is
+ * inside of what. All of them have limits. Reaching one, or running out of memory, marks the pass
+ * as full, and facts that are full are never a proof: the caller refuses.
+ *
+ * The other files pass-*.c walk the tree and call these functions.
+ */
 #include "shell/facts.h"
 
 #include <errno.h>

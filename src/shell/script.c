@@ -1,3 +1,9 @@
+/*
+ * Programs in sed and awk, read only as far as needed to tell whether they run commands or write
+ * files. Neither language is parsed. The reader walks over strings, regular expressions and
+ * commands that are known to be harmless; at the first thing that is not known it gives up, and the
+ * caller takes the program to be capable of all of it.
+ */
 #include "shell/script.h"
 
 #include <stdint.h>

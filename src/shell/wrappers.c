@@ -1,3 +1,9 @@
+/*
+ * A wrapper is read in three steps: its options, by the table (data/wrappers.tsv); the operands
+ * before the command; then what is left, as words of a command or as code for a shell. What is
+ * found there is analysed as if it stood in the line itself. If any step cannot tell which word is
+ * the command, the facts become opaque.
+ */
 #include "shell/wrappers.h"
 
 #include <assert.h>
