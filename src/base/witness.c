@@ -8,6 +8,7 @@
  */
 #include "base/witness.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -172,6 +173,7 @@ bool witnesses_hold(struct witnesses *all)
 	struct stamp stamps[AROUND_MAX] = {0};
 	struct witness now;
 
+	assert(all);
 	if (all->count > WITNESS_MAX)
 		return false;
 	/* Before the entries: a change that comes between is seen the next time. */

@@ -8,6 +8,7 @@
  */
 #include "process/spawn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -240,8 +241,10 @@ int process_give(struct process *p, const struct process_command *command, struc
 {
 	scoped(pipes_done) struct pipes pipes = {{-1, -1}, {-1, -1}, -1};
 	struct child_plan plan;
-	int r = prepare(p, command, &pipes, err);
+	int r;
 
+	assert(p->socket >= 0 && p->output[0] < 0); /* it has no command yet */
+	r = prepare(p, command, &pipes, err);
 	if (r < 0)
 		return r;
 	plan = plan_of(command, &pipes);
@@ -261,6 +264,7 @@ int process_adopt(const struct process_command *command, int init_socket, int in
 	scoped(process_freep) struct process *p = process_new(err);
 	int r;
 
+	assert(init_socket >= 0 && init_pidfd >= 0);
 	if (!p)
 		return -ENOMEM;
 	p->socket = take_fd(&socket);

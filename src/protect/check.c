@@ -3,6 +3,7 @@
  */
 #include "protect/protect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -210,6 +211,7 @@ int protect_check(const struct protect *p, const struct protect_aside *aside,
 	bool untouched;
 	int count = 0;
 
+	assert(aside->open && aside->id);
 	if (p->absent_count > 0)
 		workspace_fd = open_workspace(p);
 	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);

@@ -2,6 +2,7 @@
  * Protected paths before the command: what is there is held, what is not is noted; and the same for
  * where it leads. check.c looks at them afterwards.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -444,6 +445,7 @@ int protect_plan(struct protect *p)
 	bool config = false;
 	int r = 0;
 
+	assert(p->arena && p->workspace && p->workspace[0] == '/' && p->workspace_fd >= 0);
 	if (p->readonly)
 		return 0;
 	for (const char *const *path = p->paths; r == 0 && path && *path; path++) {

@@ -3,6 +3,7 @@
  * fed, and each hold becomes a step at the time when it was found: what is hidden in it is mounted
  * over it.
  */
+#include <assert.h>
 #include <errno.h>
 #include <sys/mount.h>
 #include "sandbox/box.h"
@@ -36,6 +37,7 @@ static int take_holds(struct sandbox_plan *p)
 	for (size_t i = 0; i < p->steps.count; i++)
 		if (p->steps.items[i].kind == BOX_HOLD && p->protect.holds[n++].readonly)
 			p->steps.items[i].attr |= MOUNT_ATTR_RDONLY;
+	assert(n <= p->protect.hold_count);
 	for (; n < p->protect.hold_count; n++) {
 		const struct protect_hold *h = &p->protect.holds[n];
 		struct box_step *s = box_step_add(p, BOX_MASKS, BOX_HOLD, h->path + 1);
@@ -61,6 +63,7 @@ int box_protect_plan(struct sandbox_plan *p)
 {
 	int r;
 
+	assert(p->protect.workspace == p->workspace && p->protect.hold_count == 0);
 	p->protect.mounts = p->clone_flags != 0;
 	r = protect_plan(&p->protect);
 	return finish(p, r == 0 ? protect_above_plan(&p->protect) : r);
