@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Check: the decision about one raw request, and what is to be executed if it is allowed.
+ * Check: the decision about one raw request, and the words to execute if it is allowed.
  *
  * It is made twice from the same raw words: where the request arrives, and again in the keeper just
  * before it runs. One bug, or one corrupted process, is then not enough.
@@ -34,13 +34,13 @@ struct check_request {
 struct check {
 	const struct shell_facts *facts;
 	struct policy_answer answer;
-	const char *const *argv; /* what is to be executed; NULL unless allowed, or to be asked */
-	const char *canonical;   /* the same as a line, if a person is to be asked */
+	const char *const *argv; /* the words to execute; NULL unless allowed, or asked */
+	const char *canonical;   /* the same as a line, if a person is asked */
 	bool is_client;          /* some command of it talks to a container engine, */
 	bool reaches_engine;     /* and the profile lets commands reach that, outside of the box */
 };
 
-/* All memory is in the arena. A refusal is no error; an error means that nothing may run. */
+/* All memory is in the arena. A refusal is not an error; after an error nothing may run. */
 int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
                   struct error *err);
 
@@ -66,7 +66,7 @@ int check_load_profile(const struct keeper_request *rq, struct profile **ret_pro
                        struct error *err);
 
 /* The second check: decides from the raw words of the order, and wants the answer to be the words
- * that it says to execute, or nothing runs. What a person has to approve runs if the order names an
+ * that it says to execute, or nothing runs. What a person must approve runs if the order names an
  * approval for exactly this. INPUT_FD is the command's standard input. */
 int check_again(struct arena *arena, const struct profile *profile,
                 const struct keeper_order *order, int input_fd, struct error *err);

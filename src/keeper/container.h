@@ -17,5 +17,5 @@ void keeper_container_fill(const struct keeper *k, struct process_command *c);
 /* After the end: how the container ended, for the report, and its removal. */
 void keeper_container_end(struct keeper *k);
 
-/* When the starter has its answer: containers of others that nobody removed. */
+/* Once the starter has its answer: remove containers that other keepers left. */
 void keeper_container_sweep(struct keeper *k);

@@ -92,8 +92,8 @@ struct keeper {
 	struct buffer notes;   /* what the command told for its session */
 	bool notes_cut;        /* it told too much */
 	int64_t last_output;   /* monotonic */
-	int64_t quiet_look_at; /* when somebody should know why there is none */
-	int64_t quiet_pause;   /* and how long until the next look */
+	int64_t quiet_look_at; /* when to look for the reason of the silence */
+	int64_t quiet_pause;   /* time until the next look */
 	int64_t crowd_next_look;
 	uint64_t crowd_line;  /* tasks of the system from which ours are counted; 0: the kernel does
 	                         it */
@@ -121,7 +121,7 @@ int keeper_launch(struct keeper *k, struct error *err);
 /* The box as the profile has it, for the order. */
 void keeper_choose_spec(struct keeper *k);
 
-/* Where the box is to be, and what of nacre's own is hidden there. */
+/* The place of the box, with nacre's own files that are hidden in it. */
 struct keeper_place {
 	struct sandbox_place place;
 	const char *hidden[4];
@@ -132,17 +132,17 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret_place);
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
                     struct sandbox_plan **ret_plan, struct error *err);
 
-/* The box could not be entered. A kernel that refused the namespaces: a spec that can do without
- * them gets the next tier; where others renamed what was to be bound, the same once more. */
+/* The box could not be entered. If the kernel refused the namespaces and the spec permits it, try
+ * the next tier. If a file was renamed before it was bound, try the same tier again. */
 int keeper_start_again(struct keeper *k);
 
 /* Why there is no output: at the task's end, and now and then before it. */
 void keeper_explain_quiet(struct keeper *k);
 void keeper_watch_quiet(struct keeper *k);
 void keeper_heard(struct keeper *k);
-int64_t keeper_quiet_due(const struct keeper *k); /* when keeper_watch_quiet() has to do */
+int64_t keeper_quiet_due(const struct keeper *k); /* when to call keeper_watch_quiet() */
 
-/* Who is alive when the tree has to be ended, and who when it has to be killed. */
+/* Note the names of living processes before the tree is ended, and before it is killed. */
 void keeper_note_living(struct keeper *k);
 void keeper_note_slain(struct keeper *k);
 
@@ -166,6 +166,6 @@ void keeper_publish(struct keeper *k);
 /* Reaps an init that is our own, and takes down a box that is. */
 void keeper_tidy(struct keeper *k);
 
-/* Takes room on the disk for the report of a command that goes on for a while: when it ends the
- * disk may be full, of its own output perhaps. */
+/* Reserve disk space for the report of a command that runs for a while: its output may fill the
+ * disk. */
 void keeper_reserve_state(struct keeper *k);

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Keeper: the process that owns one command. It outlives whoever started it, pumps the output,
+ * Keeper: the process that owns one command. It outlives its starter, pumps the output,
  * keeps the time, ends the whole tree, and records how it all ended.
  */
 #include <stdbool.h>

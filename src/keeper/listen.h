@@ -5,7 +5,7 @@
  *
  * Packets as on the control socket: an enum control_order in four bytes, then what belongs to it.
  * A client is greeted with CONTROL_HELLO, which carries a pidfd of the keeper, so that it can wait
- * for the end. Nothing else is sent to it, so a client that does not read delays nobody.
+ * for the end. Nothing else is sent, so a client that does not read delays nothing.
  */
 #include <poll.h>
 #include <stddef.h>
@@ -14,10 +14,10 @@
 
 #define LISTEN_CLIENTS_MAX 8
 #define LISTEN_POLL_MAX    (1 + LISTEN_CLIENTS_MAX)
-#define LISTEN_ORDER_MAX   CONTROL_INPUT_MAX /* bytes behind the kind */
+#define LISTEN_ORDER_MAX   CONTROL_INPUT_MAX /* bytes after the kind */
 
 struct listen {
-	int fd; /* -1: nobody can connect */
+	int fd; /* -1: not open */
 	int dir_fd;
 	int clients[LISTEN_CLIENTS_MAX]; /* -1: free */
 };
@@ -28,9 +28,9 @@ void listen_init(struct listen *l);
 int listen_open(struct listen *l, int dir_fd);
 void listen_close(struct listen *l); /* and removes the socket */
 
-/* Fills LISTEN_POLL_MAX places, of which those with -1 are passed over by poll(). */
+/* Fill LISTEN_POLL_MAX entries; poll() skips those with -1. */
 void listen_watch(const struct listen *l, struct pollfd *into);
 
-/* After poll(): greets who has come and hands out what they ask for. */
+/* After poll(): greet new clients and pass their orders on. */
 typedef void (*listen_order)(void *owner, uint32_t kind, const char *bytes, size_t n);
 void listen_serve(struct listen *l, const struct pollfd *polled, listen_order order, void *owner);

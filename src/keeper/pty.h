@@ -1,9 +1,9 @@
 #pragma once
 /*
  * Pty: the keeper's end of a command's terminal. What the command shows is read as any stream; what
- * is typed comes as orders, from the starter or from anybody who may give some, and waits in a
- * bounded queue until the terminal takes it. Each size that the terminal had is put on record, so
- * that the screen can be built from the raw log later.
+ * is typed comes as orders, from the starter or from another client, and waits in a bounded queue
+ * until the terminal takes it. Each size of the terminal is recorded, so that the screen can be
+ * rebuilt from the raw log later.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +26,8 @@ struct keeper_pty {
 void keeper_pty_begin(struct keeper *k);
 
 /* An order about the terminal. One that does not suit (no terminal, an impossible size, more input
- * than the queue holds, input that cannot be recorded) changes nothing. SEATED: it comes from a
- * person who sits before it; what they type is theirs, and not recorded. */
+ * than the queue holds, input that cannot be recorded) changes nothing. SEATED: a person uses the
+ * terminal; their input is private and not recorded. */
 void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n,
                       bool seated);
 

@@ -34,7 +34,7 @@ struct stream {
  * in memory: what comes while few bytes have come and none of the other stream. */
 int stream_open(struct stream *s, int fd, const struct capture_limits *kept, struct error *err);
 
-/* Makes the file now, with what has come: somebody was told its name, or looks for it. */
+/* Make the file now, with the output so far: a caller knows its name. */
 void stream_begin_file(struct stream *s);
 
 /* One bounded read into BUFFER and on, so that no stream starves the other. Whether bytes came; at

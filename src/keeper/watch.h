@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Watch: limits of a box that no kernel limit holds for all of its processes together. They are
- * looked after from outside, some times a second: a bound, but a soft one.
+ * Watch: limits of a box that the kernel does not enforce for all of its processes together. The
+ * keeper checks them from outside, some times a second: a soft limit.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,17 +14,17 @@ struct sandbox_limits;
 
 struct watch {
 	uint64_t memory_max;  /* bytes; 0: held by a control group, or no limit */
-	uint64_t tasks_max;   /* 0: not to be looked for */
+	uint64_t tasks_max;   /* 0: not watched */
 	struct unseen before; /* of the machine, when the command began */
 	int64_t next_look;
-	uint64_t memory_kills;  /* processes that had to go */
+	uint64_t memory_kills;  /* processes that were killed for it */
 	bool crowded;           /* all processes that are allowed were there at once */
 	bool too_many;          /* more than these: the kernel's limit is not exact here */
-	bool blind;             /* they are there, and /proc does not show them */
+	bool blind;             /* /proc hides the processes */
 	uint64_t cpu_max_us;    /* 0: no limit */
 	uint64_t cpu_before_us; /* of an init that has had other commands */
 	uint64_t cpu_last_us,
-		cpu_lost_us; /* seen last; and what went with those that nobody waited for */
+		cpu_lost_us; /* seen last; and lost with processes that were not waited for */
 	int64_t cpu_next_look;
 	bool cpu_spent;
 };
@@ -36,7 +36,7 @@ void watch_init(struct watch *w, const struct sandbox_limits *limits, bool memor
 /* How long until the next look, in milliseconds; INT64_MAX: there is nothing to look for. */
 int64_t watch_wait_ms(const struct watch *w, int64_t now_ms);
 
-/* The number that the process has here; 0: it is gone. A number that was kept could be a stranger's
+/* The pid of the process here; 0: it is gone. A pid that was stored may belong to another process
  * by now. */
 pid_t watch_pid(int pidfd);
 

@@ -2,7 +2,7 @@
 /*
  * Ahead: the keeper of one command that is still being decided about. It makes the box meanwhile,
  * on another processor; nothing of the command is in it before it has the order, and has decided
- * once more. A command that may not run costs a box that nobody saw.
+ * once more. A command that may not run costs an unused box.
  */
 #include "base/cleanup.h"
 #include "launch/task.h"

@@ -18,7 +18,7 @@ struct keeper_order;
 
 struct launcher {
 	int socket; /* -1: none */
-	pid_t pid;  /* 0: it is no child of ours */
+	pid_t pid;  /* 0: not our child */
 	int pidfd;
 	const char *program; /* borrowed: it was executed; NULL: it was forked */
 };
@@ -27,8 +27,8 @@ struct launcher {
 int launcher_start(struct launcher *ret_launcher, struct error *err);
 
 /* The same for a process that is big already, has threads, or is not ours at all: executes PROGRAM,
- * which is to be nacre of the same version (`nacre launcher`), and waits until it answers. PROGRAM
- * has to live as long as the launcher, which is started again when it was killed. */
+ * which must be nacre of the same version (`nacre launcher`), and waits until it answers. PROGRAM
+ * must live as long as the launcher, which is restarted if it was killed. */
 int launcher_execute(const char *program, struct launcher *ret_launcher, struct error *err);
 
 /* What the executed program then does: greets, and starts keepers until SOCKET ends. VERSION is

@@ -4,7 +4,7 @@
  *
  * A grant covers exactly one command with all its words, or one sub-command of one program
  * ("docker ps"), in one directory and one environment; never more. It does not hold in a line that
- * changes these (cd, export), nor behind a pipe or a wrapper. There is none for shells,
+ * changes these (cd, export), nor after a pipe or in a wrapper. There is none for shells,
  * interpreters, editors and wrappers by any of their names, for words that run code, for
  * binaries that an agent can write, for what cannot be known before it runs, and none against a
  * rule that refuses.

@@ -9,7 +9,7 @@
  *	guess.c     the line with such words in place
  *	code.c      commands in the words of other commands
  *	operands.c  the words of a command as options, values and operands
- *	file.c      the file behind a name, and who could change it
+ *	file.c      the file that a name stands for, and whether an agent could change it
  *	paths.c     whether an operand stays in the workspace
  *	rule.c      one rule against one command
  *	danger.c    rules about the text of a line
@@ -238,7 +238,7 @@ enum match rule_match(struct look *l, struct subject *s, const struct policy_rul
                       const char **ret_operand);
 bool rule_is_proven(struct look *l, struct subject *s, const struct policy_rule *rule,
                     const char **ret_doubt);
-bool rule_runs_unread(const struct subject *s); /* code that nobody has read */
+bool rule_runs_unread(const struct subject *s); /* code that was not analysed */
 
 /* danger.c, pipes.c, writes.c */
 enum match danger_match(struct look *l, struct compiled_rule *c, const char **ret_operand);

@@ -25,7 +25,7 @@ DEFINE_CLEANUP(struct policy *, policy_free);
 struct policy_question {
 	const char *text; /* as it was asked for: the line, or the command of an argv */
 	size_t text_len;
-	const char *const *words;        /* behind that command; NULL: it is a line */
+	const char *const *words;        /* after that command; NULL: it is a line */
 	const struct shell_facts *facts; /* of the line, or of the quoted argv */
 	int workspace_fd;                /* O_PATH, held; -1: every path is outside */
 	const char *workspace;           /* its path, for messages and agent-writable checks */
@@ -47,7 +47,7 @@ struct policy_finding { /* about one simple command, or the line */
 	const char *reason;     /* a sentence */
 	const char *const *use; /* tools or spellings to use instead; may be NULL */
 	bool left_to_sandbox;   /* not proven; the box is what stops it */
-	const char *resolved;   /* the file behind the name, or NULL */
+	const char *resolved;   /* the file that the name stands for, or NULL */
 };
 
 struct policy_answer {

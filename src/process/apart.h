@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Apart: executes a program that is no child of ours.
+ * Apart: executes a program that is not a child of the caller.
  *
  * For a host that is not ours, with threads, much memory, signal handlers, and children that it
  * waits for: nothing of it is copied, no lock of it is taken, no handler of it runs, and it never

@@ -16,5 +16,5 @@ pid_t process_clone_into(uint64_t flags, int *ret_pidfd);
 
 struct sandbox_plan;
 /* The same for the first process of a box: its namespaces, and its control group. SIBLING: it is
- * our parent's child, who reaps it. */
+ * a child of our parent, which reaps it. */
 pid_t process_clone_box(struct sandbox_plan *plan, bool sibling, int *ret_pidfd);

@@ -4,8 +4,8 @@
  *
  * Its own first process holds the namespaces and the tree, and on request starts an init for one
  * command in a pid, mount and ipc namespace below. Such an init is ready before its command is
- * known; it then waits for a plan (process/wire.h). The box ends when nobody holds its socket any
- * more and its last command has ended.
+ * known; it then waits for a plan (process/wire.h). The box ends when no process holds its socket
+ * any longer and its last command has ended.
  */
 #include <stdbool.h>
 #include <sys/types.h>
@@ -26,5 +26,5 @@ int held_start(struct sandbox_plan *plan, bool sibling, struct held *ret_held, s
  * INIT_READY with its own pidfd. */
 int held_prepare(const struct held *h, int init_socket);
 
-/* Lets go of the box; commands that run in it go on. Waits at most so long for its end. */
+/* Release the box; running commands continue. Wait at most PATIENCE_MS for its end. */
 void held_done(struct held *h, int patience_ms);

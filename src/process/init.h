@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Init: the process between a keeper and its command. It starts the command, reaps whatever its
- * tree leaves behind, and ends the tree when the keeper says so or is no more.
+ * Init: the process between a keeper and its command. It starts the command, reaps the processes of
+ * its tree, and ends the tree when the keeper says so or is gone.
  */
 struct child_plan;
 

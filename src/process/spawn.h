@@ -36,7 +36,7 @@ struct process {
 	int notes;     /* read end, non-blocking; -1: none */
 	bool farewell; /* the last message has told that nothing is left, too */
 	bool again;    /* init stands by for another command */
-	bool ordered;  /* it was told to end the tree: not every order has been read perhaps */
+	bool ordered;  /* it was told to end the tree; some orders may be unread */
 	struct init_message last;
 };
 

@@ -14,8 +14,8 @@
  * too. ROOT itself is left alone. Returns how many were signalled, or a negative errno. */
 int tree_signal(pid_t root, int signal);
 
-/* Whether PID is a descendant of ROOT, the caller. False where that cannot be seen. Who opens a
- * pidfd before and is told yes has a process of the tree, or one that is dead. */
+/* Whether PID is a descendant of ROOT, the caller. False if that cannot be told. If a pidfd was
+ * opened before and the answer is yes, it refers to a process of the tree, or to a dead one. */
 bool tree_has(pid_t root, pid_t pid);
 
 /* Sends SIGNAL once to each descendant of ROOT, the caller, that is in the process GROUP (0: in
@@ -26,7 +26,7 @@ int tree_signal_group(pid_t root, pid_t group, pid_t except, int signal);
 /* How many living descendants ROOT has, or a negative errno. */
 int tree_count(pid_t root);
 
-/* Who was killed: counts each process once, however long it takes to die. */
+/* Which processes were killed: counts each one once, however long it takes to die. */
 struct tree_toll {
 	int killed;
 	unsigned char *seen; /* a bit for each process number */

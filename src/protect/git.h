@@ -1,12 +1,12 @@
 #pragma once
 /*
- * Git: what the operator's git would run, as far as a command could write it; for the files of this
- * room only.
+ * Git: files that the operator's git would run or trust, if a command could write them. For the
+ * files of this room only.
  *
- * Git's own rules are followed, and where they have a condition it is taken to hold. Paths are
- * absolute here: repositories and configurations may lie outside of the workspace, and name what
- * lies inside. Outside nothing is ever written. What cannot be read to its end is refused: nobody
- * knows what it names.
+ * Git's own rules are followed, and conditions in them are taken to hold. Paths are absolute,
+ * because repositories and configurations outside of the workspace may name files inside. Nothing
+ * outside is written. A file that cannot be read to its end is refused, because its contents are
+ * not known.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,9 +30,9 @@ int git_config_parse(const char *bytes, size_t n,
 
 /* gitread.c: files of the operator's git, in the workspace or not. */
 #define GIT_FILE_MAX ((size_t)1 << 20)
-/* 1: it was read. 0: there is none that git could read. Else nothing is known, and refused. */
+/* 1: it was read. 0: git could not read it either. Negative: the plan fails. */
 int git_file_read(struct protect *p, const char *path, struct buffer *text);
-/* The path that a file has behind PREFIX, relative to the directory of the file; NULL: none. */
+/* The path that the file names after PREFIX, relative to the file's directory; NULL: none. */
 int git_lead_of_file(struct protect *p, const char *path, const char *prefix,
                      const char **ret_path);
 /* VALUE as a path: "~/" is the home of the operator. A relative one begins at BASE. NULL: it is

@@ -18,7 +18,7 @@ int protect_submodule(struct protect *p, const char *path, const char *tree);
 int protect_hold_add(struct protect *p, const struct protect_hold *hold);
 /* A number for what a path is now, with what a directory has in it; never 0. */
 uint64_t protect_content_of(int fd);
-/* Remembers why there can be no box, for the one who asked for it; returns CODE. */
+/* Store the reason why there can be no box, for the caller; returns CODE. */
 int protect_refuse(struct protect *p, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -28,7 +28,7 @@ int workspace_open(int workspace_fd, const char *path, uint64_t flags);
 /* A regular file of the workspace as text, no link. */
 int workspace_read(int workspace_fd, const char *path, struct buffer *text);
 
-/* harmless.c. Whether what appeared at the path has nothing in it that git would run. */
+/* harmless.c. Whether git would run nothing of what appeared at the path. */
 bool protect_is_harmless(int workspace_fd, const struct protect_absent *a);
 /* Whether the repository in this directory ("": the workspace) runs nothing. WORKTREE: the one that
  * its configuration may name; NULL: none. */
@@ -40,7 +40,7 @@ bool protect_submodule_is_harmless(int workspace_fd, const char *path, const cha
 /* leads.c: where the link FD at PATH, relative to the workspace as the answer is, leads. NULL: out
  * of the workspace, or there is no memory. */
 const char *protect_lead_of_link(struct protect *p, const char *path, int fd);
-#define PROTECT_GITFILE "gitdir: " /* in front of the place, where .git is a file */
+#define PROTECT_GITFILE "gitdir: " /* before the path, if .git is a file */
 /* "a/../b" without the dots; NULL: it leads out of where it begins, is empty, or there is no
  * memory. */
 const char *protect_fold(struct protect *p, const char *path);

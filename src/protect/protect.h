@@ -1,12 +1,12 @@
 #pragma once
 /*
- * Protect: paths of the workspace that a command must not change, also where they do not exist yet,
- * since git, editors or shells of the operator would run what lies there.
+ * Protect: paths of the workspace that a command must not change or create, because the operator's
+ * git, editors or shells would run them.
  *
- * What exists is listed, for the sandbox to bind it read-only on itself; then it cannot be renamed
- * away either. What does not exist leaves no trace: after the command it is looked for, and moved
- * out of the way if it appeared. Without mounts what exists is only compared afterwards, and named
- * if it changed.
+ * Existing paths are listed as holds. The sandbox binds each of them read-only on itself, so it
+ * cannot be renamed away either. Missing paths are noted. After the command they are looked for,
+ * and moved away if they appeared. Without mounts an existing path is compared after the command,
+ * and reported if it changed.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,9 +32,9 @@ struct protect_absent {   /* a protected path that no mount protects */
 	const char *path; /* relative to the workspace */
 	size_t missing;   /* bytes of it, up to the end of the first part that was not there */
 	uint64_t content; /* what was there instead; 0: nothing */
-	const char *tree; /* of the submodule whose repository, or the way to it, this is; NULL */
-	bool same;        /* what was there is protected, and has to be the same at the end: */
-	bool stays;       /* if it is not, only somebody outside can have replaced it */
+	const char *tree; /* the submodule that the path belongs to; NULL: none */
+	bool same;        /* it existed, and must be the same file at the end: */
+	bool stays;       /* if not, only a process outside can have replaced it */
 	struct file_identity identity; /* what it was then */
 };
 
@@ -80,33 +80,35 @@ void protect_reset(struct protect *p); /* to what the owner said */
 int protect_plan(struct protect *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */
 int protect_path(struct protect *p, const char *path);
-/* What is there, absolute, and is hidden, has to be the same at the end. */
+/* An existing path, absolute, that is hidden: it must be the same file at the end. */
 int protect_same(struct protect *p, const char *path);
-/* What is above PATH in the workspace cannot be renamed away. */
+/* The directories above PATH in the workspace cannot be renamed away. */
 int protect_pin_parents(struct protect *p, const char *path);
 
-/* Whether this is a directory from the root down, or the workspace. */
+/* Whether this is the workspace or a directory above it, up to the root. */
 bool protect_is_on_the_way(const struct protect *p, dev_t device, ino_t inode);
-/* Whether the workspace is protected itself, or lies in something that is; 1: it is so. */
+/* 1: the workspace is protected itself, or lies in a protected directory. */
 int protect_above_check(const struct protect *p, struct error *err);
-/* What is protected by the directories above the workspace, as far as it lies in it. */
+/* Add the paths in the workspace that directories above it protect. */
 int protect_above_plan(struct protect *p);
 
-/* A directory outside of the workspace, opened when something has to be put there. */
+/* A directory outside of the workspace, opened when something must be moved there. */
 struct protect_aside {
-	int (*open)(void *owner); /* a descriptor that stays the owner's; -1: there is none */
+	int (*open)(void *owner); /* a descriptor that the owner keeps; -1: none */
 	void *owner;
-	const char *id; /* a name for what is renamed on the spot */
+	const char *id; /* part of the name of a file that is renamed in place */
 };
 
-/* What is said behind a path and a tab; nothing: it was moved aside. */
-#define PROTECT_RENAMED '=' /* on the spot, to the path that follows */
+/* The sign after a path and a tab; no sign: the file was moved to the directory. */
+#define PROTECT_RENAMED '=' /* in place, to the path that follows */
 #define PROTECT_STAYS   '!' /* it could not be moved */
-#define PROTECT_CHANGED '~' /* it was there before, and nothing kept the command from it */
+#define PROTECT_CHANGED '~' /* it existed before, and no mount protected it */
 
-/* Moves what appeared aside, or, where that is another file system, renames it on the spot. Appends
- * the names, one per line, to *planted. Returns how many. What was bound and is another file now
- * was replaced from outside, by the operator perhaps, so it stays; but the command could write it
- * from then on: it is named in *replaced, unless there is nothing in it that would be run. */
+/* Move each path that appeared to the directory, or rename it in place if that is on another file
+ * system. Append the names to *planted, one per line. Returns how many.
+ *
+ * A bound path that is another file now was replaced from outside, perhaps by the operator. It
+ * stays, but the command could write it from then on. So it is named in *replaced, unless git would
+ * run nothing in it. */
 int protect_check(const struct protect *p, const struct protect_aside *aside,
                   struct buffer *planted, struct buffer *replaced);

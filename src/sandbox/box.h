@@ -100,7 +100,7 @@ struct box_rules {
 	size_t count, capacity;
 };
 
-/* What lies under a path of the box: where mount points have to be made, and where they are. */
+/* What lies under a path of the box: it decides whether a mount point must be made. */
 enum box_ground_kind {
 	BOX_GROUND_SKELETON,
 	BOX_GROUND_SCRATCH,
@@ -252,7 +252,7 @@ enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *pat
 const char *box_own_file(struct sandbox_plan *p, const char *name, mode_t mode, const char *data);
 /* A mount point at PATH, with the directories above it, where the host does not provide them. */
 int box_point(struct sandbox_plan *p, const char *path, bool is_directory);
-/* Hides a file or directory of the host behind an empty one that nobody may open. */
+/* Cover a file or directory of the host with an empty one that cannot be opened. */
 int box_mask(struct sandbox_plan *p, const char *path, bool is_directory);
 
 /* tree.c: the steps that make the tree of the strict tier. */
@@ -280,7 +280,7 @@ int box_private_visit(struct sandbox_plan *p, int (*visit)(void *context, const 
 int box_homes_find(struct sandbox_plan *p, const char *path, struct error *err);
 /* above.c: the directories from the root down to the workspace. */
 int box_above_find(struct sandbox_plan *p, const char *root, struct error *err);
-/* Refuses a workspace that is secret or protected itself, or lies in something that is. */
+/* Refuse a workspace that is secret or protected, or lies in such a directory. */
 int box_above_check(struct sandbox_plan *p, struct error *err);
 /* "~/x" is in the home directory, "x" in the workspace; NULL: no memory, or no home. */
 const char *box_expand(struct sandbox_plan *p, const char *path);
@@ -296,10 +296,10 @@ void box_protect_begin(struct sandbox_plan *p);
 int box_protect_plan(struct sandbox_plan *p);
 /* One more such path, absolute; nothing where it lies elsewhere. */
 int box_protect_path(struct sandbox_plan *p, const char *path);
-/* What is there, absolute, and is about to be hidden, stays where it is. */
+/* An existing path, absolute, that is about to be hidden: it cannot be renamed away. */
 int box_protect_hidden(struct sandbox_plan *p, const char *path);
 
-/* Remembers why there can be no box, for the one who asked for it; returns CODE. */
+/* Store the reason why there can be no box, for the caller; returns CODE. */
 int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The error of a plan that failed with this code: the reason if one is known, else WHAT. */
@@ -333,6 +333,6 @@ int box_except(struct rules *rules, const char *path);
 /* standing.c: limits and layers; refuses a box that lacks what the spec requires. */
 int box_standing_settle(struct sandbox_plan *p, struct error *err);
 
-/* paths.c. The real path of an existing file and what it is, or NULL; in the arena. What nobody
- * knows whether it is there ends the plan (P->UNKNOWN). */
+/* paths.c. The real path of an existing file and its stat, or NULL; in the arena. If it cannot be
+ * told whether the file exists, the plan fails (P->UNKNOWN). */
 const char *box_real(struct sandbox_plan *p, const char *path, struct stat *ret_stat);

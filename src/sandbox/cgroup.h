@@ -2,9 +2,9 @@
 /*
  * Cgroup: control groups of one command's own, for the limits that only a group can hold.
  *
- * Version 2 is used where a group above us may be divided by us, else the memory and pids
- * controllers of version 1 where we may write them. Nothing is left behind: the owner removes its
- * group, and groups whose owner died are removed by whoever comes next.
+ * Version 2 is used if nacre may divide a group above it, else the memory and pids controllers of
+ * version 1 if nacre may write them. Nothing stays: the owner removes its group, and the next owner
+ * removes groups of dead owners.
  *
  * The limits of the unit that nacre runs in hold for its commands as well. A box leaves a unit's
  * group only if the unit bounds neither memory nor processor time, and takes the unit's limit of
@@ -59,12 +59,12 @@ void cgroup_find(struct cgroup_place *ret_place);
  * -EOPNOTSUPP if that is none. One process is added for the box's init. */
 int cgroup_new(const struct cgroup_place *place, const struct sandbox_limits *limits,
                struct cgroup **ret_group, struct error *err);
-/* Kills what is still in it, removes it, and removes those of dead owners beside it; a group that
- * is kept goes only when nothing is in it any more. NULL is fine; returns NULL. Best called when
- * the answer has been given. In a fork of the owner it only forgets: the group is not the fork's.
+/* Kill what is still in the group, remove it, and remove groups of dead owners beside it. A group
+ * that is kept is removed only once it is empty. NULL is fine; returns NULL. Call it after the
+ * answer was given: it takes time. A fork of the owner only frees its memory.
  */
 struct cgroup *cgroup_free(struct cgroup *g);
-/* What of this need not wait until its processes have ended; or NULL. */
+/* The part of cgroup_free() that need not wait for the processes' end. NULL is fine. */
 void cgroup_end(struct cgroup *g);
 DEFINE_CLEANUP(struct cgroup *, cgroup_free);
 
@@ -73,18 +73,18 @@ bool cgroup_limits(const struct cgroup *g, enum cgroup_controller controller);
 /* For clone3 with CLONE_INTO_CGROUP; -1 with version 1. */
 int cgroup_clone_fd(const struct cgroup *g);
 /* For version 1: descriptors that the new process hands to cgroup_join(). They hold the rights of
- * who made the group, so it may have given up its own. Returns how many. */
+ * the process that made the group, so the new process may have given up its own. Returns how many.
+ */
 size_t cgroup_join_fds(const struct cgroup *g, const int **ret_fds);
 /* Moves the calling process, which has a single thread. Async-signal-safe. */
 int cgroup_join(const int *fds, size_t count);
-/* For a group that more than one command uses: they may have PROCESSES each, together, beside INITS
- * of ours. */
+/* For a group with several commands: limit = PROCESSES * COMMANDS + INITS. */
 void cgroup_share(struct cgroup *g, uint64_t processes, size_t commands, size_t inits);
 
-/* Moves any process, slowly: where a process could not be born in the group. */
+/* Move any process: slow, for one that could not be born in the group. */
 int cgroup_enter(const struct cgroup *g, pid_t pid, struct error *err);
 
-/* The descriptors that this reads, -1 where there is none: for a clone that wants to read, too. */
+/* The descriptors that cgroup_read_events() reads; -1: none. A clone needs them to read, too. */
 const int *cgroup_event_fds(const struct cgroup *g);
 void cgroup_read_events(const struct cgroup *g, struct cgroup_events *ret_events);
 

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Covers: what of the host a box has, and what is held or hidden in it, told instead of done: for
- * an executor that makes the tree by other means.
+ * Covers: a list of the host paths that a box has, and of what is held or hidden in them. For a
+ * container engine, which makes the tree by other means.
  */
 struct sandbox_plan;
 
@@ -18,7 +18,7 @@ struct sandbox_cover {
 	enum sandbox_cover_kind kind;
 };
 
-/* In the order in which they have to be made: directories before what lies in them, what hides
- * last. A negative return of VISIT ends it, and is returned. System directories are not told. */
+/* In the order in which they must be made: a directory before its contents, hiding covers last. A
+ * negative return of VISIT ends the walk and is returned. System directories are left out. */
 typedef int sandbox_cover_visit(void *context, const struct sandbox_cover *cover);
 int sandbox_plan_covers(const struct sandbox_plan *p, sandbox_cover_visit *visit, void *context);

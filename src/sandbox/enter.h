@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Enter: the way of a freshly cloned process into its box. System calls on a prepared plan, and
- * nothing else: no memory is allocated, nothing is searched.
+ * Enter: a freshly cloned process enters its box. Only system calls on a prepared plan are made: no
+ * memory is allocated, nothing is looked up.
  *
  * A box for one command: its init calls sandbox_enter(). A box that is kept: its first process
  * calls sandbox_enter_session() and keeps the capabilities of its namespace; each command's init,
@@ -9,8 +9,8 @@
  * each command, last before execve.
  *
  * All return 0, or a negative errno with *ret_step set for sandbox_plan_explain(). The arguments
- * and the environment that the program was started with are wiped: what the command gets must lie
- * elsewhere.
+ * and the environment that the program was started with are wiped, so the command's own must lie in
+ * other memory.
  */
 #include <stdbool.h>
 
@@ -18,11 +18,11 @@ struct sandbox_plan;
 
 /* Builds the tree and makes it the root, becomes the box's user, gives up all capabilities. */
 int sandbox_enter(struct sandbox_plan *p, int *ret_step);
-/* The same, and sandbox_seal() for all that is forked from here on; only for a box with
- * namespaces, in which there is nothing that an init has to do outside of the seal. */
+/* The same, and sandbox_seal() for all that is forked from here on. Only for a box with namespaces,
+ * whose init needs nothing that the seal forbids. */
 int sandbox_enter_sealed(struct sandbox_plan *p, int *ret_step);
 
-/* The same, but for the capabilities. */
+/* As sandbox_enter(), but keeps the capabilities. */
 int sandbox_enter_session(struct sandbox_plan *p, int *ret_step);
 
 /* For the survey, in a process that was cloned into namespaces and mapped itself: a root, a tree in
@@ -34,11 +34,11 @@ int sandbox_enter_trial(bool network);
  * the caller itself is sealed. */
 int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step);
 
-/* When memory runs out the kernel should take the command, not the init that has to report it:
- * whoever is started between yes and no is the first choice. */
+/* When memory runs out, the kernel should kill the command and not the init that must report it.
+ * Processes that start between yes and no are its first choice. */
 void sandbox_volunteer(const struct sandbox_plan *p, bool yes);
 
-/* Whether NAME is a program of the box that nacre itself has to be: "which". */
+/* Whether nacre itself must act as the program NAME in the box: "which". */
 bool sandbox_offers(const struct sandbox_plan *p, const char *name);
 
 /* For a box without a tree of its own, between entering and the seal: its terminal can be opened by

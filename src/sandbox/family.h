@@ -2,9 +2,8 @@
 /*
  * Family: a process and all its descendants, as /proc lists them, for looks from outside.
  *
- * A /proc that hides processes (hidepid, ProtectProc=) shows those of the own user that may be
- * looked into, and a box's init may not. What has ended is left out; what is hidden is an error,
- * since nobody knows what is below it.
+ * A /proc that hides processes (hidepid, ProtectProc=) does not show a box's init. A process that
+ * has ended is left out. A hidden process is an error, since its descendants are not known.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +26,8 @@ int family_read(pid_t root, struct family *ret_family);
 /* A file of a process, such as "stat", as text. */
 int family_read_proc(pid_t pid, const char *file, char text[FAMILY_TEXT_MAX]);
 
-/* The processor time, in microseconds, that the family has used until now, with that of its dead,
- * as far as somebody waited for them. */
+/* The processor time in microseconds that the family has used, dead members included if their
+ * parents waited for them. */
 int family_cpu_us(pid_t root, uint64_t *ret_us);
 
 /* Whether the family of a box's init can be looked at here. */

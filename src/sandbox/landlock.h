@@ -2,7 +2,7 @@
 /*
  * Landlock: which files a command may touch, told to the kernel as a set of rules.
  *
- * A wall says what is governed, as far as the running kernel can; everything governed is forbidden
+ * A wall says what is governed, if the running kernel can do it; everything governed is forbidden
  * but for the grants. Every call here is a few system calls and nothing else, so that all of it may
  * be used in a process that was just cloned.
  *

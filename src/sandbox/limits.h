@@ -22,7 +22,7 @@ struct limits_place {            /* where the command will run */
 	bool kernel_root;        /* RLIMIT_NPROC does not hold for uid 0 */
 	bool memory_group;       /* a cgroup bounds memory: no RLIMIT_DATA is needed */
 	bool process_group;      /* a cgroup bounds processes, and counts its refusals */
-	bool watched;            /* somebody adds up the processor time of all */
+	bool watched;            /* the keeper adds up the processor time of all */
 	unsigned waiting;        /* others of ours in the same user namespace; 0: not a kept box */
 };
 

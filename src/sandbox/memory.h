@@ -1,10 +1,10 @@
 #pragma once
 /*
- * Memory: what the processes of one tree use together, for where no control group counts it.
+ * Memory: what the processes of one tree use together, if no control group counts it.
  *
- * Whoever asks often enough and kills in time has a bound, though a soft one: a process can take
- * some hundred MiB between two questions (RLIMIT_DATA stops each one alone), and memory that is in
- * no process is seen only as unseen.h says; an unmapped memfd is not.
+ * Regular checks and timely kills give a soft limit. Between two checks a process can take some
+ * hundred MiB; RLIMIT_DATA stops each process alone. Memory outside of processes is found as
+ * unseen.h says. An unmapped memfd is not found.
  */
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,13 +14,12 @@ struct memory_use {
 	uint64_t tasks; /* processes and their threads, the root's among them */
 };
 
-/* What ROOT and its descendants use. As soon as a cheap upper bound of the bytes is at most ENOUGH,
- * that is the answer. -EOPNOTSUPP: the kernel does not list children. */
+/* What ROOT and its descendants use. If a cheap upper bound is at most ENOUGH, that is the answer.
+ * -EOPNOTSUPP: the kernel does not list children. */
 int memory_of_tree(pid_t root, uint64_t enough, struct memory_use *ret_use);
 
 struct unseen;
 
-/* Kills the descendants of ROOT that use most, as many as it takes, if all of them, with ROOT, use
- * more than LIMIT. BEFORE is how the machine was when they began; NULL: not known. Returns how many
- * it were. */
+/* If ROOT and its descendants use more than LIMIT, kill the largest descendants until they do not.
+ * BEFORE is the machine's state when they began; NULL: not known. Returns how many were killed. */
 int memory_relieve(pid_t root, uint64_t limit, struct unseen *before, struct memory_use *ret_use);

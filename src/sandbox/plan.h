@@ -23,9 +23,9 @@ struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 
 struct sandbox_place {
 	const char *workspace; /* an existing directory */
-	/* The directory that the operator gave to the caller, who chose the workspace in it;
-	 * canonical. What is secret or protected there, and in every directory down to the
-	 * workspace, stays so. NULL: the workspace itself. */
+	/* The directory that the operator gave to the caller, canonical. The caller chose the
+	 * workspace in it. Secrets and protected paths of this directory, and of every directory
+	 * down to the workspace, stay so. NULL: the workspace itself. */
 	const char *root;
 	bool resolved;    /* it was found to be allowed, and had no links on the way then */
 	const char *home; /* where the box has a private home; NULL: nowhere */
@@ -35,7 +35,7 @@ struct sandbox_place {
 	                              wherever a granted tree has them; NULL: none */
 };
 
-/* What is in force and what is not, as bits of enum sandbox_layer. */
+/* Layers in force and layers missing, as bits of enum sandbox_layer. */
 struct sandbox_standing {
 	enum sandbox_tier tier;
 	uint32_t layers;
@@ -47,11 +47,11 @@ struct sandbox_standing {
  * plan. */
 int sandbox_plan_new(const struct sandbox_spec *spec, const struct sandbox_place *place,
                      struct sandbox_plan **ret_plan, struct error *err);
-/* The first half of that alone: whether this can be a workspace by what the spec protects. */
+/* Only check whether this can be a workspace under the spec. */
 int sandbox_place_check(const struct sandbox_spec *spec, const struct sandbox_place *place,
                         struct error *err);
 struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p); /* NULL is fine; returns NULL */
-/* What of this need not wait until the processes of the box have ended. */
+/* The part of sandbox_plan_free() that need not wait for the box's processes. */
 void sandbox_plan_end(struct sandbox_plan *p);
 DEFINE_CLEANUP(struct sandbox_plan *, sandbox_plan_free);
 
@@ -66,24 +66,23 @@ void sandbox_plan_group_later(struct sandbox_plan *p);
 /* Descriptors that must stay open in the box's init until it has entered. */
 #define SANDBOX_FDS_MAX 64
 size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds);
-/* Whether init has to wait for its parent, who calls sandbox_plan_admit() right after the clone:
+/* Whether init must wait until its parent calls sandbox_plan_admit(), right after the clone, for
  * identity and control group. */
 bool sandbox_plan_waits(const struct sandbox_plan *p);
 int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err);
 const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p);
 /* Whether the seal gives a descriptor by which the command's signals are asked for. */
 bool sandbox_plan_asks(const struct sandbox_plan *p);
-/* Who the command is to the kernel. */
+/* The command's user and group, as the kernel sees them. */
 void sandbox_plan_user(const struct sandbox_plan *p, uid_t *ret_uid, gid_t *ret_gid);
 /* Values for setrlimit(); returns how many. */
 int sandbox_plan_limits(const struct sandbox_plan *p, const struct limit_value **ret_limits);
-/* What a control group holds for all processes of the box together. */
+/* Which limits a control group holds for all processes of the box together. */
 void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret_processes);
 /* For a box that could not be entered: STEP is what sandbox_enter() says, SANDBOX_STEP_CLONE that
  * there was not even a process, SYS the reason. A kernel that refused the namespaces gets the tier
- * below this one, if the spec can do with it. What others in the workspace can bring about, by
- * renaming what is about to be bound, is no refusal: the plan is made anew, for the same tier, and
- * a few times only. */
+ * below this one, if the spec permits it. A file that another process renamed before it was bound
+ * is not a refusal: the plan is made again for the same tier, a few times at most. */
 #define SANDBOX_STEP_CLONE INT_MIN
 int sandbox_plan_retry(struct sandbox_plan **p, int step, int sys, struct error *err);
 /* For the box's init, at the end of the command: whether the bounded space for temporary files is
@@ -91,30 +90,29 @@ int sandbox_plan_retry(struct sandbox_plan **p, int step, int sys, struct error 
 bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p);
 /* Where temporary files go, for TMPDIR; NULL: /tmp is private. */
 const char *sandbox_plan_tmp(const struct sandbox_plan *p);
-/* Whether a plan that was made earlier would be made in the same way now: the workspace is the same
- * directory, and what is protected, secret, denied or listed is there, or not there, as before. */
+/* Whether an earlier plan would be the same now: the workspace is the same directory, and
+ * protected, secret, denied and listed paths exist or are missing as before. */
 bool sandbox_plan_is_current(struct sandbox_plan *p);
 /* Flags for clone: the namespaces of one command in a box that is kept (sandbox_enter_nested). */
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p);
-/* Whether a kept box bounds the processes of several commands at a time. Where only a limit per
- * user namespace does that, a box is for one command at a time, and who holds it is in it, too. */
+/* Whether a kept box can bound the processes of several commands at a time. If only a limit per
+ * user namespace does it, a box is for one command at a time, and its holder counts, too. */
 #define SANDBOX_HOLDERS 1
 bool sandbox_plan_is_shared(const struct sandbox_plan *p);
-/* How many commands and inits of ours are in a kept box now: its limit of processes is for each of
- * the commands, and for all of them together. */
+/* Set the limit of processes of a kept box for this many commands and inits. */
 void sandbox_plan_share(const struct sandbox_plan *p, size_t commands, size_t inits);
-/* For a keeper that was forked with the plan of a kept box: descriptors that it needs to judge (-1
- * in the list means nothing), and the moment from which on it judges. */
+/* For a keeper that was forked with the plan of a kept box: the descriptors that
+ * sandbox_plan_judge() needs (-1: none), and the start of the time that it judges. */
 #define SANDBOX_JUDGE_FDS 2
 void sandbox_plan_judge_fds(const struct sandbox_plan *p, int into[SANDBOX_JUDGE_FDS]);
 void sandbox_plan_judge_from_now(struct sandbox_plan *p);
-/* For the same keeper: other commands see that one is in the workspace, from before it begins until
- * what it left was looked for. A plan for one command does it by itself. */
+/* For the same keeper: show other commands that one works in the workspace, from before its start
+ * until protected paths were checked. A plan for one command does so by itself. */
 void sandbox_company_join(struct sandbox_plan *p);
 void sandbox_company_leave(struct sandbox_plan *p);
 /* What is protected in the workspace, to be looked at after the command (protect/protect.h). */
 struct protect *sandbox_plan_protect(struct sandbox_plan *p);
-/* What ended the command, if that was a limit of the spec. */
+/* The limit of the spec that ended the command, if one did. */
 enum limit_hit sandbox_plan_judge(const struct sandbox_plan *p, struct limits_evidence *evidence);
-/* What the box was doing when sandbox_enter() failed there, in words. */
+/* Describe the step at which sandbox_enter() failed. */
 void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struct error *err);

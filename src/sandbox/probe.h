@@ -39,7 +39,7 @@ struct sandbox_trial {
 
 struct sandbox_survey {
 	struct sandbox_probe probe;
-	int landlock_sys; /* why there is no Landlock: ENOSYS or EOPNOTSUPP */
+	int landlock_sys; /* why Landlock is missing: ENOSYS or EOPNOTSUPP */
 	struct utsname kernel;
 	bool root;      /* we run as uid 0 */
 	bool container; /* we run in one */

@@ -1,9 +1,9 @@
 #pragma once
 /*
- * Spec: what a box shall be like, as plain data. A profile fills it; nothing in a request can.
+ * Spec: the wanted box, as plain data. A profile fills it; a request cannot.
  *
  * An empty list never means "everything": with SANDBOX_EXEC_LISTED and no programs nothing can be
- * executed. Strings belong to whoever made the spec.
+ * executed. Strings belong to the owner of the spec.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 #pragma once
 /*
- * Unseen: memory that belongs to a tree of processes and is in none of them. Pages of a shared
- * mapping that nobody has touched lately, page tables, what waits in sockets and pipes, and what
- * the kernel itself keeps for somebody (messages, semaphores, locks, maps) are in no process's
- * size; without a control group only the machine as a whole shows that they are gone.
+ * Unseen: memory that a tree of processes uses and that no process's size shows. Examples are pages
+ * of a shared mapping that were not touched lately, page tables, data in sockets and pipes, and
+ * kernel objects (messages, semaphores, locks, maps). Without a control group only the numbers of
+ * the whole machine show it.
  *
- * So a growth of the machine's own numbers is the reason to look, and never a proof: it counts only
- * as far as the tree has what such memory is held by.
+ * So growth of the machine's numbers is a reason to look, not a proof. It counts only if the tree
+ * holds objects that can hold such memory.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@ struct unseen { /* bytes of the whole machine */
 	uint64_t shared, tables, kernel, available;
 };
 
-/* How it is now; all 0: it cannot be known, and nothing is unseen later. */
+/* Read the machine's numbers. All 0: not known; then nothing is reported later. */
 void unseen_read(struct unseen *ret_now);
 
-/* What these processes, but not the first, may hold since BEFORE if that alone is more than ENOUGH,
- * else 0; HELD says how it is divided among them, by any measure, where all of it may be one's who
- * holds most. BEFORE becomes the best of both moments. */
+/* Bytes that these processes, without the first, may hold since BEFORE; 0 if that is at most
+ * ENOUGH. HELD weighs their shares: the one with the largest share may hold all of it. BEFORE
+ * becomes the one of both readings with less in use. */
 uint64_t unseen_of(const pid_t *pids, size_t count, struct unseen *before, uint64_t enough,
                    uint64_t held[]);

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Control: the packets between a keeper and whoever started it.
+ * Control: the packets between a keeper and its starter.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ enum control_order {
 	CONTROL_STOP_NOW, /* SIGKILL */
 	CONTROL_INPUT,    /* bytes typed on the command's terminal follow */
 	CONTROL_RESIZE,   /* a struct control_size for it follows */
-	CONTROL_TAKEN,    /* the report has reached whom it is for: it need not be on the disk */
+	CONTROL_TAKEN,    /* the report was delivered: it need not be on the disk */
 	CONTROL_KEEP,     /* it has not: put it on the disk */
 };
 

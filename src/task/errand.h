@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Errand: an order to the keeper of a task that somebody else started, carried out in a loop. The
+ * Errand: an order to the keeper of a task that another process started, carried out in a loop. The
  * keeper may be slow, or stopped: nothing here waits for it.
  */
 #include <stdbool.h>

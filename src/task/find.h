@@ -22,7 +22,7 @@ enum find_state {
 
 /* Where a task comes from, as its spec.json says; empty: unknown. */
 struct find_origin {
-	char principal[64]; /* who asked for it; empty: who runs nacre */
+	char principal[64]; /* the owner; empty: the user who runs nacre */
 	char door[16];      /* "cli", "mcp", "http" ... */
 	char root[PATH_MAX], base[PATH_MAX], workspace[PATH_MAX]; /* see keeper/order.h */
 };
@@ -46,7 +46,7 @@ struct find_entry {
 };
 
 struct find_query {
-	const char *principal; /* whose; "": of who runs nacre; NULL: of all */
+	const char *principal; /* the owner; "": the user who runs nacre; NULL: all */
 	/* And of these only which; NULL: all. */
 	bool (*wants)(const void *owner, const struct find_origin *origin);
 	const void *owner;
@@ -60,11 +60,11 @@ struct find_query {
 struct find_list {
 	struct find_entry *entries; /* the running ones first, then by their end, youngest first */
 	size_t count;
-	size_t running, ended; /* of all, whoever asked for them, shown or not */
+	size_t running, ended; /* of all owners, shown or not */
 	bool more;             /* than the limit */
 };
 
-/* The caller releases the list. -EINVAL: that is no cursor. */
+/* The caller releases the list. -EINVAL: not a cursor. */
 int find_tasks(struct store *s, const struct find_query *q, struct find_list *ret_list,
                struct error *err);
 void find_list_done(struct find_list *l);
@@ -79,7 +79,7 @@ int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], stru
 /* The directory of a task, or a negative errno. */
 int find_open(struct store *s, const char *id, struct error *err);
 
-/* All that is to be known about the task in this directory now. */
+/* All that is known about the task in this directory now. */
 void find_look(int dir_fd, const char *id, struct find_entry *ret_entry);
 
 /* The same for where it comes from alone. */
@@ -91,6 +91,6 @@ enum find_state find_state(int dir_fd);
 /* "running", "finished", "failed", "killed", "timed out", "stopped", "refused" or "lost". */
 const char *find_state_name(const struct find_entry *e);
 
-/* As nacre run would have ended; -1: it runs, or nobody knows. */
+/* The exit code of nacre run for it; -1: it runs, or is lost. */
 int find_exit_code(const struct find_entry *e);
 int find_signal(const struct find_entry *e); /* that ended it; 0: none */

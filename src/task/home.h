@@ -2,8 +2,8 @@
 /*
  * Home: the directory of one task, where others find its order, its output and its end.
  *
- * It is made when it is needed first: by output that its starter has to find in a file, when the
- * command has run for a moment, or when nobody took the result. Most commands of an agent end
+ * It is made when it is needed first: for output that the starter must find in a file, when the
+ * command has run for a moment, or when the result was not taken. Most commands of an agent end
  * before any of this, and cost the disk nothing.
  */
 #include <stdbool.h>

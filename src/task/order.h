@@ -3,7 +3,7 @@
  * Order: everything a keeper must know to run one command, as plain data.
  *
  * It travels as JSON: to the keeper through the launcher, and to disk as the task's spec.json. So a
- * keeper is started in one way only, whoever its parent is.
+ * keeper is started in one way only, by any parent.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,11 +27,11 @@ struct keeper_request {
 	const char *const *argv;                   /* words */
 	const char *const *env;                    /* what the request adds; may be NULL */
 	const char *workspace;                     /* absolute */
-	const char *root;     /* what it was chosen in, by whoever asks; may be the same */
+	const char *root;     /* the directory that the caller chose it in; may be the same */
 	const char *cwd;      /* relative to the workspace */
 	const char *state;    /* nacre's state directory, hidden from the box; may be NULL */
 	const char *session;  /* its id; may be NULL */
-	const char *approval; /* its id: a person has to have approved this; may be NULL */
+	const char *approval; /* id of the approval that a person must have given; may be NULL */
 	bool force;
 };
 
@@ -40,7 +40,7 @@ struct keeper_order {
 	struct profile *profile;            /* never travels: only a child has it; may be NULL */
 	const struct sandbox_spec *sandbox; /* never travels: it comes from the second check */
 	const char *task_id;
-	const char *principal, *door; /* who asked for it, and where; each may be NULL */
+	const char *principal, *door; /* the owner, and the door it came by; each may be NULL */
 	const char *base;             /* the directory that the door serves; NULL: the root */
 	const char *command;          /* as it was asked for; shown to people, never run */
 	const char *description;      /* may be NULL */
@@ -50,7 +50,7 @@ struct keeper_order {
 	struct pty_size terminal; /* rows 0: none */
 	bool interactive;         /* the starter is where a person sits: with it goes the command */
 	bool merged;
-	bool background;      /* nobody waits: its files are there from the start */
+	bool background;      /* no caller waits: its files exist from the start */
 	bool timeout_lets_go; /* at the time limit it goes on as a task */
 	bool follow;          /* the starter wants to hear of output while it comes */
 	bool findable;        /* the starter has made the directory already */

@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Reach: a connection to the keeper of a task that somebody else started.
+ * Reach: a connection to the keeper of a task that another process started.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,9 +31,9 @@ bool reach_wait(struct reach *r, int64_t timeout_ms);
 /* A keeper that does not answer is killed; its init then ends the command. */
 void reach_kill(struct reach *r);
 
-/* For who must not wait: one attempt to connect, without the greeting. *ret_reach has no pidfd yet;
- * the greeting is taken by reach_greeted() when the socket is readable. -ESRCH: it is not running;
- * -EAGAIN: try again soon. */
+/* For a caller that must not wait: one attempt to connect, without the greeting. *ret_reach has no
+ * pidfd yet; the greeting is taken by reach_greeted() when the socket is readable. -ESRCH: it is
+ * not running; -EAGAIN: try again soon. */
 int reach_try(int dir_fd, struct reach *ret_reach);
 int reach_greeted(struct reach *r); /* 0; or -EAGAIN: not yet; else it will never be */
 /* -EAGAIN: the keeper is busy. */

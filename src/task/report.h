@@ -17,7 +17,7 @@ enum keeper_end {
 	KEEPER_END_EXITED,  /* by itself: status */
 	KEEPER_END_TIMEOUT, /* the time limit */
 	KEEPER_END_IDLE,    /* it has been quiet for too long */
-	KEEPER_END_STOPPED, /* somebody asked */
+	KEEPER_END_STOPPED, /* by an order */
 	KEEPER_END_CROWDED, /* it had more processes than it may */
 	KEEPER_END_FAILED,  /* it never ran: step and sys, or why */
 	KEEPER_END_REFUSED, /* the second check did not let it run: why */
@@ -25,7 +25,7 @@ enum keeper_end {
 	KEEPER_END_MAX,
 };
 
-/* What is to be known about one stream beside its bytes. */
+/* Facts about one stream beside its bytes. */
 struct keeper_stream {
 	uint64_t bytes;      /* written by the command */
 	uint64_t file_bytes; /* in the file now */
@@ -63,9 +63,9 @@ struct keeper_report {
 	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
 	char slain[REPORT_NAMES_MAX];      /* the same of what had to be killed for that */
 	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
-	char engine[REPORT_ENGINE_MAX];    /* what is to be said about the container engine */
-	char session[REPORT_SESSION_MAX];  /* what is to be said about the session */
-	char audit[REPORT_AUDIT_MAX];      /* what is to be said about the audit log */
+	char engine[REPORT_ENGINE_MAX];    /* a notice about the container engine */
+	char session[REPORT_SESSION_MAX];  /* a notice about the session */
+	char audit[REPORT_AUDIT_MAX];      /* a notice about the audit log */
 	char why[REPORT_WHY_MAX];          /* words for a failure that step and sys do not tell */
 };
 

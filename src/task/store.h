@@ -26,7 +26,7 @@ struct store {
 
 /* Never fails: see notice. */
 void store_open(struct store *s);
-/* The same for who only looks: makes nothing, and where there is nothing, nothing is found. */
+/* The same for reading only: makes nothing, and an empty place is fine. */
 void store_look(struct store *s);
 void store_done(struct store *s); /* removes a temporary directory that is empty */
 

@@ -30,7 +30,7 @@ struct tasks_text {
 	int stream;
 	const char *text;
 	size_t len;
-	uint64_t missing; /* bytes that are in no file any more; then there is no text */
+	uint64_t missing; /* bytes that are no longer in a file; then there is no text */
 	bool skipped;     /* lines before this one were left out by the choice */
 };
 
