@@ -31,7 +31,7 @@ static inline int make(void **state)
 	/* In memory, where there is such a place: many of these sync at every step. */
 	snprintf(w->state, sizeof(w->state), "/dev/shm/nacre-test-XXXXXX");
 	if (!mkdtemp(w->state))
-		test_directory_make(w->state);
+		test_memory_directory_make(w->state);
 	snprintf(w->dir, sizeof(w->dir), "%s/audit", w->state);
 	*state = w;
 	return 0;

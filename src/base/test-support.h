@@ -61,6 +61,15 @@ static inline void test_directory_make(char path[64])
 	assert_non_null(mkdtemp(path));
 }
 
+/* The same in memory, if there is such a place: for tests that make thousands of files or syncs,
+ * and that do not ask what a disk does. */
+static inline void test_memory_directory_make(char path[64])
+{
+	snprintf(path, 64, "/dev/shm/nacre-test-XXXXXX");
+	if (!mkdtemp(path))
+		test_directory_make(path);
+}
+
 static inline int test_remove_entry(const char *path, const struct stat *st, int type,
                                     struct FTW *at)
 {

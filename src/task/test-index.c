@@ -14,7 +14,7 @@ static int place_setup(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	test_directory_make(p->dir);
+	test_memory_directory_make(p->dir);
 	p->fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*state = p;
 	return 0;

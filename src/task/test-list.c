@@ -23,7 +23,7 @@ static int place_setup(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	test_directory_make(p->dir);
+	test_memory_directory_make(p->dir);
 	setenv("NACRE_STATE_DIR", p->dir, 1);
 	store_open(&p->store);
 	assert_true(p->store.tasks_fd >= 0 && !p->store.temporary);
