@@ -174,6 +174,17 @@ static bool has_program_list(const struct hint_facts *f)
 	return f->spec && f->spec->exec == SANDBOX_EXEC_LISTED;
 }
 
+static bool has_debugging(const struct hint_facts *f)
+{
+	return f->spec && f->spec->debug && !has_program_list(f) && !f->spec->workspace_noexec &&
+	       (layers_of(f) & SANDBOX_LAYER_NAMESPACES);
+}
+
+static bool has_no_debugging(const struct hint_facts *f)
+{
+	return !has_debugging(f);
+}
+
 /* Whether the word is in the text, not as a part of a longer one: FileNotFoundError has an
  * ENOTFOUND in it. */
 static bool has_word(const char *text, size_t n, const char *word)
@@ -275,16 +286,26 @@ static const struct row rows[] = {
          .layers = SANDBOX_LAYER_SECCOMP,
          .words = WORDS("leaksanitizer has encountered a fatal error",
                         "leaksanitizer does not work under ptrace"),
+         .holds = has_no_debugging,
          .text = "LeakSanitizer needs ptrace, which the sandbox refuses. Run the program with "
-                 "ASAN_OPTIONS=detect_leaks=0; the other checks work. sandbox.mode: none would "
-                 "allow ptrace."},
+                 "ASAN_OPTIONS=detect_leaks=0; the other checks work. The operator can allow "
+                 "ptrace with sandbox.debug: true, which needs namespaces."},
 	{.topic = TOPIC_PTRACE,
          .layers = SANDBOX_LAYER_SECCOMP,
          .words = WORDS("ptrace: operation not permitted", "ptrace(ptrace_", "ptrace_traceme",
                         "ptrace_seize", "ptrace_attach", "could not trace the inferior process",
                         "could not attach to process"),
+         .holds = has_no_debugging,
          .text = "The sandbox refuses ptrace, so debuggers and tracers cannot work. Use the "
-                 "program's own logs or sanitizers. sandbox.mode: none would allow ptrace."},
+                 "program's own logs or sanitizers. The operator can allow ptrace with "
+                 "sandbox.debug: true, which needs namespaces."},
+	{.topic = TOPIC_PTRACE,
+         .layers = SANDBOX_LAYER_SECCOMP,
+         .holds = has_debugging,
+         .words = WORDS("ptrace: operation not permitted", "ptrace_seize", "ptrace_attach",
+                        "could not attach to process"),
+         .text = "A debugger reaches the processes of its own command only. Start the program and "
+                 "the debugger in one command, such as gdb --args ./program."},
 	{.topic = TOPIC_PRIVILEGES,
          .layers = SANDBOX_LAYER_NO_NEW_PRIVS,
          .words = WORDS("no new privileges", "effective uid is not 0", "must be setuid root",

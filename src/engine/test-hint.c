@@ -120,7 +120,7 @@ static const struct {
          "/home/u/project/../b is outside"},
 	{"touch: cannot touch '/usr/x': Read-only file system", "sandbox.writable"},
 	{"warning: ptrace: Operation not permitted", "refuses ptrace"},
-	{"strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted", "sandbox.mode"},
+	{"strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted", "sandbox.debug"},
 	{"==3==LeakSanitizer has encountered a fatal error.", "detect_leaks=0"},
 	{"sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.",
          "without sudo"},
@@ -305,6 +305,15 @@ static void profiles_that_take_more_away_say_so(void **state)
 	e->facts.exit_code = 126;
 	expect(e, "bash: line 1: ./x: Permission denied", "sandbox.workspace_exec: false");
 	expect(e, "./x: cannot be executed: Permission denied", "sandbox.workspace_exec: false");
+	e->facts.exit_code = 1;
+	e->spec.debug = true;
+	expect(e, "ptrace: Operation not permitted.", "sandbox.debug: true");
+	e->spec.workspace_noexec = false;
+	expect(e, "ptrace: Operation not permitted.", "its own command only");
+	expect_none(e, "==3==LeakSanitizer has encountered a fatal error.");
+	e->report.sandbox.layers &= ~(uint32_t)SANDBOX_LAYER_NAMESPACES;
+	expect(e, "ptrace: Operation not permitted.", "sandbox.debug: true");
+	e->report.sandbox.layers |= SANDBOX_LAYER_NAMESPACES;
 	e->spec.exec = SANDBOX_EXEC_LISTED;
 	e->facts.exit_code = 127;
 	expect(e, "bash: line 1: foo: command not found", "sandbox.exec: listed");

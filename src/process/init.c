@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -139,6 +140,15 @@ static void count_usage(struct init *in, const struct rusage *u)
 		in->max_rss_kb = u->ru_maxrss;
 }
 
+/* A child may ask its parent to trace it (PTRACE_TRACEME), and then waits for us whenever a signal
+ * comes. It goes on untraced: SIGTRAP tells of its execve(), other signals are what they were. */
+static void decline_to_trace(pid_t child, int status)
+{
+	int signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+
+	(void)ptrace(PTRACE_DETACH, child, NULL, signal);
+}
+
 /* Reaps all that has ended. Leaves, or stays for another command, when nothing is left. */
 static void reap(struct init *in)
 {
@@ -153,6 +163,10 @@ static void reap(struct init *in)
 		if (pid <= 0) {
 			empty = pid < 0 && errno == ECHILD;
 			break;
+		}
+		if (WIFSTOPPED(status)) {
+			decline_to_trace(pid, status);
+			continue;
 		}
 		in->reaped++;
 		count_usage(in, &usage);

@@ -220,6 +220,10 @@ static const struct key sandbox_keys[] = {
             TO(sandbox.workspace_readonly), .choices = workspaces, .fallback = "readwrite"),
 	KEY("workspace_exec", KEY_BOOL, KEY_FALSE, "Whether programs of the workspace can run.",
             .invert = true, TO(sandbox.workspace_noexec), .fallback = "true"),
+	KEY("debug", KEY_BOOL, KEY_FALSE,
+            "Whether a command may trace its own processes: gdb, strace, LeakSanitizer. It needs "
+            "namespaces, `exec: any` and `workspace_exec: true`.",
+            TO(sandbox.debug), .fallback = "false"),
 	KEY("readable", KEY_TEXTS, KEY_REDUCE, "More paths that can be read.",
             .check = KEY_CHECK_ABSOLUTE, TO(sandbox.readable)),
 	KEY("writable", KEY_TEXTS, KEY_REDUCE,

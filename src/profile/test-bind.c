@@ -237,13 +237,15 @@ static void a_project_can_tighten(void **state)
 		"timeout: {default: 1s, max: 2s, grace: 1s}\noutput: {limit: 100}\n"
 		"effects: {deny: [network]}\nsyntax: {ban: [x]}\n"
 		"sandbox: {network: none, exec: listed, workspace: readonly, workspace_exec: "
-		"false, secrets: [/x], protected: [y], require: [seccomp], limits: {memory: 1M, "
+		"false, debug: false, secrets: [/x], protected: [y], require: [seccomp], limits: "
+	        "{memory: 1M, "
 		"cpu: 5}}\naudit: {on_failure: refuse}\ndescription: tight\n");
 
 	assert_int_equal(p->rules.fallback, POLICY_VERDICT_ASK);
 	assert_int_equal(p->rules.unknown, POLICY_UNKNOWN_DENY);
 	assert_true(p->sandbox.workspace_readonly);
 	assert_true(p->sandbox.workspace_noexec);
+	assert_false(p->sandbox.debug);
 	assert_int_equal(p->sandbox.exec, SANDBOX_EXEC_LISTED);
 	assert_int_equal(p->sandbox.limits.cpu_seconds, 5);
 	assert_true(p->sandbox.require & SANDBOX_LAYER_SECCOMP);

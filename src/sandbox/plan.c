@@ -243,6 +243,9 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 		.no_setgid = p->identity.idmapped || p->identity.uid == 0 || !p->workspace_shared,
 		.no_truncate = !p->clone_flags && p->wall.abi < LL_ABI_TRUNCATE,
 		.asks = p->asks,
+		/* A tracer can make any program do anything: that is for boxes that run any
+	           program. */
+		.debug = p->spec->debug && p->clone_flags && p->runs_own,
 		.own_ids = p->clone_flags != 0,
 		.uid = p->identity.uid,
 		.gid = p->identity.gid,

@@ -470,6 +470,8 @@ static void assemble(struct assembler *a)
 	memset(a->verdicts, ALLOW, sizeof(a->verdicts));
 	a->verdicts[SECCOMP_NEWEST + 1] = ABSENT; /* and all above: the x32 calls (bit 30), too */
 	judge(a, rules_always, array_size(rules_always));
+	if (a->options->debug)
+		judge(a, rules_debug, array_size(rules_debug));
 	if (a->options->no_anonymous_files)
 		judge(a, rules_no_anonymous_files, array_size(rules_no_anonymous_files));
 	if (a->options->no_anonymous_exec)

@@ -35,6 +35,9 @@ struct seccomp_options {
 	                 */
 	bool no_truncate; /* files that Landlock lets be read must not be cut: before its ABI 3 */
 	bool asks;        /* signals that may reach others are asked for: before its ABI 6 */
+	bool debug;       /* ptrace and its kin: only where a pid namespace has no process but the
+	                   * command's
+	                   */
 	bool own_ids; /* a user namespace has these two alone: others are refused, not invalid */
 	uint32_t uid, gid;
 };

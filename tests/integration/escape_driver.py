@@ -128,6 +128,7 @@ class Place:
         for tier, mode in TIERS.items():
             for profile in ("bash", "universal", "readonly"):
                 self.policy(f"{profile}-{tier}", profile, f"sandbox: {{mode: {mode}}}")
+            self.policy(f"undebugged-{tier}", "bash", f"sandbox: {{mode: {mode}, debug: false}}")
             self.policy(f"limits-{tier}", "bash", f"sandbox: {{mode: {mode}, limits: {LIMITS}}}")
             self.policy(f"online-{tier}", "bash", f"sandbox: {{mode: {mode}, network: host}}")
         self.worlds, self.warms = {}, {}

@@ -3,57 +3,14 @@
 Each runs as root (whose workspace is given by an idmapped mount) and as an ordinary user, and what it made
 is looked at from outside: the right owner, the right content.
 """
-import json
 import os
 import shutil
 import unittest
 
-from helpers import NacreTest, ample
+from box_tools import BoxTools, needs
 
 COMMIT = ("GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A "
           "GIT_COMMITTER_EMAIL=a@example.org git commit -q -m")
-
-
-def needs(*programs):
-    for name in programs:
-        if not shutil.which(name, path="/usr/local/bin:/usr/bin:/bin"):
-            raise unittest.SkipTest(f"tools: there is no {name}")
-
-
-class BoxTools(NacreTest):
-    BOXED = True
-    PROFILE = None
-
-    def users(self):
-        if os.geteuid() == 0:
-            yield "root", {}
-            options = self.as_ordinary_user()
-            for path in self.work.iterdir():
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-            yield "user", options
-        else:
-            yield "user", {}
-
-    def line(self, text, options):
-        """What a line prints that has to work."""
-        words = ["--profile", self.PROFILE, "--workspace", str(self.work), "--timeout", ample(60)]
-        for where, names, files in os.walk(self.work):  # what the test itself has put there
-            for name in [*names, *files] if options else []:
-                os.lchown(os.path.join(where, name), options["user"], options["user"])
-        done = self.run_nacre("--json", *words, "-c", text, **options)
-        result = json.loads(done.out)
-        self.assertEqual((result["exit_code"], result["sandbox"]["tier"]), (0, "strict"), result)
-        return result["stdout"]
-
-    def every(self, check):
-        for user, options in self.users():
-            with self.subTest(profile=self.PROFILE, who=user):
-                check(options)
-
-    def expect_owner(self, path, options):
-        """Files belong to whoever runs nacre, whatever the box's own user is."""
-        info = os.lstat(path)
-        self.assertEqual(info.st_uid, options.get("user", os.geteuid()), path)
 
 
 class Git:
@@ -171,6 +128,32 @@ class Tools:
                 "s.listen(0, '127.0.0.1', () => http.get({port: s.address().port, host: '127.0.0.1'}, r => {\n"
                 "  r.on('data', d => console.log(String(d))); r.on('end', () => s.close()); }));\n")
             self.assertEqual(self.line("node s.js", options), "pong\n")
+        self.every(check)
+
+    def test_what_the_machine_is_like(self):
+        """Processors and packages are told; disks, interfaces and serial numbers are not."""
+        def check(options):
+            self.assertIn(f"{os.sysconf('SC_NPROCESSORS_CONF')} ", self.line(
+                "python3 -c 'import os; print(os.sysconf(\"SC_NPROCESSORS_CONF\"), os.cpu_count())'", options))
+            self.assertIn("CPU(s):", self.line("lscpu", options))
+            self.assertEqual(self.line("lsblk 2>&1", options), "")
+            self.assertEqual(self.line("ls /sys /sys/devices /sys/devices/system; ls -A /sys/dev/block", options).split(),
+                             ["/sys:", "dev", "devices", "/sys/devices:", "system", "/sys/devices/system:",
+                              *sorted(n for n in ("cpu", "node") if os.path.isdir(f"/sys/devices/system/{n}"))])
+            refused = self.line("touch /sys/x /sys/devices/system/cpu/x /var/lib/dpkg/x /var/lib/x; "
+                                "echo 1 >/sys/devices/system/cpu/cpu0/online; echo end", options)
+            self.assertEqual(refused, "end\n")
+        needs("lscpu", "lsblk")
+        self.every(check)
+
+    def test_packages(self):
+        def check(options):
+            for line in ("dpkg -l coreutils", "dpkg -S /bin/ls", "apt-cache policy coreutils", "dpkg -L coreutils",
+                         "apt-mark showmanual", "dpkg-query -W -f '${Version}' coreutils"):
+                self.assertTrue(self.line(line, options).strip(), line)
+            self.assertEqual(self.line("ls -A /var/cache | grep -vxE 'apt|fontconfig|man'; ls -A /var/cache/apt | grep -v '[.]bin$'; true",
+                                       options), "")
+        needs("dpkg", "apt-cache")
         self.every(check)
 
     def test_who_am_i(self):
