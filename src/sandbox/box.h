@@ -260,6 +260,11 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err);
 /* The file or directory FD, which is PATH on the host, at the same path of the box. */
 int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
 
+/* machine.c: what can be read of the machine's processors and packages, in both tiers; the list ends
+ * with NULL. */
+extern const char *const box_machine_paths[];
+int box_machine_plan(struct sandbox_plan *p);
+
 /* The workspace at its own path. */
 int box_workspace_plan(struct sandbox_plan *p);
 /* grants.c: what more of the host there is, the workspace among it, and what is hidden in it. */

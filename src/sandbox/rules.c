@@ -207,6 +207,8 @@ static int grant_system(struct rules *g, enum landlock_right right)
 		r = grant_existing(g, "/etc", LANDLOCK_READ);
 	if (r == 0)
 		r = grant_existing(g, "/proc", LANDLOCK_READ);
+	for (const char *const *path = box_machine_paths; r == 0 && *path; path++)
+		r = grant_existing(g, *path, LANDLOCK_READ);
 	for (size_t i = 0; r == 0 && i < array_size(devices); i++)
 		r = grant_existing(g, devices[i], LANDLOCK_DEVICE);
 	return r;

@@ -380,6 +380,8 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 	if (r == 0)
 		r = plan_system(p, attr);
 	if (r == 0)
+		r = box_machine_plan(p);
+	if (r == 0)
 		r = plan_scratch(p);
 	if (r == 0)
 		r = plan_devices(p);

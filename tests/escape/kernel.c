@@ -383,6 +383,18 @@ static void sys_tree(void)
 	for (size_t i = 0; i < count_of(names); i++)
 		if (open(names[i], O_RDONLY | O_DIRECTORY) >= 0)
 			got("%s", names[i]);
+	/* The processors can be looked at, and nothing can be climbed to from there. */
+	for (size_t i = 0; i < count_of(names); i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/../../..%s", names[i] + 4);
+		if (open(path, O_RDONLY | O_DIRECTORY) >= 0)
+			got("%s", path);
+	}
+	if (open("/sys/devices/system/cpu/cpu0/online", O_WRONLY) >= 0)
+		got("a switch of a processor");
+	if (open("/sys/devices/system/cpu/cpu0/subsystem/../memory", O_RDONLY) >= 0)
+		got("the memory's places");
 }
 
 static const struct attempt all[] = {

@@ -195,7 +195,9 @@ tmp_of_others() {
 
 runtime_dirs() {
 	ls /run /var/run | grep -v : | grep . | sed 's/^/GOT name in run: /'
-	ls /var/lib /var/log /var/spool /srv /mnt /media /boot /root /home | grep -v : | grep . | sed 's/^/GOT name: /'
+	# What packages have put there is told.
+	ls /var/lib | grep -vxE 'dpkg|apt|rpm|pacman|alternatives|texmf|gems|ghc|aspell|ispell|dictionaries-common' | sed 's/^/GOT name: /'
+	ls /var/log /var/spool /srv /mnt /media /boot /root /home | grep -v : | grep . | sed 's/^/GOT name: /'
 	ls -la /
 	show "$root_secret"
 	:
