@@ -272,6 +272,10 @@ static const struct dialect dialects[] = {
                                  "start it as a task and return at once with its id"},
 				{"cwd", PARAMETER_CWD, false, 0, "directory inside the workspace"},
 				{"env", PARAMETER_ENV, false, 0, "further variables"},
+				{"pty", PARAMETER_PTY, false, 0,
+                                 "run it on a terminal: true, or its rows and columns. With "
+                                 "run_in_background, shell_input types on it and TaskOutput "
+                                 "reads what it shows"},
 			},
 		.keeps_session = true,
 		.write = write_bash,

@@ -41,9 +41,12 @@
 
 static void output_read(struct keeper *k, struct stream *s)
 {
-	if (!stream_read(s, k->buffer, READ_BYTES))
+	size_t n = stream_read(s, k->buffer, READ_BYTES);
+
+	if (n == 0)
 		return;
 	keeper_heard(k);
+	keeper_pty_answer(k, k->buffer, n);
 	if (k->state == LINGER && k->deadline < k->linger_end) {
 		keeper_set_deadline(k, KEEPER_LINGER_QUIET_MS);
 		if (k->deadline > k->linger_end)
@@ -59,7 +62,7 @@ static void read_rest(struct keeper *k)
 {
 	for (int i = 0; i < 2 && !k->order.terminal.rows; i++) {
 		for (int n = 0; n < REST_READS_MAX && k->streams[i].fd >= 0 &&
-		                stream_read(&k->streams[i], k->buffer, READ_BYTES);
+		                stream_read(&k->streams[i], k->buffer, READ_BYTES) > 0;
 		     n++)
 			keeper_heard(k);
 		fd_close(take_fd(&k->streams[i].fd));

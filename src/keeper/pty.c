@@ -18,6 +18,7 @@
 
 #define QUEUE_MAX   ((size_t)4 << 20) /* the text of a request is typed as a whole */
 #define RESIZES_MAX 4096
+#define ANSWERS_MAX 4096   /* bytes: a command that asks and does not listen is told no more */
 #define END_OF_FILE "\004" /* what Ctrl-D sends */
 
 /* The bytes of standard input that the request gave are typed, and then the end of the file. Twice
@@ -156,6 +157,18 @@ void keeper_pty_order(struct keeper *k, enum control_order order, const char *by
 		type(k, bytes, n, seated);
 	else if (order == CONTROL_RESIZE)
 		resize(k, bytes, n);
+}
+
+/* Not recorded: the answers are always the same, and nobody has typed them. */
+void keeper_pty_answer(struct keeper *k, const char *bytes, size_t n)
+{
+	scoped(buffer_donep) struct buffer said = {.max = ANSWERS_MAX};
+
+	if (!k->pty.open || k->order.interactive)
+		return;
+	reply_feed(&k->pty.reply, k->order.terminal.rows, k->order.terminal.cols, bytes, n, &said);
+	if (said.len > 0 && buffer_error(&said) == 0 && k->pty.queue.len < ANSWERS_MAX)
+		type(k, said.data, said.len, true);
 }
 
 short keeper_pty_events(const struct keeper *k)

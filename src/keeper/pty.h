@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buffer.h"
+#include "output/reply.h"
 
 struct keeper;
 enum control_order;
@@ -20,6 +21,7 @@ struct keeper_pty {
 	size_t recorded;    /* bytes of the queue whose record is on the disk */
 	uint64_t typed_seq; /* of the last record that is not; 0: none */
 	unsigned resizes;
+	struct reply reply; /* where the cursor is */
 };
 
 /* Init has sent the terminal. */
@@ -30,6 +32,10 @@ void keeper_pty_begin(struct keeper *k);
  * terminal; their input is private and not recorded. */
 void keeper_pty_order(struct keeper *k, enum control_order order, const char *bytes, size_t n,
                       bool seated);
+
+/* The command has shown these bytes. If no person sits before the terminal, nobody else would
+ * answer the questions among them. */
+void keeper_pty_answer(struct keeper *k, const char *bytes, size_t n);
 
 /* What to wait for on the first stream beside input. */
 short keeper_pty_events(const struct keeper *k);

@@ -73,21 +73,21 @@ static void keep_bytes(struct stream *s, const char *bytes, size_t n)
 	capture_append(s->capture, bytes, n);
 }
 
-bool stream_read(struct stream *s, char *buffer, size_t size)
+size_t stream_read(struct stream *s, char *buffer, size_t size)
 {
 	ssize_t n = read(s->fd, buffer, size);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
+		return 0;
 	if (n <= 0) {
 		fd_close(take_fd(&s->fd));
-		return false;
+		return 0;
 	}
 	keep_bytes(s, buffer, (size_t)n);
 	if (n >= PIPE_DEFAULT && ++s->full_reads == FULL_READS)
 		(void)fcntl(s->fd, F_SETPIPE_SZ,
 		            PIPE_BYTES); /* refused past the user's quota: fine */
-	return true;
+	return (size_t)n;
 }
 
 void stream_done(struct stream *s)

@@ -37,9 +37,9 @@ int stream_open(struct stream *s, int fd, const struct capture_limits *kept, str
 /* Make the file now, with the output so far: a caller knows its name. */
 void stream_begin_file(struct stream *s);
 
-/* One bounded read into BUFFER and on, so that no stream starves the other. Whether bytes came; at
+/* One bounded read into BUFFER and on, so that no stream starves the other. How many bytes came; at
  * the end of the stream fd becomes -1. */
-bool stream_read(struct stream *s, char *buffer, size_t size);
+size_t stream_read(struct stream *s, char *buffer, size_t size);
 
 /* Forgets a stream from which nothing came. */
 void stream_done(struct stream *s);
