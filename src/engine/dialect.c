@@ -333,10 +333,15 @@ static size_t parameter_count(const struct dialect *d)
 	return n;
 }
 
-void dialect_put_members(const struct dialect *d, struct json_writer *w)
+void dialect_put_members(const struct dialect *d, const char *more, struct json_writer *w)
 {
+	scoped(buffer_donep) struct buffer text = {0};
+
+	buffer_puts(&text, d->description);
+	buffer_puts(&text, more);
 	json_member_string(w, "name", d->tool);
-	json_member_string(w, "description", d->description);
+	json_member_string(w, "description",
+	                   buffer_error(&text) == 0 ? buffer_str(&text) : d->description);
 	json_put_key(w, "inputSchema");
 	parameters_write_schema(d->parameters, parameter_count(d), w);
 }
@@ -344,7 +349,7 @@ void dialect_put_members(const struct dialect *d, struct json_writer *w)
 void dialect_write_json(const struct dialect *d, struct json_writer *w)
 {
 	json_object_begin(w);
-	dialect_put_members(d, w);
+	dialect_put_members(d, "", w);
 	json_object_end(w);
 }
 

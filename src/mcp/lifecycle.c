@@ -2,14 +2,22 @@
  * How a conversation begins: the handshake of the older revisions, and the discovery of the
  * stateless ones. What is declared here is what the other files answer.
  */
+#include "mcp/about.h"
 #include "mcp/fixtures.h"
 #include "mcp/inside.h"
 
-static const char instructions[] =
-	"Commands run in a sandbox, in a workspace, under a policy. A refusal tells its reason and "
-	"what to do instead; repeating the same command does not help. Long output is cut in the "
-	"middle: the rest can be read as a resource. Commands that take long go on as tasks, whose "
-	"output can be read later.";
+/* Where the first tool runs its commands, and how its output comes back. */
+static void put_instructions(struct json_writer *w, const struct mcp_peer *p)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	buffer_puts(&text, "nacre runs commands in a workspace, under a policy.");
+	about_offer(&p->offers[0], &text);
+	buffer_puts(&text, " Long output is cut in the middle: the rest can be read as a resource. "
+	                   "Commands that take long go on as tasks.");
+	if (buffer_error(&text) == 0)
+		json_member_string(w, "instructions", buffer_str(&text));
+}
 
 static void put_empty(struct json_writer *w, const char *key)
 {
@@ -81,7 +89,7 @@ void method_initialize(struct mcp_call *c, const struct rpc_message *m)
 		json_member_string(&a.w, "title", "nacre: a shell for agents");
 	json_member_string(&a.w, "version", NACRE_VERSION);
 	json_object_end(&a.w);
-	json_member_string(&a.w, "instructions", instructions);
+	put_instructions(&a.w, c->peer);
 	(void)answer_send(&a);
 }
 
@@ -95,8 +103,8 @@ void method_discover(struct mcp_call *c, const struct rpc_message *m)
 		json_put_string(&a.w, mcp_revision_name((enum mcp_revision)i));
 	json_array_end(&a.w);
 	put_capabilities(&a.w, c);
-	json_member_string(&a.w, "instructions", instructions);
-	answer_cacheable(&a, 3600000, true);
+	put_instructions(&a.w, c->peer);
+	answer_cacheable(&a, 3600000, !c->peer->principal);
 	(void)answer_send(&a);
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "engine/dialect.h"
+#include "mcp/about.h"
 #include "mcp/content.h"
 #include "mcp/fixtures.h"
 #include "mcp/inside.h"
@@ -66,6 +67,7 @@ static void put_look(struct json_writer *w, const struct mcp_call *c, const stru
 static void put_offer(struct json_writer *w, const struct mcp_call *c, const struct mcp_offer *o)
 {
 	struct look look = {.title = dialect_tool(o->dialect), .open_world = true};
+	scoped(buffer_donep) struct buffer about = {0};
 
 	for (size_t i = 0; i < array_size(looks); i++)
 		if (strcmp(looks[i].tool, dialect_tool(o->dialect)) == 0)
@@ -73,7 +75,8 @@ static void put_offer(struct json_writer *w, const struct mcp_call *c, const str
 			                     .read_only = looks[i].read_only,
 			                     .open_world = looks[i].open_world};
 	json_object_begin(w);
-	dialect_put_members(o->dialect, w);
+	about_offer(o, &about);
+	dialect_put_members(o->dialect, buffer_error(&about) == 0 ? buffer_str(&about) : "", w);
 	put_look(w, c, &look);
 	if (!c->modern && c->revision == MCP_2025_11_25) {
 		json_member_object(w, "execution");

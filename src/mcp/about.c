@@ -1,0 +1,137 @@
+/*
+ * One row for each thing worth knowing: a function that looks at the keys of the profile and may
+ * add a sentence. To tell of another key, add a row.
+ */
+#include "mcp/about.h"
+
+#include <string.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/number.h"
+#include "decide/check.h"
+#include "engine/engine.h"
+#include "engine/explain.h"
+#include "engine/request.h"
+#include "mcp/server.h"
+#include "shell/facts.h"
+
+#define NAMED_MAX 4 /* protected paths */
+
+static void tell_wall(const struct profile *p, struct buffer *into)
+{
+	if (p->mode == PROFILE_MODE_NONE)
+		buffer_puts(into, " There is no sandbox.");
+	else if (p->container)
+		buffer_puts(into, " Commands run in a container.");
+	else
+		buffer_puts(into, " Commands run in a sandbox, without sudo.");
+}
+
+static void tell_network(const struct profile *p, struct buffer *into)
+{
+	if (p->mode == PROFILE_MODE_NONE)
+		return;
+	if (p->sandbox.network == SANDBOX_NETWORK_HOST)
+		buffer_puts(into, " The network is the host's.");
+	else if (p->mode == PROFILE_MODE_STRICT)
+		buffer_puts(into, " There is no network: a command has a loopback of its own.");
+	else
+		buffer_puts(into, " There is no network.");
+}
+
+static void tell_what_stays(const struct profile *p, struct buffer *into)
+{
+	if (p->mode == PROFILE_MODE_NONE)
+		return;
+	if (p->sandbox.workspace_readonly)
+		buffer_puts(into, " The workspace is read-only, and nothing stays.");
+	else if (p->mode == PROFILE_MODE_STRICT)
+		buffer_puts(into, " Files in the workspace stay; /tmp and home are empty for each "
+		                  "command.");
+	else
+		buffer_puts(into, " Files in the workspace stay, temporary ones do not.");
+}
+
+static void tell_protected(const struct profile *p, struct buffer *into)
+{
+	const char *const *list = p->sandbox.protected_;
+	size_t n = 0;
+
+	if (p->mode == PROFILE_MODE_NONE || p->sandbox.workspace_readonly || !list || !list[0])
+		return;
+	buffer_puts(into, " Protected:");
+	for (; list[n]; n++)
+		if (n < NAMED_MAX && strlen(list[n]) < 40)
+			buffer_printf(into, "%s %s", n > 0 ? "," : "", list[n]);
+	if (n > NAMED_MAX)
+		buffer_printf(into, " and %zu more", n - NAMED_MAX);
+	buffer_puts(into, "; commands cannot change these.");
+}
+
+static void tell_debugging(const struct profile *p, struct buffer *into)
+{
+	if (p->sandbox.debug && p->mode == PROFILE_MODE_STRICT &&
+	    p->sandbox.exec == SANDBOX_EXEC_ANY && !p->sandbox.workspace_noexec)
+		buffer_puts(into, " gdb and strace reach the processes of their own command.");
+}
+
+/* In seconds, but for what is shorter. */
+static void put_time(int64_t ms, struct buffer *into)
+{
+	if (ms % 1000 == 0)
+		buffer_printf(into, "%lld s", (long long)ms / 1000);
+	else
+		buffer_printf(into, "%lld ms", (long long)ms);
+}
+
+static void tell_limits(const struct profile *p, struct buffer *into)
+{
+	const struct sandbox_limits *l = &p->sandbox.limits;
+	char text[32];
+
+	buffer_puts(into, " Limits: ");
+	put_time(p->timeout.default_ms, into);
+	buffer_puts(into, " a command (at most ");
+	put_time(p->timeout.max_ms, into);
+	buffer_putc(into, ')');
+	if (p->mode != PROFILE_MODE_NONE && l->memory_bytes > 0) {
+		number_format_bytes(l->memory_bytes, text);
+		buffer_printf(into, ", %s of memory", text);
+	}
+	if (p->mode != PROFILE_MODE_NONE && l->processes > 0)
+		buffer_printf(into, ", %llu processes", (unsigned long long)l->processes);
+	if (p->mode != PROFILE_MODE_NONE && l->tmp_bytes > 0) {
+		number_format_bytes(l->tmp_bytes, text);
+		buffer_printf(into, ", %s of temporary files", text);
+	}
+	buffer_putc(into, '.');
+}
+
+static void tell_refusals(const struct profile *p, struct buffer *into)
+{
+	buffer_puts(into, " A refusal says why, and what to do instead.");
+}
+
+void about_profile(const struct profile *p, struct buffer *into)
+{
+	static void (*const rows[])(const struct profile *p, struct buffer *into) = {
+		tell_wall,      tell_network, tell_what_stays, tell_protected,
+		tell_debugging, tell_limits,  tell_refusals,
+	};
+
+	for (size_t i = 0; i < array_size(rows); i++)
+		rows[i](p, into);
+}
+
+/* The profile is loaded as for a command; deciding about one is how that is done. */
+void about_offer(const struct mcp_offer *offer, struct buffer *into)
+{
+	static const char *const argv[] = {"true", NULL};
+	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
+	struct request rq = {.input_fd = -1, .argv = argv};
+	struct check check;
+
+	if (arena && engine_explain(offer->engine, &rq, arena, &check, NULL) == 0 &&
+	    offer->engine->profile)
+		about_profile(offer->engine->profile, into);
+}

@@ -1,0 +1,64 @@
+"""The agent is told where it is: descriptions and instructions are made from the profile."""
+import unittest
+
+from helpers import NacreTest
+from mcp_client import Client
+
+WORDS = 120
+
+
+class About(NacreTest):
+    BOXED = True
+
+    def told(self, *options):
+        """The instructions, and the description of the tool that runs commands."""
+        client = Client(self, *options)
+        instructions = client.initialize()["instructions"]
+        tools = client.result("tools/list")["tools"]
+        client.close()
+        return instructions, tools[0]["description"]
+
+    def policy(self, sandbox, more=""):
+        path = self.dir / "about.yaml"
+        path.write_text(f"profile: about\ninherits: bash\nsandbox: {sandbox}\n{more}")
+        return "--policy", str(path)
+
+    def test_it_is_short_for_every_profile(self):
+        for profile in ("bash", "universal", "workspace", "verify", "readonly"):
+            for text in self.told("--profile", profile):
+                self.assertLess(len(text.split()), WORDS, text)
+                for words in ("no network", "Limits: ", "without sudo", "A refusal says why"):
+                    self.assertIn(words, text, profile)
+
+    def test_it_tells_what_the_keys_say(self):
+        for text in self.told("--profile", "bash"):
+            for words in (".git/config", "more; commands cannot change these", "/tmp and home are empty for each command",
+                          "gdb and strace", "120 s a command (at most 600 s)", "4.0 GiB of memory", "512 processes"):
+                self.assertIn(words, text)
+
+    def test_other_keys_are_told_otherwise(self):
+        for text in self.told(*self.policy("{network: host, workspace: readonly, debug: false, limits: {memory: 1G, processes: 7}}",
+                                           "timeout: {default: 7s}\n")):
+            for words in ("The network is the host's", "The workspace is read-only", "7 s a command", "1.0 GiB of memory", "7 processes"):
+                self.assertIn(words, text)
+            for words in ("gdb", "no network", "Protected"):
+                self.assertNotIn(words, text)
+
+    def test_no_wall_is_claimed_where_there_is_none(self):
+        for text in self.told(*self.policy("{mode: none}")):
+            self.assertIn("There is no sandbox", text)
+            for words in ("no network", "Protected", "GiB"):
+                self.assertNotIn(words, text)
+
+    def test_a_profile_that_cannot_be_loaded_is_not_described(self):
+        client = Client(self, "--profile", "bash")
+        self.assertIn("Limits: ", client.initialize()["instructions"])
+        (self.work / ".nacre.yaml").write_text("no_such_key: 1\n")
+        self.assertNotIn("Limits: ", client.result("tools/list")["tools"][0]["description"])
+        client.close()
+
+
+del NacreTest
+
+if __name__ == "__main__":
+    unittest.main()
