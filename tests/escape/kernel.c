@@ -5,6 +5,7 @@
  * EINVAL or EFAULT then says that the right was there, which counts as a success.
  */
 #include "attack.h"
+#include <dirent.h>
 #include <linux/bpf.h>
 #include <linux/fanotify.h>
 #include <linux/perf_event.h>
@@ -375,14 +376,20 @@ static void settings(void)
 
 static void sys_tree(void)
 {
-	static const char *const names[] = {"/sys/kernel",       "/sys/class/net",
+	static const char *const names[] = {"/sys/kernel",       "/sys/class/net/lo/statistics",
 	                                    "/sys/block",        "/sys/firmware",
 	                                    "/sys/fs/cgroup",    "/sys/kernel/security",
 	                                    "/sys/kernel/debug", "/sys/kernel/tracing"};
 
+	DIR *net = opendir("/sys/class/net");
+
 	for (size_t i = 0; i < count_of(names); i++)
 		if (open(names[i], O_RDONLY | O_DIRECTORY) >= 0)
 			got("%s", names[i]);
+	/* The box's own interface is told, by its name. */
+	for (struct dirent *d; net && (d = readdir(net));)
+		if (d->d_name[0] != '.' && strcmp(d->d_name, "lo") != 0)
+			got("the interface %s", d->d_name);
 	/* The processors can be looked at, and nothing can be climbed to from there. */
 	for (size_t i = 0; i < count_of(names); i++) {
 		char path[128];

@@ -138,8 +138,10 @@ class Tools:
             self.assertIn("CPU(s):", self.line("lscpu", options))
             self.assertEqual(self.line("lsblk 2>&1", options), "")
             self.assertEqual(self.line("ls /sys /sys/devices /sys/devices/system; ls -A /sys/dev/block", options).split(),
-                             ["/sys:", "dev", "devices", "/sys/devices:", "system", "/sys/devices/system:",
+                             ["/sys:", "class", "dev", "devices", "/sys/devices:", "system", "/sys/devices/system:",
                               *sorted(n for n in ("cpu", "node") if os.path.isdir(f"/sys/devices/system/{n}"))])
+            self.assertEqual(self.line("ls -A /sys/class /sys/class/net /sys/class/net/lo", options).split(),
+                             ["/sys/class:", "net", "/sys/class/net:", "lo", "/sys/class/net/lo:"])
             refused = self.line("touch /sys/x /sys/devices/system/cpu/x /var/lib/dpkg/x /var/lib/x; "
                                 "echo 1 >/sys/devices/system/cpu/cpu0/online; echo end", options)
             self.assertEqual(refused, "end\n")

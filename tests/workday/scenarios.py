@@ -184,7 +184,7 @@ day("system", "limits", sh("ulimit -n", "[0-9]"), sh("python3 -c 'import os; f =
 day("system", "kill-by-name", sh("(exec -a marked-$TAG sleep 77) & sleep 0.3; pkill -f ^marked-$TAG; wait; echo gone", "gone"), need=("pkill",))
 day("system", "lsblk", sh("lsblk >/dev/null && echo fine", "fine"), need=("lsblk",))
 day("system", "sudo", sh("sudo -n true && echo root", "root"), need=("sudo",))
-day("system", "interfaces", sh("ip -br addr show lo", "127.0.0.1"), need=("ip",))
+day("system", "interfaces", sh("ip -br addr show lo", "127.0.0.1"), sh("ls /sys/class/net", "lo"), need=("ip",))
 # Servers
 day("server", "client-in-the-same-call", sh(f"python3 -m http.server -b 127.0.0.1 $PORT >/dev/null 2>&1 & p=$!; {LATE} http://127.0.0.1:$PORT/f; kill $p", "served"), setup="echo served >f", need=("python3", "curl"))
 day("server", "task-and-output", task("t", "for i in 1 2 3; do echo tick $i; sleep 0.2; done; sleep 30"), shows("t", "tick 3"), stop("t"))
