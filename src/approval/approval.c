@@ -78,15 +78,15 @@ const char *approval_state_name(enum approval_state state)
 
 /* Writing */
 
-void approval_put_digest(struct json_writer *w, const struct policy_digest *d)
+void approval_put_digest(struct json_writer *w, const struct digest *d)
 {
-	char hex[2 * POLICY_DIGEST_BYTES + 1];
+	char hex[2 * DIGEST_BYTES + 1];
 
 	hex_write(d->bytes, sizeof(d->bytes), hex);
 	json_put_string(w, hex);
 }
 
-static void put_digests(struct json_writer *w, const char *key, const struct policy_digest *list,
+static void put_digests(struct json_writer *w, const char *key, const struct digest *list,
                         size_t count)
 {
 	json_member_array(w, key);
@@ -179,7 +179,7 @@ int approval_write(const struct approval *a, struct buffer *into)
 
 /* Reading */
 
-int approval_read_digest(const json_t *value, struct policy_digest *ret)
+int approval_read_digest(const json_t *value, struct digest *ret)
 {
 	const char *hex = json_string_value(value);
 
@@ -191,12 +191,12 @@ int approval_read_digest(const json_t *value, struct policy_digest *ret)
 
 static int read_grants(const json_t *list, struct arena *arena, struct approval_grants *ret)
 {
-	struct policy_digest *digests;
+	struct digest *digests;
 	size_t n = json_array_size(list);
 
 	if (!json_is_array(list) || n > APPROVAL_GRANTS_MAX)
 		return -EINVAL;
-	digests = arena_new_array(arena, struct policy_digest, n + 1);
+	digests = arena_new_array(arena, struct digest, n + 1);
 	if (!digests)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -209,7 +209,7 @@ static int read_grants(const json_t *list, struct arena *arena, struct approval_
 int approval_read_file(json_t *value, struct arena *arena, struct object_file *ret)
 {
 	json_int_t device, inode, size, born, modified, changed;
-	struct policy_digest content = {0};
+	struct digest content = {0};
 	json_t *digest = NULL;
 	const char *path;
 

@@ -43,7 +43,7 @@ enum approval_state {
 
 /* What an answer for the session gives to the policy. */
 struct approval_grants {
-	const struct policy_digest *digests;
+	const struct digest *digests;
 	size_t count; /* 0: this cannot be approved for a session */
 };
 
@@ -68,9 +68,9 @@ struct approval {
 	const char *reason;
 	struct approval_object object;
 	struct approval_grants exact, sub;
-	struct policy_digest terms; /* of the profile and its box, to which a grant is bound */
-	bool audited;               /* the answer belongs into the audit log */
-	const char *const *mask;    /* patterns of the profile for what is written there; or NULL */
+	struct digest terms;     /* of the profile and its box, to which a grant is bound */
+	bool audited;            /* the answer belongs into the audit log */
+	const char *const *mask; /* patterns of the profile for what is written there; or NULL */
 
 	/* The answer, as far as there is one. */
 	enum approval_state state;

@@ -60,14 +60,14 @@ void desk_name(const char *id, const char *end, char into[DESK_NAME_SIZE])
 void desk_key(const struct approval *a, char into[DESK_NAME_SIZE])
 {
 	scoped(buffer_donep) struct buffer b = {0};
-	struct policy_digest digest;
+	struct digest digest;
 
 	object_digest(&a->object, &digest);
 	buffer_append(&b, &digest, sizeof(digest));
 	buffer_puts(&b, a->principal);
 	buffer_putc(&b, '\0');
 	buffer_puts(&b, a->session ? a->session : "");
-	policy_digest(buffer_str(&b), b.len, &digest);
+	digest_make(buffer_str(&b), b.len, &digest);
 	memcpy(into, "k-", 2);
 	hex_write(digest.bytes, 16, into + 2);
 }

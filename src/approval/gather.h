@@ -80,4 +80,4 @@ bool gather_sets_path(const struct shell_facts *facts);
 bool gather_is_in_doubt(const struct gathering *g);
 
 /* tree.c: every file below the workspace as one digest; how many there are. -E2BIG: too many. */
-int gather_tree(struct gathering *g, struct policy_digest *ret, size_t *ret_count);
+int gather_tree(struct gathering *g, struct digest *ret, size_t *ret_count);

@@ -52,7 +52,7 @@ static int take_programs(json_t *list, struct arena *arena, struct object_file *
 static int take_digests(json_t *list, bool sub, struct policy_grants *into)
 {
 	enum policy_grant_scope scope = sub ? POLICY_GRANT_SUB : POLICY_GRANT_EXACT;
-	struct policy_digest digest;
+	struct digest digest;
 	json_t *value;
 	size_t i;
 	int r;
@@ -93,7 +93,7 @@ static int take_grants(json_t *list, const struct grants_of *of, struct arena *a
 	g->programs = programs;
 	json_array_foreach (list, i, grant) {
 		json_t *digests, *files, *terms;
-		struct policy_digest by;
+		struct digest by;
 		const char *whose;
 		size_t count = 0;
 		int sub, r;

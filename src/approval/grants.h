@@ -32,7 +32,7 @@ static inline void grants_donep(struct grants *g)
 struct grants_of {                   /* for whom, and by which terms */
 	const char *state, *session; /* each may be NULL: there are no grants then */
 	const char *principal;       /* "": who runs nacre */
-	struct policy_digest terms;
+	struct digest terms;
 };
 
 /* One that has gone stale is left out. A damaged file is an error, and nothing is granted. */

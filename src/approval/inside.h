@@ -13,8 +13,8 @@ struct json_writer;
 /* A directory that is ours alone; NAME is made if MAKE. A descriptor, or a negative errno. */
 int approval_open_private(int at, const char *name, bool make);
 
-void approval_put_digest(struct json_writer *w, const struct policy_digest *d);
-int approval_read_digest(const json_t *value, struct policy_digest *ret);
+void approval_put_digest(struct json_writer *w, const struct digest *d);
+int approval_read_digest(const json_t *value, struct digest *ret);
 void approval_put_file(struct json_writer *w, const struct object_file *f);
 int approval_read_file(json_t *value, struct arena *arena, struct object_file *ret);
 

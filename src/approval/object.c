@@ -38,7 +38,7 @@ static void put(struct buffer *b, const void *bytes, size_t n)
 	buffer_append(b, bytes, n);
 }
 
-int object_digest_strings(const char *const *strings, struct policy_digest *ret)
+int object_digest_strings(const char *const *strings, struct digest *ret)
 {
 	scoped(buffer_donep) struct buffer b = {.max = SIZE_MAX};
 
@@ -46,7 +46,7 @@ int object_digest_strings(const char *const *strings, struct policy_digest *ret)
 		put(&b, *strings, strlen(*strings));
 	if (buffer_error(&b) < 0)
 		return buffer_error(&b);
-	policy_digest(b.data ? b.data : "", b.len, ret);
+	digest_make(b.data ? b.data : "", b.len, ret);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ int object_fill_content(int at, const char *path, const struct statx *st, struct
 	scoped(fd_closep) int fd = -1;
 	int r;
 
-	f->content = (struct policy_digest){0};
+	f->content = (struct digest){0};
 	if (st->stx_size > OBJECT_CONTENT_MAX || is_systems(st))
 		return 0;
 	fd = object_open(at, path);
@@ -107,7 +107,7 @@ int object_fill_content(int at, const char *path, const struct statx *st, struct
 	r = fd < 0 ? fd : fd_read_all(fd, &text);
 	if (r < 0)
 		return r;
-	policy_digest(text.data ? text.data : "", text.len, &f->content);
+	digest_make(text.data ? text.data : "", text.len, &f->content);
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static void put_handle(struct buffer *b, int fd)
 }
 
 /* A directory is the same whatever is in it: only what nobody can set counts. */
-static int digest_directory(int fd, const char *path, struct policy_digest *ret)
+static int digest_directory(int fd, const char *path, struct digest *ret)
 {
 	scoped(buffer_donep) struct buffer b = {0};
 	struct object_file f = {0};
@@ -154,14 +154,14 @@ static int digest_directory(int fd, const char *path, struct policy_digest *ret)
 	put(&b, path, strlen(path));
 	if (buffer_error(&b) < 0)
 		return buffer_error(&b);
-	policy_digest(b.data, b.len, ret);
+	digest_make(b.data, b.len, ret);
 	return 0;
 }
 
 /* Text for standard input comes as a memory file that nobody can change any more. */
 static int digest_text(int fd, size_t n, struct buffer *b)
 {
-	struct policy_digest inner;
+	struct digest inner;
 	void *bytes = NULL;
 
 	if (n > INPUT_MAX)
@@ -170,7 +170,7 @@ static int digest_text(int fd, size_t n, struct buffer *b)
 		bytes = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	policy_digest(bytes ? bytes : "", n, &inner);
+	digest_make(bytes ? bytes : "", n, &inner);
 	if (bytes)
 		(void)munmap(bytes, n);
 	buffer_append(b, &inner, sizeof(inner));
@@ -190,7 +190,7 @@ bool object_input_is_empty(int fd)
 }
 
 /* Of a pipe it is only known that it is one. */
-static int digest_input(int fd, struct policy_digest *ret)
+static int digest_input(int fd, struct digest *ret)
 {
 	scoped(buffer_donep) struct buffer b = {0};
 	int seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS), r = 0;
@@ -216,11 +216,11 @@ static int digest_input(int fd, struct policy_digest *ret)
 	if (r == 0)
 		r = buffer_error(&b);
 	if (r == 0)
-		policy_digest(b.data, b.len, ret);
+		digest_make(b.data, b.len, ret);
 	return r;
 }
 
-static int digest_files(const struct approval_object *o, struct policy_digest *ret)
+static int digest_files(const struct approval_object *o, struct digest *ret)
 {
 	scoped(buffer_donep) struct buffer b = {0};
 
@@ -243,7 +243,7 @@ static int digest_files(const struct approval_object *o, struct policy_digest *r
 	}
 	if (buffer_error(&b) < 0)
 		return buffer_error(&b);
-	policy_digest(b.data ? b.data : "", b.len, ret);
+	digest_make(b.data ? b.data : "", b.len, ret);
 	return 0;
 }
 
@@ -326,9 +326,9 @@ int object_compare(const struct approval_object *was, const struct approval_obje
 	return 0;
 }
 
-void object_digest(const struct approval_object *o, struct policy_digest *ret)
+void object_digest(const struct approval_object *o, struct digest *ret)
 {
-	policy_digest(o->parts, sizeof(o->parts), ret);
+	digest_make(o->parts, sizeof(o->parts), ret);
 }
 
 int object_file_look(const char *path, struct object_file *ret)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/digest.h"
 #include "policy/grants.h"
 
 struct arena;
@@ -36,8 +37,7 @@ struct object_file {
 	const char *path;
 	uint64_t device, inode, size;
 	int64_t born_ns, modified_ns, changed_ns; /* born: 0 where the file system does not say */
-	struct policy_digest
-		content; /* nothing: it is too large, or nobody in a box can write it */
+	struct digest content; /* nothing: it is too large, or nobody in a box can write it */
 };
 
 /* Whether all files that decide have a name. */
@@ -49,13 +49,13 @@ enum object_names {
 };
 
 struct approval_object {
-	struct policy_digest parts[OBJECT_PART_MAX];
+	struct digest parts[OBJECT_PART_MAX];
 	/* The programs among the files, for grants, and all files, to tell which has changed. */
 	const struct object_file *programs, *files;
 	size_t program_count, file_count;
 	enum object_names names;
 	size_t tree_files; /* of TREE: how many */
-	struct policy_digest tree;
+	struct digest tree;
 };
 
 struct object_subject {
@@ -81,10 +81,10 @@ int object_compare(const struct approval_object *was, const struct approval_obje
 bool object_input_is_empty(int fd);
 
 /* Of strings, each for itself. */
-int object_digest_strings(const char *const *strings, struct policy_digest *ret);
+int object_digest_strings(const char *const *strings, struct digest *ret);
 
 /* One digest for all of it. */
-void object_digest(const struct approval_object *o, struct policy_digest *ret);
+void object_digest(const struct approval_object *o, struct digest *ret);
 
 /* A regular file as it is now. */
 int object_file_look(const char *path, struct object_file *ret);

@@ -10,7 +10,7 @@
 #include "json/read.h"
 #include "json/write.h"
 
-static const struct policy_digest digests[2] = {{{1, 2, 3}}, {{0xff, 0xfe}}};
+static const struct digest digests[2] = {{{1, 2, 3}}, {{0xff, 0xfe}}};
 static const struct object_file files[2] = {
 	{.path = "/usr/bin/docker", .device = UINT64_MAX, .inode = 7, .size = 9, .born_ns = -1},
 	{.path = "/w/Dockerfile", .modified_ns = INT64_MAX, .changed_ns = INT64_MIN},

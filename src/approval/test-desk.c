@@ -20,7 +20,7 @@ struct bench {
 };
 
 static const char *const no_env[] = {NULL};
-static const struct policy_digest exact[1] = {{{1}}}, sub[1] = {{{2}}};
+static const struct digest exact[1] = {{{1}}}, sub[1] = {{{2}}};
 
 static int setup(void **state)
 {

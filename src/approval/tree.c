@@ -147,13 +147,13 @@ static int walk(struct tree *t, int fd, int depth)
 	return r == 0 ? buffer_error(&t->all) : r;
 }
 
-int gather_tree(struct gathering *g, struct policy_digest *ret, size_t *ret_count)
+int gather_tree(struct gathering *g, struct digest *ret, size_t *ret_count)
 {
 	struct tree t = {.g = g};
 	int r = walk(&t, g->subject->workspace_fd, 0);
 
 	if (r == 0)
-		policy_digest(t.all.data ? t.all.data : "", t.all.len, ret);
+		digest_make(t.all.data ? t.all.data : "", t.all.len, ret);
 	*ret_count = t.files;
 	buffer_done(&t.all);
 	return r;

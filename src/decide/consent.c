@@ -38,7 +38,7 @@ static const char *const *terms_of(struct arena *arena, const struct check_reque
 }
 
 int consent_terms(struct arena *arena, const struct check_request *rq,
-                  const struct keeper_order *order, struct policy_digest *ret)
+                  const struct keeper_order *order, struct digest *ret)
 {
 	const char *const *all = terms_of(arena, rq, order);
 	const char *lasting[6] = {0};

@@ -26,7 +26,7 @@ int consent_check(struct arena *arena, const struct check_request *rq,
 
 /* By which profile it is decided, and what its box is like: what a grant is bound to. */
 int consent_terms(struct arena *arena, const struct check_request *rq,
-                  const struct keeper_order *order, struct policy_digest *ret);
+                  const struct keeper_order *order, struct digest *ret);
 
 /* What would run: the answer was to ask, or to allow. INPUT_FD is the command's standard input. */
 int consent_object(struct arena *arena, const struct check_request *rq, const struct check *check,

@@ -116,7 +116,7 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 {
 	scoped(policy_grants_freep) struct policy_grants *g = policy_grants_new();
 	struct policy_question question;
-	struct policy_digest *digests;
+	struct digest *digests;
 	size_t n;
 
 	if (!g)
@@ -129,7 +129,7 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 	n = policy_grants_count(g);
 	if (n > APPROVAL_GRANTS_MAX)
 		return 0;
-	digests = arena_new_array(arena, struct policy_digest, n + 1);
+	digests = arena_new_array(arena, struct digest, n + 1);
 	if (!digests)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)

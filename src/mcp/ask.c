@@ -275,7 +275,7 @@ static int make_digest(struct mcp_run *run, const struct rpc_message *m, json_t 
 		buffer_puts(&all, parts[i] ? parts[i] : "");
 		buffer_putc(&all, parts[i] ? '\0' : '\1');
 	}
-	policy_digest(buffer_str(&all), all.len, &run->digest);
+	digest_make(buffer_str(&all), all.len, &run->digest);
 	return buffer_error(&all);
 }
 

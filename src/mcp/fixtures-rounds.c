@@ -111,7 +111,7 @@ static bool can(const struct mcp_call *c, enum want want)
 	                               : c->capabilities.roots;
 }
 
-static void ask(struct mcp_call *c, const struct rounds *t, int round, struct policy_digest *digest)
+static void ask(struct mcp_call *c, const struct rounds *t, int round, struct digest *digest)
 {
 	struct state state = {.expires_ms = clock_wall_ms() + 600000, .call = *digest};
 	char token[STATE_TEXT_MAX];
@@ -173,11 +173,11 @@ static void finish(struct mcp_call *c, const struct rounds *t)
 static void step(struct mcp_call *c, const struct rpc_message *m, const struct rounds *t)
 {
 	json_t *replies = rpc_param(m, "inputResponses"), *token = rpc_param(m, "requestState");
-	struct policy_digest digest;
+	struct digest digest;
 	struct state state;
 	int round = 0, r;
 
-	policy_digest(t->name, strlen(t->name), &digest);
+	digest_make(t->name, strlen(t->name), &digest);
 	if ((replies && !json_is_object(replies)) || (token && !json_is_string(token)))
 		return mcp_call_error(c, RPC_INVALID_PARAMS, "'inputResponses' must be an object",
 		                      NULL);

@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "mcp/inside.h"
 #include "mcp/last-line.h"
-#include "policy/grants.h"
+#include "base/digest.h"
 
 struct arena;
 struct dialect;
@@ -24,12 +24,12 @@ struct mcp_run {
 	struct loop_timer progress, patience;
 	struct last_line last;
 	int64_t told_at;
-	bool dirty;                  /* there is output that was not told of */
-	bool separate;               /* the streams are wanted apart */
-	bool as_task;                /* of the handshake era */
-	struct mcp_memo *memo;       /* of a task that waits for a person; NULL: it does not */
-	bool form;                   /* a person is asked by the answer; see ask.c */
-	struct policy_digest digest; /* of what was called */
+	bool dirty;            /* there is output that was not told of */
+	bool separate;         /* the streams are wanted apart */
+	bool as_task;          /* of the handshake era */
+	struct mcp_memo *memo; /* of a task that waits for a person; NULL: it does not */
+	bool form;             /* a person is asked by the answer; see ask.c */
+	struct digest digest;  /* of what was called */
 };
 
 /* As soon as there is a place for it. */

@@ -7,9 +7,9 @@
 
 #define VERSION    1
 #define BLOCK      128 /* of the hash */
-#define MAC_BYTES  POLICY_DIGEST_BYTES
+#define MAC_BYTES  DIGEST_BYTES
 #define ID_BYTES   16
-#define BODY_BYTES (1 + 8 + STATE_NONCE_BYTES + ID_BYTES + POLICY_DIGEST_BYTES)
+#define BODY_BYTES (1 + 8 + STATE_NONCE_BYTES + ID_BYTES + DIGEST_BYTES)
 #define RAW_BYTES  (BODY_BYTES + MAC_BYTES)
 #define TEXT_CHARS ((RAW_BYTES * 8 + 5) / 6)
 #define NONCES_MAX 4096
@@ -52,8 +52,8 @@ bool nonces_use(struct nonces *n, const struct state *s, int64_t now_ms)
 /* HMAC (RFC 2104) with the one hash that we have. */
 static void sign(const uint8_t key[32], const uint8_t *bytes, uint8_t mac[MAC_BYTES])
 {
-	uint8_t inner[BLOCK + BODY_BYTES], outer[BLOCK + POLICY_DIGEST_BYTES];
-	struct policy_digest digest;
+	uint8_t inner[BLOCK + BODY_BYTES], outer[BLOCK + DIGEST_BYTES];
+	struct digest digest;
 
 	memset(inner, 0x36, BLOCK);
 	memset(outer, 0x5c, BLOCK);
@@ -62,9 +62,9 @@ static void sign(const uint8_t key[32], const uint8_t *bytes, uint8_t mac[MAC_BY
 		outer[i] ^= key[i];
 	}
 	memcpy(inner + BLOCK, bytes, BODY_BYTES);
-	policy_digest(inner, sizeof(inner), &digest);
+	digest_make(inner, sizeof(inner), &digest);
 	memcpy(outer + BLOCK, digest.bytes, sizeof(digest.bytes));
-	policy_digest(outer, sizeof(outer), &digest);
+	digest_make(outer, sizeof(outer), &digest);
 	memcpy(mac, digest.bytes, MAC_BYTES);
 	explicit_bzero(inner, sizeof(inner));
 	explicit_bzero(outer, sizeof(outer));
@@ -141,9 +141,8 @@ static bool is_equal(const uint8_t *a, const uint8_t *b, size_t n)
 	return differ == 0;
 }
 
-enum state_verdict state_read(const char *text, const uint8_t key[32],
-                              const struct policy_digest *call, int64_t now_ms,
-                              struct state *ret_state)
+enum state_verdict state_read(const char *text, const uint8_t key[32], const struct digest *call,
+                              int64_t now_ms, struct state *ret_state)
 {
 	uint8_t raw[RAW_BYTES] = {0}, mac[MAC_BYTES];
 	struct state *s = ret_state;

@@ -10,7 +10,7 @@ static struct state make(const char *call)
 {
 	struct state s = {.expires_ms = 1000, .approval = "ap-0123456789"};
 
-	policy_digest(call, strlen(call), &s.call);
+	digest_make(call, strlen(call), &s.call);
 	return s;
 }
 

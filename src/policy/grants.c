@@ -21,7 +21,7 @@
 #include "policy/runners.h"
 
 struct grant {
-	struct policy_digest digest;
+	struct digest digest;
 	enum policy_grant_scope scope;
 };
 
@@ -70,7 +70,7 @@ static void put_string(struct buffer *b, const char *text)
 /* Whatever decides which program runs, with which words, where. Redirections and assignments of the
  * command count as words. */
 static int digest_of(const struct policy_question *q, const struct shell_fact_command *c,
-                     enum policy_grant_scope scope, struct policy_digest *ret)
+                     enum policy_grant_scope scope, struct digest *ret)
 {
 	scoped(buffer_donep) struct buffer b = {0};
 	size_t words = scope == POLICY_GRANT_SUB ? 2 : c->word_count;
@@ -107,7 +107,7 @@ static int digest_of(const struct policy_question *q, const struct shell_fact_co
 	}
 	if (buffer_error(&b))
 		return buffer_error(&b);
-	policy_digest(b.data, b.len, ret);
+	digest_make(b.data, b.len, ret);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static bool has_sub(const struct shell_fact_command *c)
 	       !memchr(t.bytes, '=', t.len) && !memchr(t.bytes, '.', t.len);
 }
 
-static bool is_there(const struct policy_grants *g, const struct policy_digest *digest,
+static bool is_there(const struct policy_grants *g, const struct digest *digest,
                      enum policy_grant_scope scope)
 {
 	for (size_t i = 0; i < g->count; i++)
@@ -216,7 +216,7 @@ static bool may_grant_file(const struct policy_question *q, const char *resolved
 bool policy_grants_cover(const struct policy_grants *g, const struct policy_question *q,
                          const struct shell_fact_command *c)
 {
-	struct policy_digest digest;
+	struct digest digest;
 
 	if (!g->count || !may_be_granted(c) || !is_plain(q->facts))
 		return false;
@@ -245,12 +245,12 @@ static int add_one(struct policy_grants *g, const struct grant *grant)
 	return 0;
 }
 
-void policy_grants_at(const struct policy_grants *g, size_t i, struct policy_digest *ret)
+void policy_grants_at(const struct policy_grants *g, size_t i, struct digest *ret)
 {
 	*ret = g->list[i].digest;
 }
 
-int policy_grants_put(struct policy_grants *g, const struct policy_digest *digest,
+int policy_grants_put(struct policy_grants *g, const struct digest *digest,
                       enum policy_grant_scope scope)
 {
 	return add_one(g, &(struct grant){.digest = *digest, .scope = scope});

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
+#include "base/digest.h"
 
 struct error;
 struct policy_answer;
@@ -20,20 +21,12 @@ struct policy_grants;
 struct policy_question;
 struct shell_fact_command;
 
-#define POLICY_GRANT_MAX    1024
-#define POLICY_DIGEST_BYTES 32
+#define POLICY_GRANT_MAX 1024
 
 enum policy_grant_scope {
 	POLICY_GRANT_EXACT, /* these words */
 	POLICY_GRANT_SUB,   /* the program and its sub-command */
 };
-
-struct policy_digest {
-	uint8_t bytes[POLICY_DIGEST_BYTES];
-};
-
-/* BLAKE2b of the bytes. The one place that knows which hash is used. */
-void policy_digest(const void *bytes, size_t n, struct policy_digest *ret);
 
 struct policy_grants *policy_grants_new(void); /* NULL: no memory */
 struct policy_grants *policy_grants_free(struct policy_grants *g);
@@ -52,6 +45,6 @@ bool policy_grants_cover(const struct policy_grants *g, const struct policy_ques
 size_t policy_grants_count(const struct policy_grants *g);
 
 /* One grant as data, to be kept elsewhere; and such a one, put in again. */
-void policy_grants_at(const struct policy_grants *g, size_t i, struct policy_digest *ret);
-int policy_grants_put(struct policy_grants *g, const struct policy_digest *digest,
+void policy_grants_at(const struct policy_grants *g, size_t i, struct digest *ret);
+int policy_grants_put(struct policy_grants *g, const struct digest *digest,
                       enum policy_grant_scope scope);

@@ -36,16 +36,16 @@ static void the_digest_is_blake2b(void **state)
 {
 	static const uint8_t abc[4] = {0xbd, 0xdd, 0x81, 0x3c},
 			     nothing[4] = {0x0e, 0x57, 0x51, 0xc0};
-	struct policy_digest d, e;
+	struct digest d, e;
 	char long_text[300];
 
-	policy_digest("abc", 3, &d);
+	digest_make("abc", 3, &d);
 	assert_memory_equal(d.bytes, abc, sizeof(abc));
-	policy_digest("", 0, &d);
+	digest_make("", 0, &d);
 	assert_memory_equal(d.bytes, nothing, sizeof(nothing));
 	memset(long_text, 'x', sizeof(long_text));
-	policy_digest(long_text, 256, &d);
-	policy_digest(long_text, 257, &e);
+	digest_make(long_text, 256, &d);
+	digest_make(long_text, 257, &e);
 	assert_memory_not_equal(d.bytes, e.bytes, sizeof(d.bytes));
 }
 

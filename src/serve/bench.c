@@ -170,7 +170,7 @@ int bench_find(struct call *c, const char *profile, const char *workspace, struc
 
 int bench_session(const struct call *c, struct arena *arena, const char **session)
 {
-	struct policy_digest digest;
+	struct digest digest;
 	char *name;
 
 	if (!*session || !c->client->name[0])
@@ -178,7 +178,7 @@ int bench_session(const struct call *c, struct arena *arena, const char **sessio
 	name = arena_printf(arena, "%s/%s", c->client->name, *session);
 	if (!name)
 		return -ENOMEM;
-	policy_digest(name, strlen(name), &digest);
+	digest_make(name, strlen(name), &digest);
 	name = arena_alloc(arena, 2 * 20 + 3);
 	if (!name)
 		return -ENOMEM;

@@ -17,7 +17,7 @@ struct side {
 	struct side *next, **back;
 	struct client *client;
 	struct mcp_peer *peer;
-	struct policy_digest token; /* of the principal; all zero: who runs nacre */
+	struct digest token; /* of the principal; all zero: who runs nacre */
 	struct mcp_offer offers[OFFERS_MAX];
 	size_t offer_count;
 	char id[SESSION_ID_CHARS + 1]; /* "": stateless */

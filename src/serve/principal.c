@@ -45,7 +45,7 @@ void principals_done(struct principals *p)
 	*p = (struct principals){0};
 }
 
-static int read_digest(const char *hex, struct policy_digest *ret)
+static int read_digest(const char *hex, struct digest *ret)
 {
 	if (!hex || strlen(hex) != 2 * sizeof(ret->bytes) ||
 	    !hex_read(hex, ret->bytes, sizeof(ret->bytes)))
@@ -172,9 +172,9 @@ int principals_refresh(struct principals *p, int state_fd, bool *ret_changed, st
 const struct principal *principals_by_token(const struct principals *p, const char *token)
 {
 	const struct principal *found = NULL;
-	struct policy_digest digest;
+	struct digest digest;
 
-	policy_digest(token, strlen(token), &digest);
+	digest_make(token, strlen(token), &digest);
 	for (size_t i = 0; i < p->count; i++)
 		if (http_same_bytes(&digest, &p->list[i].digest, sizeof(digest)))
 			found = &p->list[i];
@@ -303,7 +303,7 @@ int principals_create(int state_fd, const struct principal *who,
 	r = make_token(ret_token, err);
 	if (r < 0)
 		return r;
-	policy_digest(ret_token, strlen(ret_token), &added.digest);
+	digest_make(ret_token, strlen(ret_token), &added.digest);
 	added.created_ms = clock_wall_ms();
 	return write_file(state_fd, &p, SIZE_MAX, &added, err);
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "policy/grants.h"
+#include "base/digest.h"
 
 struct arena;
 struct error;
@@ -28,7 +28,7 @@ struct principal {
 	bool person; /* a person sits behind its client, and may be asked through it */
 	bool audit;  /* may read the log of all */
 	int64_t created_ms;
-	struct policy_digest digest;
+	struct digest digest;
 };
 
 struct principals {
