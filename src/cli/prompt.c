@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 #include "approval/text.h"
@@ -27,29 +26,13 @@
 #include "base/fd.h"
 #include "base/guard.h"
 #include "cli/desk.h"
-#include "engine/engine.h"
-#include "base/loop.h"
+#include "engine/job.h"
 
 #define CTRL_C 3
 #define CTRL_D 4
 #define ESCAPE 27
 
 #define QUIET_MS 200 /* behind the last byte of a sequence: it may come in parts */
-
-struct prompt {
-	struct engine *engine;
-	struct engine_run *run;
-	struct loop *loop;
-	struct loop_source keys, answer, signals;
-	struct loop_timer look;
-	int tty; /* -1: nobody is asked here */
-	bool raw;
-	struct termios before;
-	struct guard guard; /* puts the terminal back if we cannot */
-	int signal;
-	int64_t deaf_until; /* the time of the loop */
-	bool answered;      /* here */
-};
 
 static int open_tty(void)
 {
@@ -145,41 +128,16 @@ static void put_back(struct prompt *p)
 
 /* Answers */
 
-static int look(struct prompt *p);
-
-static int on_look(struct loop_timer *t)
-{
-	return look(container_of(t, struct prompt, look));
-}
-
-static int on_answer(struct loop_source *s, uint32_t events)
-{
-	return look(container_of(s, struct prompt, answer));
-}
-
-static int look(struct prompt *p)
-{
-	int64_t until, next;
-
-	if (engine_run_asked(p->engine, p->run)) {
-		if (!p->answered)
-			say(p, "\n");
-		loop_stop(p->loop);
-		return 0;
-	}
-	until = engine_run_ask_until(p->run);
-	next = loop_now(p->loop) + ENGINE_ASK_LOOK_MS;
-	return loop_timer_set(p->loop, &p->look, next < until ? next : until, on_look);
-}
-
-static int answer(struct prompt *p, enum approval_answer what, const char *echo)
+/* Whatever came of it, there is nothing more to be asked here. Where somebody else was first, that
+ * is what counts; an answer that cannot be kept is a no. */
+static void answer(struct prompt *p, enum approval_answer what, const char *echo)
 {
 	struct error err = {0};
 	char by[128];
 	int r;
 
 	cli_name_person(STDERR_FILENO, NULL, by, sizeof(by)); /* /dev/tty has no name */
-	r = engine_run_answer(p->run, what, by, NULL, &err);
+	r = job_answer(p->job, what, by, NULL, &err);
 	p->answered = r == 0;
 	if (r == 0) {
 		say(p, echo);
@@ -188,32 +146,36 @@ static int answer(struct prompt *p, enum approval_answer what, const char *echo)
 		say(p, err.text);
 	}
 	say(p, "\n");
-	/* Somebody else was first: that is what counts. An answer that cannot be kept is a no. */
+	loop_remove(&p->keys);
 	if (r < 0 && r != -EALREADY && r != -ETIME)
-		engine_run_give_up(p->run);
-	return look(p);
+		job_give_up(p->job);
 }
 
-static int take_key(struct prompt *p, const struct approval *a, char key, bool alone)
+static void take_key(struct prompt *p, const struct approval *a, char key, bool alone)
 {
 	switch (key) {
 	case 'o':
 	case 'O':
-		return alone ? answer(p, APPROVAL_ONCE, "once") : 0;
+		if (alone)
+			answer(p, APPROVAL_ONCE, "once");
+		break;
 	case 's':
 	case 'S':
-		return alone && session_is_possible(a) ? answer(p, APPROVAL_SESSION, "session") : 0;
+		if (alone && session_is_possible(a))
+			answer(p, APPROVAL_SESSION, "session");
+		break;
 	case 'd':
 	case 'D':
 	case CTRL_C:
 	case CTRL_D:
-		return answer(p, APPROVAL_DENY, "deny");
+		answer(p, APPROVAL_DENY, "deny");
+		break;
 	case 'e':
 	case 'E':
 		show_details(p, a);
-		return 0;
+		break;
 	default:
-		return 0;
+		break;
 	}
 }
 
@@ -237,85 +199,44 @@ static bool is_sequence(struct prompt *p, const char *keys, size_t n)
 static int on_key(struct loop_source *s, uint32_t events)
 {
 	struct prompt *p = container_of(s, struct prompt, keys);
-	const struct approval *a = engine_run_asks(p->run);
+	const struct approval *a = job_asks(p->job);
 	char keys[256];
 	ssize_t n = read(s->fd, keys, sizeof(keys));
-	int r = 0;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (!a)
-		return look(p);
-	if (n <= 0) /* the terminal is gone, and with it the person */
-		return answer(p, APPROVAL_DENY, "");
-	if (is_sequence(p, keys, (size_t)n))
-		return 0;
-	for (ssize_t i = 0; i < n && r == 0 && !p->answered && engine_run_asks(p->run); i++)
-		r = take_key(p, a, keys[i], n == 1);
-	return r;
+		loop_remove(s);
+	else if (n <= 0) /* the terminal is gone, and with it the person */
+		answer(p, APPROVAL_DENY, "");
+	else if (!is_sequence(p, keys, (size_t)n))
+		for (ssize_t i = 0; i < n && p->keys.fd >= 0; i++)
+			take_key(p, a, keys[i], n == 1);
+	return 0;
 }
 
-/* The question stays open: who is ended has not answered it. */
-static int on_signal(struct loop_source *s, uint32_t events)
+int prompt_begin(struct prompt *p, struct loop *loop, struct job *job, struct error *err)
 {
-	struct prompt *p = container_of(s, struct prompt, signals);
-	struct signalfd_siginfo info;
+	int r;
 
-	if (read(s->fd, &info, sizeof(info)) != (ssize_t)sizeof(info) || info.ssi_signo == SIGTSTP)
-		return 0;
-	p->signal = (int)info.ssi_signo;
-	engine_run_give_up(p->run);
-	return look(p);
+	*p = (struct prompt){.job = job, .loop = loop, .tty = open_tty(), .keys = {.fd = -1}};
+	if (p->tty < 0)
+		return 0; /* it was ours a moment ago; others can answer */
+	r = go_raw(p);
+	if (r < 0)
+		return error_sys(err, -r, "the terminal");
+	show_question(p, job_asks(job));
+	return loop_add(loop, &p->keys, p->tty, EPOLLIN, on_key, err);
 }
 
-static int wait_for_answer(struct prompt *p, int signal_fd, struct error *err)
+void prompt_end(struct prompt *p)
 {
-	int watch = engine_run_ask_fd(p->run), r;
-
-	r = loop_add(p->loop, &p->signals, signal_fd, EPOLLIN, on_signal, err);
-	if (r == 0 && watch >= 0)
-		r = loop_add(p->loop, &p->answer, watch, EPOLLIN, on_answer, err);
-	if (r == 0 && p->tty >= 0)
-		r = loop_add(p->loop, &p->keys, p->tty, EPOLLIN, on_key, err);
-	if (r == 0)
-		r = loop_timer_set(p->loop, &p->look, loop_now(p->loop), on_look);
-	if (r == 0)
-		r = loop_run(p->loop);
-	loop_remove(&p->signals);
-	loop_remove(&p->answer);
-	engine_run_ask_done(p->run);
+	if (!p->job)
+		return;
 	loop_remove(&p->keys);
-	loop_timer_clear(&p->look);
-	return r;
-}
-
-int prompt_wait(struct engine *e, struct engine_run *run, bool here, int signal_fd, int *ret_signal,
-                struct error *err)
-{
-	struct prompt p = {.engine = e,
-	                   .run = run,
-	                   .tty = here ? open_tty() : -1,
-	                   .keys = {.fd = -1},
-	                   .answer = {.fd = -1},
-	                   .signals = {.fd = -1}};
-	int r = loop_new(&p.loop, err);
-
-	if (r == 0 && p.tty >= 0) {
-		r = go_raw(&p);
-		if (r < 0)
-			error_sys(err, -r, "the terminal");
-		else
-			show_question(&p, engine_run_asks(run));
-	}
-	if (r == 0)
-		r = wait_for_answer(&p, signal_fd, err);
-	put_back(&p);
-	fd_close(p.tty);
-	p.loop = loop_free(p.loop);
-	if (r < 0) {
-		engine_run_give_up(run);
-		(void)engine_run_asked(e, run);
-	}
-	*ret_signal = p.signal;
-	return r;
+	if (!p->answered)
+		say(p, "\n");
+	put_back(p);
+	fd_close(p->tty);
+	p->job = NULL;
 }

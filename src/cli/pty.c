@@ -15,23 +15,20 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "base/packet.h"
 #include "cli/cli.h"
 #include "cli/run-options.h"
+#include "engine/job.h"
 #include "engine/result.h"
 #include "json/write.h"
-#include "task/control.h"
 #include "task/report.h"
 #include "process/pty.h"
 #include "task/replay.h"
-#include "launch/task.h"
 
 #define AGAIN_MS 10
 
@@ -173,14 +170,6 @@ static int go_raw(const struct termios *before)
 	return tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0 ? -errno : 0;
 }
 
-static int order(struct pty_seat *s, enum control_order kind, const void *bytes, size_t n)
-{
-	uint32_t wire_kind = kind;
-
-	return packet_send(s->task->control, &wire_kind, sizeof(wire_kind), bytes, n, NULL, 0,
-	                   MSG_DONTWAIT);
-}
-
 static int on_keys(struct loop_source *source, uint32_t events);
 
 static int hand_on(struct pty_seat *s);
@@ -193,7 +182,7 @@ static int on_again(struct loop_timer *t)
 /* While the keeper does not take it, no more is read. */
 static int hand_on(struct pty_seat *s)
 {
-	if (order(s, CONTROL_INPUT, s->typed, s->typed_len) == -EAGAIN) {
+	if (job_input(s->job, s->typed, s->typed_len) == -EAGAIN) {
 		loop_remove(&s->keys);
 		return loop_timer_set(s->loop, &s->again, loop_now(s->loop) + AGAIN_MS, on_again);
 	}
@@ -214,7 +203,7 @@ static int on_keys(struct loop_source *source, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	loop_remove(source); /* the terminal is gone, and with it the person */
-	task_stop(s->task, false);
+	job_stop(s->job, false);
 	return 0;
 }
 
@@ -222,18 +211,18 @@ static int on_signals(struct loop_source *source, uint32_t events)
 {
 	struct pty_seat *s = container_of(source, struct pty_seat, signals);
 	struct signalfd_siginfo info;
-	struct control_size size;
+	uint16_t rows, cols;
 
 	if (read(source->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
 	if (info.ssi_signo == SIGCONT) /* whoever had the terminal meanwhile has changed it */
 		(void)go_raw(&s->before);
-	pty_own_size(&size.rows, &size.cols);
-	(void)order(s, CONTROL_RESIZE, &size, sizeof(size));
+	pty_own_size(&rows, &cols);
+	(void)job_resize(s->job, rows, cols);
 	return 0;
 }
 
-int pty_seat_take(struct pty_seat *s, struct loop *loop, struct task *task, struct error *err)
+int pty_seat_take(struct pty_seat *s, struct loop *loop, struct job *job, struct error *err)
 {
 	sigset_t wanted;
 	int r;
@@ -242,7 +231,7 @@ int pty_seat_take(struct pty_seat *s, struct loop *loop, struct task *task, stru
 	s->keys.fd = s->signals.fd = -1;
 	if (tcgetattr(STDIN_FILENO, &s->before) < 0)
 		return error_sys(err, errno, "the terminal");
-	s->task = task;
+	s->job = job;
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGWINCH);
 	sigaddset(&wanted, SIGCONT);
@@ -262,7 +251,7 @@ int pty_seat_take(struct pty_seat *s, struct loop *loop, struct task *task, stru
 
 void pty_seat_leave(struct pty_seat *s, bool orderly)
 {
-	if (!s->task)
+	if (!s->job)
 		return;
 	loop_remove(&s->keys);
 	loop_remove(&s->signals);
@@ -270,5 +259,5 @@ void pty_seat_leave(struct pty_seat *s, bool orderly)
 	put_back(&s->before, !orderly);
 	guard_dismiss(&s->guard);
 	fd_close(take_fd(&s->signal_fd));
-	s->task = NULL;
+	s->job = NULL;
 }

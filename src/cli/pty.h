@@ -10,9 +10,9 @@
 #include "base/loop.h"
 
 struct error;
+struct job;
 struct keeper_report;
 struct run_options;
-struct task;
 
 /* The size of the terminal that we run on, else the usual one. */
 void pty_own_size(uint16_t *ret_rows, uint16_t *ret_cols);
@@ -26,7 +26,7 @@ int pty_read_size(const char *text, uint16_t *ret_rows, uint16_t *ret_cols);
 int cli_screen(const char *task_id, int task_dir_fd, const struct keeper_report *report, bool json);
 
 struct pty_seat {
-	struct task *task; /* NULL: nobody sits here */
+	struct job *job; /* NULL: nobody sits here */
 	struct loop *loop;
 	struct loop_source keys, signals;
 	struct loop_timer again;
@@ -45,7 +45,7 @@ int pty_seat_prepare(struct run_options *o);
 
 /* Makes the terminal raw and hands on what is typed and each change of its size. The seat is left
  * with pty_seat_leave(), also after a failure. */
-int pty_seat_take(struct pty_seat *s, struct loop *loop, struct task *task, struct error *err);
+int pty_seat_take(struct pty_seat *s, struct loop *loop, struct job *job, struct error *err);
 
 /* Puts the terminal back. ORDERLY: the command ended by itself; else the modes that it may have
  * left behind are undone. */

@@ -1,16 +1,17 @@
 /*
- * `nacre run`: one request, foreground. nacre itself only waits: for the keeper's packets, for
+ * `nacre run`: one request, foreground, as a job. nacre itself only waits: for the job, for
  * signals, and on a terminal for the time to turn the spinner. If it is killed the keeper goes on.
+ *
+ * A question to a person is asked by the prompt, which has the terminal until the command is
+ * started or the job has ended; then the command has it.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/buffer.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/batch.h"
@@ -22,24 +23,28 @@
 #include "cli/terminal.h"
 #include "engine/dialect.h"
 #include "engine/engine.h"
+#include "engine/job.h"
 #include "engine/result.h"
 #include "base/loop.h"
 
 #define TICK_MS           80
-#define GRACE_MAX_MS      60000
 #define START_PATIENCE_MS 5000
-#define STOP_PATIENCE_MS  20000 /* beyond all of the keeper's own limits */
 
 struct run {
+	const struct run_options *options;
+	const struct dialect *dialect; /* NULL: the answer has no shape but nacre's own */
+	const char *tasks;             /* the directory of them, for people */
 	struct loop *loop;
-	struct loop_source control, signals;
-	struct loop_timer tick, more, watchdog;
+	struct loop_source signals;
+	struct loop_timer tick, more, start;
 	struct terminal terminal;
-	struct engine_run *engine_run;
-	int stop_signal;
+	struct prompt prompt;
 	struct pty_seat seat;
+	struct job *job;  /* NULL: it has ended */
+	bool prompts;     /* a person can be asked here */
 	bool interactive; /* somebody wants to sit there */
-	bool background;  /* it is not waited for, only for its start */
+	int stop_signal;
+	int exit_code;
 };
 
 static int show_output(struct run *run);
@@ -52,43 +57,24 @@ static int on_more(struct loop_timer *t)
 /* A step at a time, so that a flood does not keep us from signals and from the end. */
 static int show_output(struct run *run)
 {
-	struct task *task = engine_run_task(run->engine_run);
 	int64_t now = loop_now(run->loop);
 
-	if (terminal_follow(&run->terminal, task_dir(task), now))
+	if (terminal_follow(&run->terminal, job_task_dir(run->job), now))
 		return loop_timer_set(run->loop, &run->more, now, on_more);
 	return 0;
 }
 
-static int on_packet(struct loop_source *s, uint32_t events)
+static void on_output(void *owner, struct job *j)
 {
-	struct run *run = container_of(s, struct run, control);
-	struct task *task = engine_run_task(run->engine_run);
-
-	switch (task_receive(task)) {
-	case TASK_NOTHING:
-		break;
-	case TASK_OUTPUT:
-		return show_output(run);
-	case TASK_NOTE:
-		terminal_note(&run->terminal, task->note);
-		break;
-	case TASK_STARTED:
-	case TASK_LET_GO:
-		engine_run_let_go(run->engine_run, !run->background);
-		loop_stop(run->loop);
-		break;
-	case TASK_ENDED:
-	case TASK_LOST:
-		terminal_follow_end(&run->terminal, task_dir(task),
-		                    task->lost ? NULL : task->report.streams);
-		loop_stop(run->loop);
-		break;
-	}
-	return 0;
+	(void)show_output(owner);
 }
 
-static int on_watchdog(struct loop_timer *t);
+static void on_note(void *owner, struct job *j, const char *text)
+{
+	struct run *run = owner;
+
+	terminal_note(&run->terminal, text);
+}
 
 /* The first signal asks the command to end, the second insists. Ctrl-Z leaves it to itself. */
 static int on_signal(struct loop_source *s, uint32_t events)
@@ -98,15 +84,13 @@ static int on_signal(struct loop_source *s, uint32_t events)
 
 	if (read(s->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
-	if (info.ssi_signo == SIGTSTP) {
-		engine_run_let_go(run->engine_run, false);
-		loop_stop(run->loop);
-		return 0;
+	if (info.ssi_signo != SIGTSTP) {
+		run->stop_signal = (int)info.ssi_signo;
+		job_stop(run->job, false); /* a question stays open: nobody has answered it */
+	} else if (!job_asks(run->job)) {
+		job_let_go(run->job);
 	}
-	task_stop(engine_run_task(run->engine_run), run->stop_signal != 0);
-	run->stop_signal = (int)info.ssi_signo;
-	return loop_timer_set(run->loop, &run->watchdog,
-	                      loop_now(run->loop) + STOP_PATIENCE_MS + GRACE_MAX_MS, on_watchdog);
+	return 0;
 }
 
 static int on_tick(struct loop_timer *t)
@@ -117,59 +101,54 @@ static int on_tick(struct loop_timer *t)
 	return loop_timer_set(run->loop, t, loop_now(run->loop) + TICK_MS, on_tick);
 }
 
-/* A keeper that was stopped or starved does not report: without it, its init ends the command. */
-static int on_watchdog(struct loop_timer *t)
-{
-	struct run *run = container_of(t, struct run, watchdog);
-
-	task_kill_keeper(engine_run_task(run->engine_run));
-	return 0;
-}
-
 /* The start of a background command takes long: somebody will see in the list what becomes of it.
  */
 static int on_start_late(struct loop_timer *t)
 {
-	struct run *run = container_of(t, struct run, watchdog);
-
-	engine_run_let_go(run->engine_run, false);
-	loop_stop(run->loop);
+	job_let_go(container_of(t, struct run, start)->job);
 	return 0;
 }
 
-static int wait_for_end(struct run *run, int signal_fd, int64_t patience_ms, struct error *err)
+/* The command has a keeper. */
+static void begin(struct run *run)
 {
-	struct task *task = engine_run_task(run->engine_run);
-	int64_t now;
-	int r;
+	const struct request *rq = &run->options->request;
+	int64_t now = loop_now(run->loop);
+	struct error err = {0};
+	int r = 0;
 
-	r = loop_new(&run->loop, err);
-	if (r < 0)
-		return r;
-	now = loop_now(run->loop);
-	r = loop_add(run->loop, &run->control, task->control, EPOLLIN, on_packet, err);
-	if (r == 0)
-		r = loop_add(run->loop, &run->signals, signal_fd, EPOLLIN, on_signal, err);
-	if (r == 0)
-		r = run->background ? loop_timer_set(run->loop, &run->watchdog,
-		                                     now + START_PATIENCE_MS, on_start_late)
-		                    : loop_timer_set(run->loop, &run->watchdog, now + patience_ms,
-		                                     on_watchdog);
+	terminal_begin(&run->terminal, rq->description, now);
+	if (rq->background)
+		r = loop_timer_set(run->loop, &run->start, now + START_PATIENCE_MS, on_start_late);
 	if (r == 0 && run->terminal.fancy)
 		r = loop_timer_set(run->loop, &run->tick, now + TICK_MS, on_tick);
-	if (r == 0 && run->interactive)
-		r = pty_seat_take(&run->seat, run->loop, task, err);
-	if (r == 0)
-		r = loop_run(run->loop);
-	pty_seat_leave(&run->seat, r == 0 && !task->lost && task->report.end == KEEPER_END_EXITED &&
-	                                   WIFEXITED(task->report.status));
-	loop_remove(&run->control);
-	loop_remove(&run->signals);
-	loop_timer_clear(&run->watchdog);
-	loop_timer_clear(&run->tick);
-	loop_timer_clear(&run->more);
-	run->loop = loop_free(run->loop);
-	return r;
+	if (r < 0)
+		error_nomem(&err);
+	else if (run->interactive)
+		r = pty_seat_take(&run->seat, run->loop, run->job, &err);
+	if (r < 0) {
+		cli_complain("%s", err.text);
+		job_stop(run->job, true);
+	}
+}
+
+static void on_asked(void *owner, struct job *j, const struct approval *a)
+{
+	struct run *run = owner;
+	struct error err = {0};
+
+	if (run->prompts && prompt_begin(&run->prompt, run->loop, j, &err) < 0) {
+		cli_complain("%s", err.text);
+		job_give_up(j);
+	}
+}
+
+static void on_approved(void *owner, struct job *j)
+{
+	struct run *run = owner;
+
+	prompt_end(&run->prompt);
+	begin(run);
 }
 
 static int print_json(const struct result *r, const struct dialect *dialect)
@@ -235,61 +214,103 @@ static int print_text(const struct result *r, const struct terminal *t)
 	return code;
 }
 
+static void leave_terminal(struct run *run, bool orderly)
+{
+	prompt_end(&run->prompt);
+	pty_seat_leave(&run->seat, orderly);
+	loop_timer_clear(&run->start);
+	loop_timer_clear(&run->tick);
+	loop_timer_clear(&run->more);
+}
+
+static bool on_ended(void *owner, struct job *j, struct result *result)
+{
+	struct run *run = owner;
+	bool json = run->options->json || run->dialect;
+	int r;
+
+	if (job_task_id(j) && !result->background)
+		terminal_follow_end(&run->terminal, job_task_dir(j), result->report.streams);
+	leave_terminal(run, !result->reason[0] && !result->signal);
+	run->job = NULL;
+	loop_stop(run->loop);
+	/* From here on there is nothing to end but ourselves, should nobody read what we print. */
+	(void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
+	if ((result->stopped || !result->ran) && run->stop_signal)
+		result->exit_code = 128 + run->stop_signal;
+	run->exit_code = result->exit_code;
+	terminal_end(&run->terminal, result);
+	r = json ? print_json(result, run->dialect) : print_text(result, &run->terminal);
+	if (r < 0) {
+		/* Nobody got the result: what it stands on is kept. */
+		cli_complain("standard output: %s", strerrordesc_np(-r));
+		if (result->task_id[0])
+			cli_complain("the output of task %s is kept in %s", result->task_id,
+			             run->tasks);
+		run->exit_code = EXIT_NACRE_FAILED;
+	}
+	return r == 0;
+}
+
+static const struct job_ops ops = {
+	.output = on_output,
+	.note = on_note,
+	.asked = on_asked,
+	.approved = on_approved,
+	.ended = on_ended,
+};
+
+/* To its end. */
+static int run_job(struct run *run, struct engine *engine, int signal_fd, struct error *err)
+{
+	int r = loop_new(&run->loop, err);
+
+	if (r == 0)
+		r = loop_add(run->loop, &run->signals, signal_fd, EPOLLIN, on_signal, err);
+	if (r == 0)
+		r = job_start(engine, run->loop, &run->options->request, NULL, &ops, run, &run->job,
+		              err);
+	if (r == 0) {
+		run->terminal.mode = job_output_mode(run->job);
+		if (job_task_id(run->job))
+			begin(run);
+		r = loop_run(run->loop);
+	}
+	if (run->job) {
+		error_sys(err, -r, "waiting for the command");
+		leave_terminal(run, false);
+		job_stop(run->job, true);
+		job_leave(run->job);
+	}
+	loop_remove(&run->signals);
+	run->loop = loop_free(run->loop);
+	return r;
+}
+
 int cli_run_one(struct engine *engine, struct run_options *o, const struct dialect *dialect,
                 int signal_fd)
 {
-	struct run run = {.background = o->request.background,
+	struct run run = {.options = o,
+	                  .dialect = dialect,
+	                  .tasks = engine->store.path,
+	                  .signals = {.fd = -1},
+	                  .exit_code = EXIT_NACRE_FAILED,
 	                  .interactive = !dialect && pty_seat_wanted(o)};
-	scoped(result_donep) struct result result = {0};
 	struct error err = {0};
-	int r, exit_code;
-	bool prompts;
 
 	terminal_init(&run.terminal, !o->json && !dialect, o->quiet || run.interactive,
 	              o->request.output_mode);
 	run.terminal.raw = run.interactive;
 	if (run.interactive && pty_seat_prepare(o) < 0)
 		return EXIT_NACRE_FAILED;
-	o->request.follow = run.terminal.live && !run.background;
-	prompts = !o->json && !dialect && prompt_is_possible();
-	o->request.can_ask |= prompts;
+	o->request.follow = run.terminal.live && !o->request.background;
+	run.prompts = !o->json && !dialect && prompt_is_possible();
+	o->request.can_ask |= run.prompts;
 	engine->ahead = true;
-	r = engine_start(engine, &o->request, &run.engine_run, &err);
-	if (r < 0) {
+	if (run_job(&run, engine, signal_fd, &err) < 0)
 		cli_complain("%s", err.text);
-		return EXIT_NACRE_FAILED;
-	}
-	run.terminal.mode = engine_run_output_mode(run.engine_run);
-	if (engine_run_asks(run.engine_run) &&
-	    prompt_wait(engine, run.engine_run, prompts, signal_fd, &run.stop_signal, &err) < 0)
-		cli_complain("%s", err.text);
-	if (engine_run_task(run.engine_run)) {
-		terminal_begin(&run.terminal, o->request.description, clock_now_ms());
-		r = wait_for_end(&run, signal_fd, engine_run_patience_ms(run.engine_run), &err);
-		if (r < 0) {
-			cli_complain("%s", err.text);
-			task_abandon(engine_run_task(run.engine_run));
-		}
-	}
-	/* From here on there is nothing to end but ourselves, should nobody read what we print. */
-	(void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
-	engine_result(engine, run.engine_run, &result);
-	exit_code = result.exit_code;
-	if ((result.stopped || !result.ran) && run.stop_signal)
-		exit_code = result.exit_code = 128 + run.stop_signal;
-	terminal_end(&run.terminal, &result);
-	r = o->json || dialect ? print_json(&result, dialect) : print_text(&result, &run.terminal);
 	terminal_done(&run.terminal);
-	if (r < 0) {
-		/* Nobody got the result: what it stands on is kept. */
-		cli_complain("standard output: %s", strerrordesc_np(-r));
-		if (result.task_id[0])
-			cli_complain("the output of task %s is kept in %s", result.task_id,
-			             engine->store.path);
-		exit_code = EXIT_NACRE_FAILED;
-	}
-	engine_run_done(engine, run.engine_run, result.output_kept || r < 0);
-	return exit_code;
+	return run.exit_code;
 }
 
 /* The signals that end a command; one that we were started to ignore (nohup) stays ignored. */

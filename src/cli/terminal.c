@@ -135,7 +135,7 @@ void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keepe
 			continue;
 		clear_spinner(t);
 		/* The middle that was dropped is gone from the file, too, and the rest moved up. */
-		shift = streams ? (off_t)streams[i].dropped_bytes : 0;
+		shift = (off_t)streams[i].dropped_bytes;
 		end = size + shift;
 		if (shift > 0)
 			skip_to(t, i, (off_t)streams[i].dropped_at + shift);

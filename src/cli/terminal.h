@@ -30,8 +30,7 @@ void terminal_done(struct terminal *t);
 void terminal_begin(struct terminal *t, const char *description, int64_t now_ms);
 /* Shows a part of what has come into the files of the task's directory. Whether there is more. */
 bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms);
-/* The command has ended: shows the rest. The files are now as STREAMS tells, or NULL: as they were.
- */
+/* The command has ended: shows the rest. The files are now as STREAMS tells. */
 void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keeper_stream *streams);
 /* What is waited for before the command starts. */
 void terminal_note(struct terminal *t, const char *text);

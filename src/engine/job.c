@@ -13,6 +13,8 @@
 #include "engine/result.h"
 #include "base/loop.h"
 
+#define STOP_PATIENCE_MS 80000 /* beyond the longest grace and all of the keeper's own limits */
+
 struct job {
 	struct engine *engine;
 	struct engine_run *run;
@@ -136,6 +138,8 @@ static int look(struct job *j)
 		task_stop(engine_run_task(j->run), false);
 	if (watch(j) < 0)
 		end(j);
+	else if (engine_run_task(j->run) && j->ops && j->ops->approved)
+		j->ops->approved(j->owner, j); /* last: the owner may leave */
 	return 0;
 }
 
@@ -210,14 +214,28 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 	return 0;
 }
 
+/* From now on its keeper has less time, whatever the limit on the command's was. */
 void job_stop(struct job *j, bool now)
 {
 	struct task *task = engine_run_task(j->run);
+	int64_t late = loop_now(j->loop) + STOP_PATIENCE_MS;
 
 	if (task)
 		task_stop(task, now || j->stopping);
+	if (j->control.fd >= 0 && j->timer.at > late)
+		(void)loop_timer_set(j->loop, &j->timer, late, on_late);
 	j->stopping = true;
 	job_give_up(j);
+}
+
+int job_input(struct job *j, const void *bytes, size_t n)
+{
+	return j->control.fd < 0 ? -EPIPE : task_input(engine_run_task(j->run), bytes, n);
+}
+
+int job_resize(struct job *j, uint16_t rows, uint16_t cols)
+{
+	return j->control.fd < 0 ? -EPIPE : task_resize(engine_run_task(j->run), rows, cols);
 }
 
 int job_answer(struct job *j, enum approval_answer answer, const char *by, const char *why,
@@ -225,7 +243,9 @@ int job_answer(struct job *j, enum approval_answer answer, const char *by, const
 {
 	int r = engine_run_answer(j->run, answer, by, why, err);
 
-	if (r == 0 && loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
+	/* Also where somebody else was first: then that is what counts. */
+	if (engine_run_asks(j->run) &&
+	    loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
 		r = error_nomem(err);
 	return r;
 }
@@ -282,4 +302,9 @@ int job_task_dir(const struct job *j)
 	struct task *task = engine_run_task(j->run);
 
 	return task ? task_dir(task) : -1;
+}
+
+enum output_mode job_output_mode(const struct job *j)
+{
+	return engine_run_output_mode(j->run);
 }

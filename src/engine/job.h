@@ -4,14 +4,16 @@
  * watched and ended here; its owner is told what comes of it.
  */
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include "approval/approval.h"
+#include "engine/request.h"
 
 struct arena;
 struct engine;
 struct error;
 struct job;
 struct loop;
-struct request;
 struct result;
 
 struct job_ops {
@@ -23,19 +25,26 @@ struct job_ops {
 	 * here or elsewhere, or when the time for that is over. Comes once, and only if the
 	 * request can ask. May be NULL. */
 	void (*asked)(void *owner, struct job *j, const struct approval *a);
+	/* Somebody has approved it, and the command is started. May be NULL. */
+	void (*approved)(void *owner, struct job *j);
 	/* Once, and last: the job is gone when this returns. The result and its strings are the
 	 * callee's to read until then. False: the result could not be delivered, so the task is
 	 * kept. */
 	bool (*ended)(void *owner, struct job *j, struct result *r);
 };
 
-/* ARENA holds the strings of the request and becomes the job's if this succeeds. A request that may
+/* ARENA holds the strings of the request and becomes the job's if this succeeds; NULL: they live
+ * longer than the job. A request that may
  * not be run is no error: it ends at once. No callback comes before this has returned. */
 int job_start(struct engine *e, struct loop *l, const struct request *rq, struct arena *arena,
               const struct job_ops *ops, void *owner, struct job **ret_job, struct error *err);
 
 void job_stop(struct job *j, bool now); /* the whole tree; NOW: without grace. ended() follows */
 void job_let_go(struct job *j);         /* it goes on as a task; ended() follows */
+/* What is typed on the command's terminal, and its new size, if it has one. -EAGAIN: it is not
+ * taken at this time; the job is told nothing of what comes of it. */
+int job_input(struct job *j, const void *bytes, size_t n);
+int job_resize(struct job *j, uint16_t rows, uint16_t cols);
 /* A person at this door has answered; BY names them, WHY may be NULL. The job goes on in the next
  * turn of the loop. -EALREADY: somebody else was first, and their answer holds; -EPERM: it cannot
  * be approved for a session. */
@@ -53,3 +62,4 @@ const struct approval *job_asks(const struct job *j);
 const char *job_id(const struct job *j);      /* of its task, if there will be one */
 const char *job_task_id(const struct job *j); /* NULL: it never started */
 int job_task_dir(const struct job *j);        /* borrowed; -1: none */
+enum output_mode job_output_mode(const struct job *j);

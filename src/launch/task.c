@@ -212,16 +212,33 @@ void task_leave(struct task *t)
 	task_free(t);
 }
 
+static int order(struct task *t, enum control_order what, const void *bytes, size_t n)
+{
+	uint32_t kind = what;
+
+	return packet_send(t->control, &kind, sizeof(kind), bytes, n, NULL, 0, MSG_DONTWAIT);
+}
+
 static void say(struct task *t, enum control_order what)
 {
-	uint32_t order = what;
-
-	(void)packet_put(t->control, &order, sizeof(order), MSG_DONTWAIT);
+	(void)order(t, what, NULL, 0);
 }
 
 void task_stop(struct task *t, bool now)
 {
 	say(t, now ? CONTROL_STOP_NOW : CONTROL_STOP);
+}
+
+int task_input(struct task *t, const void *bytes, size_t n)
+{
+	return order(t, CONTROL_INPUT, bytes, n);
+}
+
+int task_resize(struct task *t, uint16_t rows, uint16_t cols)
+{
+	const struct control_size size = {.rows = rows, .cols = cols};
+
+	return order(t, CONTROL_RESIZE, &size, sizeof(size));
 }
 
 void task_kill_keeper(struct task *t)

@@ -55,6 +55,10 @@ void task_leave(struct task *t);
 
 void task_stop(struct task *t, bool now); /* now: without SIGTERM and grace */
 void task_kill_keeper(struct task *t);    /* for a keeper that does not answer */
+/* What is typed on the command's terminal, at most CONTROL_INPUT_MAX bytes, and its new size.
+ * -EAGAIN: the keeper does not take it at this time. */
+int task_input(struct task *t, const void *bytes, size_t n);
+int task_resize(struct task *t, uint16_t rows, uint16_t cols);
 
 /* We cannot listen to the keeper, or it does not answer: it is killed, and its init ends the
  * command. */
