@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include "base/cleanup.h"
 #include "engine/engine.h"
-#include "engine/request.h"
+#include "task/request.h"
 #include "launch/launcher.h"
 
 struct approval;

@@ -4,7 +4,7 @@
  */
 #include <stdbool.h>
 #include "engine/engine.h"
-#include "engine/request.h"
+#include "task/request.h"
 
 #define RUN_ENV_MAX 256
 

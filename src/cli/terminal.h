@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "engine/request.h"
+#include "task/request.h"
 
 struct keeper_stream;
 struct result;

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "engine/request.h"
+#include "task/request.h"
 #include "decide/consent.h"
 #include "task/order.h"
 #include "policy/policy.h"

@@ -4,7 +4,7 @@
  * JSON Schema, and the shape of the result. All doors speak the same five.
  */
 #include <jansson.h>
-#include "engine/request.h"
+#include "task/request.h"
 
 struct arena;
 struct buffer;

@@ -2,19 +2,14 @@
 /*
  * What the files of the engine share.
  */
-struct arena;
 struct engine;
 struct error;
 struct place;
 struct request;
 struct session_use;
-struct store;
 
 /* Loads the profile for the workspace that the request is for, and opens that and the working
  * directory. A workspace that a caller names has to suit the profile, and its own project file
  * tightens that. */
 int engine_choose_place(struct engine *e, const struct request *rq, const char *state,
                         struct session_use *session, struct place *p, struct error *err);
-
-/* The directory above that of the tasks; NULL: there is none. */
-const char *engine_state_of(struct arena *arena, const struct store *store);

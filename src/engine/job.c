@@ -11,13 +11,16 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/result.h"
+#include "engine/run.h"
+#include "launch/task.h"
 #include "base/loop.h"
 
+#define ASK_LOOK_MS      1000
 #define STOP_PATIENCE_MS 80000 /* beyond the longest grace and all of the keeper's own limits */
 
 struct job {
 	struct engine *engine;
-	struct engine_run *run;
+	struct run *run;
 	struct loop *loop;
 	struct arena *arena;
 	const struct job_ops *ops; /* NULL: the owner has left */
@@ -29,6 +32,14 @@ struct job {
 	bool stopping;
 	bool told; /* the owner knows that a person is asked */
 };
+
+/* The command goes on as a task of which nobody waits for the end; the result says so. TIMED_OUT:
+ * since its time is over. */
+static void let_go(struct job *j, bool timed_out)
+{
+	j->run->left = true;
+	j->run->timed_out = timed_out;
+}
 
 static void stop_asking(struct job *j)
 {
@@ -45,11 +56,11 @@ static void end(struct job *j)
 	stop_asking(j);
 	loop_timer_clear(&j->timer);
 	if (j->ops) {
-		engine_result(j->engine, j->run, &result);
+		run_result(j->engine, j->run, &result);
 		keep = !j->ops->ended(j->owner, j, &result) || result.output_kept;
 		result_done(&result);
 	}
-	engine_run_done(j->engine, j->run, keep);
+	run_done(j->engine, j->run, keep);
 	arena_free(j->arena);
 	free(j);
 }
@@ -65,7 +76,7 @@ static int on_late(struct loop_timer *t)
 {
 	struct job *j = container_of(t, struct job, timer);
 
-	task_abandon(engine_run_task(j->run));
+	task_abandon(j->run->task);
 	end(j);
 	return 0;
 }
@@ -74,7 +85,7 @@ static int on_packet(struct loop_source *s, uint32_t events)
 {
 	struct job *j = container_of(s, struct job, control);
 
-	switch (task_receive(engine_run_task(j->run))) {
+	switch (task_receive(j->run->task)) {
 	case TASK_NOTHING:
 		break;
 	case TASK_OUTPUT:
@@ -83,14 +94,14 @@ static int on_packet(struct loop_source *s, uint32_t events)
 		break;
 	case TASK_NOTE:
 		if (j->ops && j->ops->note)
-			j->ops->note(j->owner, j, engine_run_task(j->run)->note);
+			j->ops->note(j->owner, j, j->run->task->note);
 		break;
 	case TASK_STARTED:
-		engine_run_let_go(j->run, false);
+		let_go(j, false);
 		end(j);
 		break;
 	case TASK_LET_GO:
-		engine_run_let_go(j->run, true);
+		let_go(j, true);
 		end(j);
 		break;
 	case TASK_ENDED:
@@ -113,7 +124,7 @@ static int on_look(struct loop_timer *t);
 
 static int look_later(struct job *j)
 {
-	int64_t until = engine_run_ask_until(j->run), next = loop_now(j->loop) + ENGINE_ASK_LOOK_MS;
+	int64_t until = j->run->ask.until_ms, next = loop_now(j->loop) + ASK_LOOK_MS;
 
 	return loop_timer_set(j->loop, &j->look, next < until ? next : until, on_look);
 }
@@ -124,21 +135,21 @@ static int look(struct job *j)
 	bool told = j->told;
 	int r;
 
-	if (!engine_run_asked(j->engine, j->run)) {
+	if (!run_asked(j->engine, j->run)) {
 		j->told = true;
 		r = look_later(j);
 		/* Last: the owner may answer, or leave. */
 		if (!told && r == 0 && j->ops && j->ops->asked)
-			j->ops->asked(j->owner, j, engine_run_asks(j->run));
+			j->ops->asked(j->owner, j, job_asks(j));
 		return r;
 	}
 	stop_asking(j);
-	engine_run_ask_done(j->run);
-	if (j->stopping && engine_run_task(j->run))
-		task_stop(engine_run_task(j->run), false);
+	ask_done(&j->run->ask);
+	if (j->stopping && j->run->task)
+		task_stop(j->run->task, false);
 	if (watch(j) < 0)
 		end(j);
-	else if (engine_run_task(j->run) && j->ops && j->ops->approved)
+	else if (j->run->task && j->ops && j->ops->approved)
 		j->ops->approved(j->owner, j); /* last: the owner may leave */
 	return 0;
 }
@@ -156,26 +167,25 @@ static int on_answer(struct loop_source *s, uint32_t events)
 static int watch_answer(struct job *j)
 {
 	/* Without a descriptor the timer does it. */
-	if (engine_run_ask_fd(j->run) >= 0)
-		(void)loop_add(j->loop, &j->answer, engine_run_ask_fd(j->run), EPOLLIN, on_answer,
-		               NULL);
+	if (j->run->ask.watch >= 0)
+		(void)loop_add(j->loop, &j->answer, j->run->ask.watch, EPOLLIN, on_answer, NULL);
 	/* The first look comes in the next turn of the loop, when the owner knows the job. */
 	return loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look);
 }
 
 static int watch(struct job *j)
 {
-	struct task *task = engine_run_task(j->run);
+	struct task *task = j->run->task;
 	int r;
 
-	if (engine_run_asks(j->run))
+	if (job_asks(j))
 		return watch_answer(j);
 	if (!task)
 		return end_soon(j);
 	r = loop_add(j->loop, &j->control, task->control, EPOLLIN, on_packet, NULL);
 	if (r == 0)
-		r = loop_timer_set(j->loop, &j->timer,
-		                   loop_now(j->loop) + engine_run_patience_ms(j->run), on_late);
+		r = loop_timer_set(j->loop, &j->timer, loop_now(j->loop) + run_patience_ms(j->run),
+		                   on_late);
 	if (r < 0) {
 		task_abandon(task);
 		return end_soon(j);
@@ -197,9 +207,9 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 	                  .owner = owner,
 	                  .control = {.fd = -1},
 	                  .answer = {.fd = -1}};
-	r = engine_start(e, rq, &j->run, err);
+	r = run_start(e, rq, &j->run, err);
 	if (r == 0 && watch(j) < 0) {
-		engine_run_done(e, j->run, false);
+		run_done(e, j->run, false);
 		r = error_nomem(err);
 	}
 	if (r < 0) {
@@ -217,7 +227,7 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 /* From now on its keeper has less time, whatever the limit on the command's was. */
 void job_stop(struct job *j, bool now)
 {
-	struct task *task = engine_run_task(j->run);
+	struct task *task = j->run->task;
 	int64_t late = loop_now(j->loop) + STOP_PATIENCE_MS;
 
 	if (task)
@@ -230,44 +240,43 @@ void job_stop(struct job *j, bool now)
 
 int job_input(struct job *j, const void *bytes, size_t n)
 {
-	return j->control.fd < 0 ? -EPIPE : task_input(engine_run_task(j->run), bytes, n);
+	return j->control.fd < 0 ? -EPIPE : task_input(j->run->task, bytes, n);
 }
 
 int job_resize(struct job *j, uint16_t rows, uint16_t cols)
 {
-	return j->control.fd < 0 ? -EPIPE : task_resize(engine_run_task(j->run), rows, cols);
+	return j->control.fd < 0 ? -EPIPE : task_resize(j->run->task, rows, cols);
 }
 
 int job_answer(struct job *j, enum approval_answer answer, const char *by, const char *why,
                struct error *err)
 {
-	int r = engine_run_answer(j->run, answer, by, why, err);
+	int r = ask_answer(&j->run->ask, answer, by, why, err);
 
 	/* Also where somebody else was first: then that is what counts. */
-	if (engine_run_asks(j->run) &&
-	    loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
+	if (job_asks(j) && loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
 		r = error_nomem(err);
 	return r;
 }
 
 void job_give_up(struct job *j)
 {
-	if (!engine_run_asks(j->run))
+	if (!job_asks(j))
 		return;
-	engine_run_give_up(j->run);
+	ask_give_up(&j->run->ask);
 	if (loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
 		end(j);
 }
 
 void job_let_go(struct job *j)
 {
-	if (engine_run_asks(j->run)) {
+	if (job_asks(j)) {
 		job_give_up(j); /* what never ran cannot go on */
 		return;
 	}
 	if (j->control.fd < 0)
 		return; /* its end is near */
-	engine_run_let_go(j->run, false);
+	let_go(j, false);
 	if (end_soon(j) < 0)
 		end(j);
 }
@@ -275,36 +284,36 @@ void job_let_go(struct job *j)
 void job_leave(struct job *j)
 {
 	if (j->control.fd >= 0)
-		engine_run_let_go(j->run, false);
+		let_go(j, false);
 	j->ops = NULL;
 	end(j);
 }
 
 const struct approval *job_asks(const struct job *j)
 {
-	return engine_run_asks(j->run);
+	return j->run->ask.state == ASK_WAITING ? &j->run->ask.approval : NULL;
 }
 
 const char *job_id(const struct job *j)
 {
-	return engine_run_id(j->run);
+	return j->run->task_id;
 }
 
 const char *job_task_id(const struct job *j)
 {
-	const struct task *task = engine_run_task(j->run);
+	const struct task *task = j->run->task;
 
 	return task ? task->id : NULL;
 }
 
 int job_task_dir(const struct job *j)
 {
-	struct task *task = engine_run_task(j->run);
+	struct task *task = j->run->task;
 
 	return task ? task_dir(task) : -1;
 }
 
 enum output_mode job_output_mode(const struct job *j)
 {
-	return engine_run_output_mode(j->run);
+	return j->run->output_mode;
 }

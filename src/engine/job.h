@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "approval/approval.h"
-#include "engine/request.h"
+#include "task/request.h"
 
 struct arena;
 struct engine;

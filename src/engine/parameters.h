@@ -5,7 +5,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include "engine/request.h"
+#include "task/request.h"
 #include "json/read.h"
 
 struct arena;

@@ -5,7 +5,7 @@
  *	{"id": any, "argv": [..] or "command": "..", "timeout_ms": 5000, ...}
  */
 #include <stddef.h>
-#include "engine/request.h"
+#include "task/request.h"
 
 struct arena;
 struct error;

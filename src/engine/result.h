@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "approval/approval.h"
 #include "engine/hint.h"
-#include "engine/request.h"
+#include "task/request.h"
 #include "task/report.h"
 #include "output/view.h"
 #include "task/store.h"

@@ -8,6 +8,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/loop.h"
+#include "engine/job.h"
 #include "engine/result.h"
 
 /* An engine with a state directory of its own, and a workspace beside it. */
@@ -36,21 +38,32 @@ static int place_teardown(void **state)
 	return 0;
 }
 
+struct awaited {
+	struct loop *loop;
+	struct result *result;
+};
+
+static bool on_ended(void *owner, struct job *j, struct result *r)
+{
+	struct awaited *a = owner;
+
+	*a->result = *r;
+	r->views[0] = r->views[1] = (struct view){0}; /* the test's now */
+	loop_stop(a->loop);
+	return true;
+}
+
 /* Runs the request to its end; the caller releases the result. */
 static void run(struct place *p, const struct request *rq, struct result *ret_result)
 {
-	struct engine_run *run = NULL;
-	struct task *t;
-	enum task_event e = TASK_NOTHING;
+	static const struct job_ops ops = {.ended = on_ended};
+	struct awaited a = {.result = ret_result};
+	struct job *job = NULL;
 
-	assert_int_equal(engine_start(&p->engine, rq, &run, NULL), 0);
-	t = engine_run_task(run);
-	while (t && e != TASK_ENDED && e != TASK_LOST) {
-		test_wait_readable(t->control);
-		e = task_receive(t);
-	}
-	engine_result(&p->engine, run, ret_result);
-	engine_run_done(&p->engine, run, ret_result->output_kept);
+	assert_int_equal(loop_new(&a.loop, NULL), 0);
+	assert_int_equal(job_start(&p->engine, a.loop, rq, NULL, &ops, &a, &job, NULL), 0);
+	assert_int_equal(loop_run(a.loop), 0);
+	loop_free(a.loop);
 }
 
 static struct request line(struct place *p, const char *command)

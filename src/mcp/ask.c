@@ -20,7 +20,6 @@
 #include "base/fd.h"
 #include "engine/dialect.h"
 #include "engine/engine.h"
-#include "engine/inside.h"
 #include "engine/job.h"
 #include "engine/result.h"
 #include "mcp/content.h"

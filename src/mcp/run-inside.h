@@ -2,7 +2,7 @@
 /*
  * What the files about running a command share.
  */
-#include "engine/request.h"
+#include "task/request.h"
 #include "base/loop.h"
 #include "mcp/inside.h"
 #include "mcp/last-line.h"

@@ -1,0 +1,432 @@
+#include "engine/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "decide/check.h"
+#include "decide/consent.h"
+#include "engine/engine.h"
+#include "engine/inside.h"
+#include "engine/result.h"
+#include "launch/ahead.h"
+#include "launch/task.h"
+#include "session/environment.h"
+#include "session/place.h"
+
+/* The words with blanks between: for people, so an end is enough of a very long one. */
+static const char *join(struct arena *arena, const char *const *argv)
+{
+	scoped(buffer_donep) struct buffer text = {.max = 4096};
+
+	for (size_t i = 0; argv[i]; i++) {
+		if (i)
+			buffer_putc(&text, ' ');
+		buffer_puts(&text, argv[i]);
+	}
+	return arena_strndup(arena, buffer_str(&text), text.len);
+}
+
+static int open_input(const struct request *rq, struct error *err)
+{
+	scoped(fd_closep) int fd = -1;
+
+	if (!rq->input) {
+		fd = rq->input_fd >= 0 ? fcntl(rq->input_fd, F_DUPFD_CLOEXEC, 3)
+		                       : open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? error_sys(err, errno, "standard input") : take_fd(&fd);
+	}
+	fd = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || fd_write_all(fd, rq->input, rq->input_len) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+		return error_sys(err, errno, "standard input");
+	return take_fd(&fd);
+}
+
+static int choose_limits(struct engine *e, const struct request *rq, struct run *run)
+{
+	const struct engine_wishes *w = &e->wishes;
+	const struct profile *p = e->profile;
+	struct keeper_order *o = &run->order;
+
+	if (p->require_description && (!rq->description || !*rq->description))
+		return error_set(&run->refusal, ERROR_INPUT, EINVAL,
+		                 "this profile wants a description of what the command is for");
+	run->output_mode = rq->output_mode;
+	if (!rq->output_mode_given)
+		(void)output_mode_parse(p->output.mode, &run->output_mode);
+	/* One file then has all, in its true order. */
+	if (rq->background && !rq->output_mode_given)
+		run->output_mode = OUTPUT_MERGED;
+	if (rq->rows) /* a terminal is one stream */
+		run->output_mode = OUTPUT_MERGED;
+	run->view = w->view_given ? w->view : p->output.view;
+	run->view.keep_escapes = run->view.keep_escapes || w->keep_escapes;
+	*o = (struct keeper_order){
+		.description = rq->description,
+		.principal = rq->principal,
+		.door = rq->door,
+		.merged = run->output_mode == OUTPUT_MERGED,
+		.terminal = {.rows = rq->rows, .cols = rq->cols},
+		.interactive = rq->interactive,
+		.follow = rq->follow,
+		.findable = rq->findable,
+		.background = rq->background,
+		.timeout_lets_go = p->timeout.act == PROFILE_TIMEOUT_BACKGROUND && !rq->background,
+		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
+		.idle_timeout_ms = p->timeout.idle_ms,
+		.grace_ms = w->grace_ms >= 0 ? w->grace_ms : p->timeout.grace_ms,
+		.spool_cap = w->spool_cap != UINT64_MAX ? w->spool_cap : p->output.file_cap,
+		.max_processes = w->max_processes,
+		.kept = view_capture_limits(&run->view),
+	};
+	/* What is shown whole need not be on the disk, if nobody looks before it is shown. */
+	if (!rq->follow && !rq->findable && run->output_mode != OUTPUT_STDOUT &&
+	    run->output_mode != OUTPUT_STDERR)
+		o->patience = view_surely_shown(&run->view);
+	/* The limits are about how long a caller waits. Nobody waits for a task,
+	 * and a person who sits before it ends it by a key. */
+	if ((rq->background || rq->interactive) && rq->timeout_ms == 0)
+		o->timeout_ms = 0;
+	if (rq->background || rq->interactive) /* likewise */
+		o->idle_timeout_ms = 0;
+	if (rq->idle_timeout_ms > 0 &&
+	    (o->idle_timeout_ms == 0 || rq->idle_timeout_ms < o->idle_timeout_ms))
+		o->idle_timeout_ms = rq->idle_timeout_ms;
+	if (o->timeout_ms > p->timeout.max_ms) {
+		run->timeout_asked_ms = o->timeout_ms;
+		o->timeout_ms = p->timeout.max_ms;
+	}
+	return 0;
+}
+
+/* The profile may be loaded anew while the run goes on: what is said about it is copied. */
+static int keep_finding(struct run *run, const struct policy_finding *f)
+{
+	const char **use = NULL;
+	size_t n = 0;
+
+	while (f->use && f->use[n])
+		n++;
+	run->finding = *f;
+	run->finding.rule = NULL;
+	run->finding.rule_id = arena_strdup(run->arena, f->rule_id);
+	run->finding.place.file = arena_strdup(run->arena, f->place.file);
+	run->finding.reason = arena_strdup(run->arena, f->reason ? f->reason : "");
+	use = arena_new_array(run->arena, const char *, n + 1);
+	for (size_t i = 0; use && i < n; i++)
+		use[i] = arena_strdup(run->arena, f->use[i]);
+	run->finding.use = use;
+	run->decided = true;
+	return use && run->finding.reason ? 0 : -ENOMEM;
+}
+
+/* What became of a question: 0: it may be started, by the approval; -EPERM: it is refused; -EAGAIN:
+ * a person has not answered yet. */
+static int take_answer(struct run *run)
+{
+	struct policy_finding *f = &run->finding;
+
+	switch (run->ask.state) {
+	case ASK_APPROVED:
+		run->answered = true;
+		f->verdict = POLICY_VERDICT_ALLOW;
+		run->order.request.approval = run->ask.approval.id;
+		return 0;
+	case ASK_REFUSED:
+		run->answered = true;
+		f->reason = arena_printf(run->arena, "%s%s%s", f->reason, *f->reason ? " " : "",
+		                         run->ask.words);
+		return f->reason ? -EPERM : error_nomem(&run->refusal);
+	case ASK_WAITING:
+	case ASK_NONE:
+		break;
+	}
+	return -EAGAIN;
+}
+
+static int ask(struct engine *e, struct run *run, const struct ask_question *q)
+{
+	int r = ask_begin(&run->ask, run->arena, q, &run->refusal);
+
+	if (r < 0)
+		return r;
+	if (run->ask.state != ASK_WAITING)
+		ask_done(&run->ask);
+	if (run->ask.state != ASK_APPROVED)
+		engine_record_ask(e, &run->order, run->task_id, &run->ask,
+		                  run->ask.approval.id[0] != '\0' &&
+		                          run->ask.approval.state == APPROVAL_OPEN);
+	return take_answer(run);
+}
+
+static int record(struct engine *e, const struct request *rq, struct run *run)
+{
+	return engine_record(e,
+	                     &(struct engine_record){
+				     .request = rq,
+				     .order = &run->order,
+				     .finding = run->decided ? &run->finding : NULL,
+				     .refusal = run->refusal.text,
+				     .task = run->task_id,
+			     },
+	                     run->audit_notice, &run->refusal);
+}
+
+static int decide(struct engine *e, const struct request *rq, struct run *run,
+                  const struct place *place)
+{
+	struct keeper_order *o = &run->order;
+	const struct check_request question = {
+		.profile = e->profile,
+		.command = rq->command,
+		.argv = rq->argv,
+		.force = rq->force,
+		.workspace_fd = place->workspace_fd,
+		.workspace = place->workspace,
+		.cwd = place_relative_cwd(place),
+		.env = o->request.env,
+		.session = o->request.session != NULL,
+		.envp = o->envp,
+	};
+	struct check answer;
+	int r;
+
+	r = consent_check(run->arena, &question, o, run->input, &answer, &run->refusal);
+	if (r < 0)
+		return r;
+	if (keep_finding(run, &answer.answer.line) < 0)
+		return error_nomem(&run->refusal);
+	o->argv = answer.argv;
+	r = record(e, rq, run);
+	if (r < 0)
+		return r;
+	if (answer.answer.line.verdict == POLICY_VERDICT_ASK)
+		return ask(e, run,
+		           &(struct ask_question){.request = rq,
+		                                  .checked = &question,
+		                                  .check = &answer,
+		                                  .order = o,
+		                                  .input_fd = run->input,
+		                                  .passing = e->store.temporary});
+	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
+		return -EPERM;
+	o->profile = e->profile;
+	return 0;
+}
+
+/* Of the box everything is known before the verdict is. With the socket of a container engine in it
+ * a box depends on where that is, and the keeper looks when it has its order. */
+static void begin_ahead(struct engine *e, struct run *run)
+{
+	const struct keeper_order *o = &run->order;
+
+	if (e->ahead && !e->launcher && e->profile->sandbox.tier == SANDBOX_TIER_STRICT &&
+	    !e->profile->docker.allow)
+		run->ahead = ahead_new(&(struct keeper_ahead){.profile = e->profile,
+		                                              .workspace = o->request.workspace,
+		                                              .root = o->request.root,
+		                                              .state = o->request.state,
+		                                              .policy_file = e->wishes.policy_file,
+		                                              .envp = o->envp,
+		                                              .max_processes = o->max_processes});
+}
+
+static int prepare(struct engine *e, const struct request *rq, struct run *run)
+{
+	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
+	struct keeper_order *o = &run->order;
+	struct error *err = &run->refusal;
+	const char *state;
+	int r;
+
+	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
+		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
+	state = engine_state_of(run->arena, &e->store);
+	r = session_use(run->arena, state, rq->session, &run->session, err);
+	if (r == 0)
+		r = engine_choose_place(e, rq, state, &run->session, &place, err);
+	run->profile_number = e->profile_number;
+	if (r == 0)
+		r = choose_limits(e, rq, run);
+	if (r < 0)
+		return r;
+	o->cwd = arena_strdup(run->arena, place.cwd);
+	o->base = arena_strdup(run->arena, place.base);
+	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
+	o->request = (struct keeper_request){
+		.profile = e->profile->by_fallback ? e->wishes.fallback : e->wishes.profile,
+		.agent = e->wishes.agent,
+		.policy_file = e->wishes.policy_file,
+		.command = rq->command,
+		.argv = rq->argv,
+		.session = arena_strdup(run->arena, run->session.id),
+		.workspace = arena_strdup(run->arena, place.workspace),
+		.root = arena_strdup(run->arena, place.root),
+		.cwd = arena_strdup(run->arena, place_relative_cwd(&place)),
+		.state = state,
+		.force = rq->force,
+	};
+	if (!o->cwd || !o->base || !o->command || !o->request.workspace || !o->request.root ||
+	    !o->request.cwd ||
+	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
+		return error_nomem(err);
+	r = environment_build(run->arena,
+	                      &(struct environment_wish){.base = e->environment,
+	                                                 .pass = e->profile->environment_pass,
+	                                                 .set = e->profile->environment_set,
+	                                                 .kept = run->session.state.set,
+	                                                 .dropped = run->session.state.unset,
+	                                                 .extra = rq->env,
+	                                                 .cwd = o->cwd,
+	                                                 .terminal = rq->rows > 0},
+	                      &o->envp, err);
+	if (r < 0)
+		return r;
+	begin_ahead(e, run);
+	run->input = open_input(rq, err);
+	return run->input < 0 ? run->input : decide(e, rq, run, &place);
+}
+
+static void run_free(struct run *run)
+{
+	if (run) {
+		fd_close(run->input);
+		session_release(&run->session);
+		ahead_free(run->ahead);
+		ask_done(&run->ask);
+		arena_free(run->arena);
+	}
+	free(run);
+}
+DEFINE_CLEANUP(struct run *, run_free);
+
+/* What did not get as far as a decision is remembered, too; its own reason is what is told. */
+static void record_refusal(struct engine *e, const struct request *rq, struct run *run)
+{
+	struct error why = run->refusal;
+
+	if (record(e, rq, run) < 0)
+		snprintf(run->audit_notice, sizeof(run->audit_notice),
+		         "the request is not in the audit log: %.200s", run->refusal.text);
+	run->refusal = why;
+}
+
+static void start_task(struct engine *e, struct run *run)
+{
+	int r = -ENOENT;
+
+	run->order.task_id = run->task_id;
+	if (run->ahead)
+		r = ahead_start(run->ahead, &e->store, &run->order, run->input, &run->task, NULL);
+	if (r < 0) {
+		run->order.task_id = run->task_id;
+		(void)task_start(&e->store, e->launcher, &run->order, run->input, &run->task,
+		                 &run->refusal);
+	}
+	fd_close(take_fd(&run->input));
+}
+
+int run_start(struct engine *e, const struct request *rq, struct run **ret_run, struct error *err)
+{
+	scoped(run_freep) struct run *run = calloc(1, sizeof(*run));
+
+	if (run) {
+		run->input = run->session.hold = -1;
+		ask_init(&run->ask);
+		run->arena = arena_new(4 * ORDER_BYTES_MAX);
+	}
+	if (!run || !run->arena)
+		return error_nomem(err);
+	if (id_new("bash-", run->task_id, sizeof(run->task_id)) < 0)
+		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
+	if (prepare(e, rq, run) == 0)
+		start_task(e, run);
+	else if (!run->decided)
+		record_refusal(e, rq, run);
+	ahead_drop(run->ahead); /* refused, or a person is asked: the box is not waited with */
+	*ret_run = take_ptr(&run);
+	return 0;
+}
+
+bool run_asked(struct engine *e, struct run *run)
+{
+	int r;
+
+	if (run->ask.state == ASK_WAITING)
+		ask_look(&run->ask);
+	if (run->ask.state == ASK_WAITING)
+		return false;
+	if (run->answered || run->ask.state == ASK_NONE)
+		return true;
+	run->order.profile = NULL; /* it may have been loaded anew meanwhile */
+	if (run->ask.state == ASK_REFUSED)
+		engine_record_ask(e, &run->order, run->task_id, &run->ask, false);
+	r = take_answer(run);
+	if (r == 0)
+		start_task(e, run);
+	return true;
+}
+
+/* A keeper ends its command, then waits for stragglers, kills and drains: all of it bounded. */
+#define KEEPER_PATIENCE_MS 15000
+
+int64_t run_patience_ms(const struct run *run)
+{
+	if (run->order.timeout_ms == 0)
+		return INT64_MAX / 4;
+	return run->order.timeout_ms + run->order.grace_ms + KEEPER_PATIENCE_MS;
+}
+
+void run_result(struct engine *e, struct run *run, struct result *ret_result)
+{
+	struct result_facts facts = {
+		.order = &run->order,
+		.profile = run->profile_number == e->profile_number ? e->profile : NULL,
+		.output_mode = run->output_mode,
+		.timeout_asked_ms = run->timeout_asked_ms,
+		.finding = run->decided ? &run->finding : NULL,
+		.refusal = run->task ? NULL : &run->refusal,
+		.task = run->task,
+		.session_notice = run->session.notice,
+		.audit_notice = run->audit_notice,
+		.left = run->left,
+		.timed_out = run->timed_out,
+		.store = &e->store,
+		.view = &run->view,
+		.output_prefix = e->wishes.output_prefix,
+		.ask = run->ask.state != ASK_NONE ? &run->ask : NULL,
+	};
+
+	result_fill(ret_result, &facts);
+}
+
+static void sweep(struct engine *e, struct arena *arena)
+{
+	const char *state = engine_state_of(arena, &e->store);
+
+	(void)store_sweep(&e->store, e->wishes.state_cap, e->wishes.state_age_ms);
+	if (state)
+		(void)session_sweep(state, SESSION_AGE_MS);
+}
+
+void run_done(struct engine *e, struct run *run, bool keep)
+{
+	if (run->left)
+		task_leave(run->task);
+	else
+		task_done(run->task, &e->store, keep);
+	if ((keep || run->left) && (e->wishes.state_cap != engine_wishes_default.state_cap ||
+	                            store_sweep_is_due(&e->store)))
+		sweep(e, run->arena);
+	run_free(run);
+}

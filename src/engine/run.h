@@ -1,0 +1,62 @@
+#pragma once
+/*
+ * Run: one request under way, from its decision to its result. A run does not wait by itself: job.c
+ * does, and nobody else has one. Not for other rooms: they have job.h.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include "engine/ask.h"
+#include "engine/record.h"
+#include "base/error.h"
+#include "output/view.h"
+#include "policy/policy.h"
+#include "session/use.h"
+#include "task/order.h"
+#include "task/request.h"
+#include "task/store.h"
+
+struct ahead;
+struct arena;
+struct engine;
+struct result;
+struct task;
+
+struct run {
+	struct arena *arena;
+	struct task *task; /* NULL: it never started, or not yet */
+	struct keeper_order order;
+	enum output_mode output_mode;
+	struct view_limits view;
+	int64_t timeout_asked_ms;      /* more than the maximum; 0: it was granted */
+	bool left, timed_out;          /* it goes on without us */
+	uint64_t profile_number;       /* of the engine's profile that decided */
+	bool decided;                  /* there is a finding */
+	struct policy_finding finding; /* about the whole line */
+	struct error refusal;          /* why it did not start */
+	struct session_use session;
+	struct ask ask;
+	bool answered;              /* what was asked is no question any more */
+	char task_id[STORE_ID_MAX]; /* known before there is a task: its records are found by it */
+	char audit_notice[ENGINE_RECORD_NOTICE_MAX];
+	int input;           /* the command's, until it is started; -1: none */
+	struct ahead *ahead; /* its keeper, before there is a task; or NULL */
+};
+
+/* Starts the request. A request that cannot or may not be run (no such directory, a bad variable,
+ * the verdict) is no error: *ret_run is then already at its end, with a result that says why. */
+int run_start(struct engine *e, const struct request *rq, struct run **ret_run, struct error *err);
+
+/* A run that waits for a person (ask.state) is looked at when ask.watch is readable, at
+ * ask.until_ms and now and then. Whether that is over: there is a task now, or the run is at its
+ * end. */
+bool run_asked(struct engine *e, struct run *run);
+
+/* Upper bound for any keeper. Past it, treat the keeper as dead. */
+int64_t run_patience_ms(const struct run *run);
+
+/* After TASK_ENDED or TASK_LOST, without a task, or when it was left. */
+void run_result(struct engine *e, struct run *run, struct result *ret_result);
+
+/* Frees the run. The task's directory goes with it unless KEEP: say so when it holds more than the
+ * result does (output_kept), or when the result could not be delivered. */
+void run_done(struct engine *e, struct run *run, bool keep);
