@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/permits.h"
 #include "engine/result.h"
 #include "engine/run.h"
 #include "launch/task.h"
@@ -23,6 +24,8 @@ struct job {
 	struct run *run;
 	struct loop *loop;
 	struct arena *arena;
+	struct request request;
+	struct permit permit;
 	const struct job_ops *ops; /* NULL: the owner has left */
 	void *owner;
 	struct loop_source control;
@@ -61,6 +64,7 @@ static void end(struct job *j)
 		result_done(&result);
 	}
 	run_done(j->engine, j->run, keep);
+	permit_drop(&j->permit);
 	arena_free(j->arena);
 	free(j);
 }
@@ -193,6 +197,31 @@ static int watch(struct job *j)
 	return 0;
 }
 
+static void on_permit(struct permit *p)
+{
+	struct job *j = container_of(p, struct job, permit);
+
+	if (j->ops && j->ops->permitted)
+		j->ops->permitted(j->owner, j);
+	run_start(j->engine, &j->request, j->run);
+	if (watch(j) < 0)
+		end(j);
+}
+
+/* Now, or when it has its permit. */
+static int start(struct job *j, struct error *err)
+{
+	int r = permit_take(&j->permit, j->request.share);
+
+	if (r < 0)
+		return error_set(err, ERROR_LIMIT, EBUSY,
+		                 "too many commands run at this time; try again later");
+	if (j->permit.waits)
+		return 0;
+	run_start(j->engine, &j->request, j->run);
+	return watch(j) < 0 ? error_nomem(err) : 0;
+}
+
 int job_start(struct engine *e, struct loop *l, const struct request *rq, struct arena *arena,
               const struct job_ops *ops, void *owner, struct job **ret_job, struct error *err)
 {
@@ -205,23 +234,32 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 	                  .loop = l,
 	                  .ops = ops,
 	                  .owner = owner,
+	                  .request = *rq,
+	                  .permit = {.granted = on_permit},
 	                  .control = {.fd = -1},
 	                  .answer = {.fd = -1}};
-	r = run_start(e, rq, &j->run, err);
-	if (r == 0 && watch(j) < 0) {
-		run_done(e, j->run, false);
-		r = error_nomem(err);
-	}
+	r = run_new(&j->run, err);
 	if (r < 0) {
-		loop_remove(&j->control);
-		stop_asking(j);
-		loop_timer_clear(&j->timer);
 		free(j);
+		return r;
+	}
+	r = start(j, err);
+	if (r < 0) {
+		job_leave(j);
 		return r;
 	}
 	j->arena = arena;
 	*ret_job = j;
 	return 0;
+}
+
+/* What never ran cannot go on, either. */
+static void give_up_waiting(struct job *j)
+{
+	error_set(&j->run->refusal, ERROR_INPUT, ECANCELED, "stopped before it was started");
+	permit_drop(&j->permit);
+	if (end_soon(j) < 0)
+		end(j);
 }
 
 /* From now on its keeper has less time, whatever the limit on the command's was. */
@@ -230,6 +268,10 @@ void job_stop(struct job *j, bool now)
 	struct task *task = j->run->task;
 	int64_t late = loop_now(j->loop) + STOP_PATIENCE_MS;
 
+	if (j->permit.waits) {
+		give_up_waiting(j);
+		return;
+	}
 	if (task)
 		task_stop(task, now || j->stopping);
 	if (j->control.fd >= 0 && j->timer.at > late)
@@ -274,6 +316,8 @@ void job_let_go(struct job *j)
 		job_give_up(j); /* what never ran cannot go on */
 		return;
 	}
+	if (j->permit.waits)
+		give_up_waiting(j);
 	if (j->control.fd < 0)
 		return; /* its end is near */
 	let_go(j, false);
@@ -292,6 +336,11 @@ void job_leave(struct job *j)
 const struct approval *job_asks(const struct job *j)
 {
 	return j->run->ask.state == ASK_WAITING ? &j->run->ask.approval : NULL;
+}
+
+bool job_waits(const struct job *j)
+{
+	return j->permit.waits;
 }
 
 const char *job_id(const struct job *j)

@@ -17,6 +17,8 @@ struct loop;
 struct result;
 
 struct job_ops {
+	/* It has waited for its permit, and is started when this returns. May be NULL. */
+	void (*permitted)(void *owner, struct job *j);
 	/* The task's files have grown; comes only if the request wants to follow. May be NULL. */
 	void (*output)(void *owner, struct job *j);
 	/* What is waited for before the command can start, now and then, in words. May be NULL. */
@@ -35,7 +37,8 @@ struct job_ops {
 
 /* ARENA holds the strings of the request and becomes the job's if this succeeds; NULL: they live
  * longer than the job. A request that may
- * not be run is no error: it ends at once. No callback comes before this has returned. */
+ * not be run is no error: it ends at once. One whose share is used up waits for its permit; -EBUSY:
+ * too many do. No callback comes before this has returned. */
 int job_start(struct engine *e, struct loop *l, const struct request *rq, struct arena *arena,
               const struct job_ops *ops, void *owner, struct job **ret_job, struct error *err);
 
@@ -59,6 +62,7 @@ void job_leave(struct job *j);
 /* What a person is asked; NULL: it does not wait for one. */
 const struct approval *job_asks(const struct job *j);
 
+bool job_waits(const struct job *j);          /* for its permit: it is not decided about yet */
 const char *job_id(const struct job *j);      /* of its task, if there will be one */
 const char *job_task_id(const struct job *j); /* NULL: it never started */
 int job_task_dir(const struct job *j);        /* borrowed; -1: none */

@@ -336,7 +336,7 @@ static void start_task(struct engine *e, struct run *run)
 	fd_close(take_fd(&run->input));
 }
 
-int run_start(struct engine *e, const struct request *rq, struct run **ret_run, struct error *err)
+int run_new(struct run **ret_run, struct error *err)
 {
 	scoped(run_freep) struct run *run = calloc(1, sizeof(*run));
 
@@ -349,13 +349,17 @@ int run_start(struct engine *e, const struct request *rq, struct run **ret_run, 
 		return error_nomem(err);
 	if (id_new("bash-", run->task_id, sizeof(run->task_id)) < 0)
 		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers for a task id");
+	*ret_run = take_ptr(&run);
+	return 0;
+}
+
+void run_start(struct engine *e, const struct request *rq, struct run *run)
+{
 	if (prepare(e, rq, run) == 0)
 		start_task(e, run);
 	else if (!run->decided)
 		record_refusal(e, rq, run);
 	ahead_drop(run->ahead); /* refused, or a person is asked: the box is not waited with */
-	*ret_run = take_ptr(&run);
-	return 0;
 }
 
 bool run_asked(struct engine *e, struct run *run)

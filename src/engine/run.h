@@ -42,9 +42,11 @@ struct run {
 	struct ahead *ahead; /* its keeper, before there is a task; or NULL */
 };
 
-/* Starts the request. A request that cannot or may not be run (no such directory, a bad variable,
- * the verdict) is no error: *ret_run is then already at its end, with a result that says why. */
-int run_start(struct engine *e, const struct request *rq, struct run **ret_run, struct error *err);
+int run_new(struct run **ret_run, struct error *err);
+
+/* Starts the request. One that cannot or may not be run (no such directory, a bad variable, the
+ * verdict) is already at its end then, with a result that says why. */
+void run_start(struct engine *e, const struct request *rq, struct run *run);
 
 /* A run that waits for a person (ask.state) is looked at when ask.watch is readable, at
  * ask.until_ms and now and then. Whether that is over: there is a task now, or the run is at its

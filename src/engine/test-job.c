@@ -1,11 +1,13 @@
 #include "engine/test-engine.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "engine/job.h"
+#include "engine/permits.h"
 #include "engine/result.h"
 #include "base/loop.h"
 #include "task/find.h"
@@ -175,6 +177,113 @@ static void an_owner_that_has_left_hears_nothing(void **state)
 	assert_int_equal(p->ended, 0);
 }
 
+/* Jobs that share one permit. */
+struct shared {
+	struct permits permits;
+	struct permit_share share;
+	struct loop *loop;
+	int wanted; /* ends, then the loop stops */
+};
+
+struct sharer {
+	struct shared *shared;
+	struct job *job;
+	int permitted, ended;
+	bool ran, waited; /* waited: it had no task when it was permitted */
+	char output[64], reason[128];
+};
+
+static void on_permitted(void *owner, struct job *j)
+{
+	struct sharer *s = owner;
+
+	s->permitted++;
+	s->waited = !job_waits(j) && !job_task_id(j);
+}
+
+static bool on_sharer_ended(void *owner, struct job *j, struct result *r)
+{
+	struct sharer *s = owner;
+
+	s->ended++;
+	s->ran = r->ran;
+	snprintf(s->output, sizeof(s->output), "%s", r->views[0].text ? r->views[0].text : "");
+	snprintf(s->reason, sizeof(s->reason), "%.120s", r->reason);
+	if (--s->shared->wanted == 0)
+		loop_stop(s->shared->loop);
+	return true;
+}
+
+static int start_shared(struct place *p, struct shared *all, struct sharer *s, const char *line)
+{
+	static const struct job_ops sharer_ops = {.permitted = on_permitted,
+	                                          .ended = on_sharer_ended};
+	const struct request rq = {.input_fd = -1, .command = line, .share = &all->share};
+
+	*s = (struct sharer){.shared = all};
+	all->loop = p->loop;
+	return job_start(&p->engine, p->loop, &rq, NULL, &sharer_ops, s, &s->job, NULL);
+}
+
+static void wait_for_all(struct place *p, struct shared *all, int count)
+{
+	all->wanted = count;
+	assert_int_equal(loop_timer_set(p->loop, &p->patience, loop_now(p->loop) + TEST_PATIENCE_MS,
+	                                on_patience),
+	                 0);
+	assert_int_equal(loop_run(p->loop), 0);
+	loop_timer_clear(&p->patience);
+}
+
+static void a_job_waits_for_its_permit_and_then_runs(void **state)
+{
+	struct shared all = {.permits = {.running_max = 1, .queued_max = 1},
+	                     .share = {.permits = &all.permits}};
+	struct place *p = *state;
+	struct sharer a, b, c;
+
+	assert_int_equal(start_shared(p, &all, &a, "echo a"), 0);
+	assert_false(job_waits(a.job));
+	assert_int_equal(start_shared(p, &all, &b, "echo b"), 0);
+	assert_true(job_waits(b.job));
+	assert_null(job_task_id(b.job));
+	assert_null(job_asks(b.job));
+	assert_int_equal(start_shared(p, &all, &c, "echo c"), -EBUSY);
+	wait_for_all(p, &all, 2);
+	assert_string_equal(a.output, "a\n");
+	assert_string_equal(b.output, "b\n");
+	assert_int_equal(a.permitted, 0); /* it had its own at once */
+	assert_true(b.permitted == 1 && b.waited);
+	assert_int_equal(a.ended + b.ended, 2);
+	assert_int_equal(all.permits.running + all.permits.queued, 0);
+}
+
+static void what_waits_can_be_stopped_let_go_and_left(void **state)
+{
+	struct shared all = {.permits = {.running_max = 1, .queued_max = 8},
+	                     .share = {.permits = &all.permits}};
+	struct place *p = *state;
+	struct sharer a, stopped, let_go, left;
+
+	assert_int_equal(start_shared(p, &all, &a, "sleep 60"), 0);
+	assert_int_equal(start_shared(p, &all, &stopped, "echo never"), 0);
+	assert_int_equal(start_shared(p, &all, &let_go, "echo never"), 0);
+	assert_int_equal(start_shared(p, &all, &left, "echo never"), 0);
+	job_stop(stopped.job, false);
+	job_let_go(let_go.job);
+	job_leave(left.job);
+	assert_int_equal(all.permits.queued, 0);
+	wait_for_all(p, &all, 2);
+	assert_true(stopped.ended == 1 && !stopped.ran);
+	assert_string_equal(stopped.reason, "stopped before it was started");
+	assert_true(let_go.ended == 1 && !let_go.ran);
+	assert_int_equal(left.ended + a.ended, 0);
+	job_stop(a.job, true);
+	wait_for_all(p, &all, 1);
+	assert_int_equal(stopped.permitted + let_go.permitted + left.permitted, 0);
+	assert_int_equal(all.permits.running, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
@@ -185,6 +294,8 @@ int main(void)
 		TEST(a_background_job_ends_when_it_has_started),
 		TEST(what_is_let_go_becomes_a_task),
 		TEST(an_owner_that_has_left_hears_nothing),
+		TEST(a_job_waits_for_its_permit_and_then_runs),
+		TEST(what_waits_can_be_stopped_let_go_and_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "json/write.h"
 #include "base/loop.h"
+#include "engine/permits.h"
 #include "mcp/era.h"
 #include "mcp/server.h"
 #include "json/rpc.h"
@@ -92,7 +93,8 @@ struct mcp_peer {
 	size_t offer_count;
 	bool has_person, shared;
 	mcp_send send;
-	const struct mcp_places *places;
+	struct permit_share *share;
+	const struct mcp_house *house;
 	bool (*sees)(const void *owner, const struct find_origin *origin);
 	void *owner;
 	enum mcp_revision revision; /* MCP_REVISION_MAX: no handshake yet */
@@ -116,8 +118,8 @@ struct mcp_peer {
 struct mcp_server {
 	struct mcp_options options;
 	struct mcp_peer *peers;
-	struct mcp_run *queue, *queue_end;
-	size_t running, queued;
+	struct permits permits; /* of peers that have none of others */
+	struct permit_share share;
 	int64_t searched_ms; /* loop_now() of the turn in which an output was searched last */
 	struct nonces *nonces;
 };

@@ -17,10 +17,9 @@ struct mcp_run {
 	struct mcp_call *call;
 	struct engine *engine;
 	const struct dialect *dialect;
-	struct mcp_run *next; /* in the queue */
-	struct arena *arena;  /* until the job has it */
+	struct arena *arena; /* until the job has it */
 	struct request request;
-	struct job *job; /* NULL: it is queued */
+	struct job *job;
 	struct loop_timer progress, patience;
 	struct last_line last;
 	int64_t told_at;
@@ -31,6 +30,3 @@ struct mcp_run {
 	bool form;             /* a person is asked by the answer; see ask.c */
 	struct digest digest;  /* of what was called */
 };
-
-/* As soon as there is a place for it. */
-void mcp_run_start(struct mcp_run *run);

@@ -1,8 +1,7 @@
 /*
- * A run waits in the server's queue while too many commands run, then is a job until that has
- * ended. A call that is cancelled says nothing any more, and its run goes on to the end of the
- * tree that it stops. What takes too long for a client to wait becomes a task; so does what the
- * client asks for as one.
+ * A run is a job, which waits for its permit while too many commands run. A call that is cancelled
+ * says nothing any more, and its run goes on to the end of the tree that it stops. What takes too
+ * long for a client to wait becomes a task; so does what the client asks for as one.
  */
 #include "mcp/run.h"
 
@@ -36,53 +35,15 @@ static void run_free(struct mcp_run *run)
 	free(run);
 }
 
-static enum mcp_place take_place(const struct mcp_run *run, bool waits)
-{
-	const struct mcp_peer *p = run->call->peer;
-	struct mcp_server *s = p->server;
-	enum mcp_place place = MCP_PLACE_TAKEN;
-
-	if (p->places)
-		place = p->places->take(p->owner, run->request.background, waits);
-	else if (s->running >= s->options.running_max)
-		place = waits || s->queued < s->options.queued_max ? MCP_PLACE_LATER
-		                                                   : MCP_PLACE_NONE;
-	s->running += place == MCP_PLACE_TAKEN;
-	return place;
-}
-
-static void give_place(const struct mcp_run *run, const struct result *r)
-{
-	const struct mcp_peer *p = run->call->peer;
-
-	p->server->running--;
-	if (p->places)
-		p->places->give(p->owner, run->engine->wishes.profile, r);
-}
-
-static void unqueue(struct mcp_server *s, struct mcp_run *run)
-{
-	struct mcp_run **at = &s->queue, *previous = NULL;
-
-	while (*at != run) {
-		previous = *at;
-		at = &(*at)->next;
-	}
-	*at = run->next;
-	if (s->queue_end == run)
-		s->queue_end = previous;
-	s->queued--;
-}
-
 static void on_cancel(struct mcp_call *c)
 {
 	struct mcp_run *run = c->work;
 
-	if (run->job) {
+	if (!job_waits(run->job)) {
 		job_stop(run->job, false);
 		return;
 	}
-	unqueue(c->peer->server, run);
+	job_leave(run->job);
 	run_free(run);
 	mcp_call_free(c);
 }
@@ -90,15 +51,12 @@ static void on_cancel(struct mcp_call *c)
 static void on_leave(struct mcp_call *c)
 {
 	struct mcp_run *run = c->work;
-	struct mcp_server *s = c->peer->server;
 
 	job_leave(run->job); /* what is queued was ended by on_cancel() */
 	if (run->memo)
 		run->memo->run = NULL;
-	give_place(run, NULL);
 	run_free(run);
 	mcp_call_free(c);
-	mcp_server_go_on(s);
 }
 
 static int on_progress(struct loop_timer *t)
@@ -178,11 +136,12 @@ static bool settle(struct mcp_run *run, const struct result *r)
 static bool on_ended(void *owner, struct job *j, struct result *r)
 {
 	struct mcp_run *run = owner;
-	struct mcp_server *s = run->call->peer->server;
 	struct mcp_call *c = run->call;
+	const struct mcp_peer *p = c->peer;
 	bool delivered = true;
 
-	give_place(run, r);
+	if (p->house)
+		p->house->ended(p->owner, run->engine->wishes.profile, r);
 	mcp_call_unask(c); /* somebody else has answered, or nobody in time */
 	if (r->verdict && !r->ran)
 		mcp_call_log(c, MCP_LOG_NOTICE, r->reason);
@@ -195,16 +154,8 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 		delivered = answer(run, r);
 	}
 	run_free(run);
-	mcp_server_go_on(s);
 	return delivered;
 }
-
-static const struct job_ops job_ops = {
-	.output = on_output,
-	.note = on_note,
-	.asked = mcp_ask,
-	.ended = on_ended,
-};
 
 static int64_t patience_of(const struct mcp_run *run)
 {
@@ -214,25 +165,14 @@ static int64_t patience_of(const struct mcp_run *run)
 	return c->modern && c->capabilities.tasks ? o->task_after_ms : o->foreground_max_ms;
 }
 
-/* It has a place. */
-static void start(struct mcp_run *run)
+/* It has its permit. */
+static void on_permitted(void *owner, struct job *j)
 {
+	struct mcp_run *run = owner;
 	struct mcp_call *c = run->call;
-	struct mcp_server *s = c->peer->server;
-	struct loop *l = s->options.loop;
-	struct error err = {0};
-	int r;
+	struct loop *l = c->peer->server->options.loop;
 
 	run->told_at = loop_now(l);
-	r = job_start(run->engine, l, &run->request, run->arena, &job_ops, run, &run->job, &err);
-	if (r < 0) {
-		give_place(run, NULL);
-		mcp_call_refuse(c, err.kind == ERROR_SYSTEM ? "the command could not be started"
-		                                            : err.text);
-		run_free(run);
-		return;
-	}
-	run->arena = NULL; /* the job's */
 	mcp_call_log(c, MCP_LOG_DEBUG, "the command is started");
 	if (c->token)
 		(void)loop_timer_set(l, &run->progress, run->told_at + PROGRESS_ALIVE_MS,
@@ -242,57 +182,31 @@ static void start(struct mcp_run *run)
 		                     on_patience);
 }
 
-static void refuse(struct mcp_run *run)
+static const struct job_ops job_ops = {
+	.permitted = on_permitted,
+	.output = on_output,
+	.note = on_note,
+	.asked = mcp_ask,
+	.ended = on_ended,
+};
+
+static void start(struct mcp_run *run)
 {
-	mcp_call_refuse(run->call, "too many commands run at this time; try again later");
-	run_free(run);
-}
+	struct mcp_call *c = run->call;
+	struct error err = {0};
+	int r;
 
-static void enqueue(struct mcp_server *s, struct mcp_run *run)
-{
-	if (s->queue_end)
-		s->queue_end->next = run;
-	else
-		s->queue = run;
-	s->queue_end = run;
-	s->queued++;
-}
-
-/* The first that may run goes: whoever is at a limit of their own does not hold up the others. What
- * is started or refused may change the queue, so it is looked at from the start again. */
-void mcp_server_go_on(struct mcp_server *s)
-{
-	struct mcp_run *run = s->queue;
-
-	while (run) {
-		enum mcp_place place = take_place(run, true);
-
-		if (place == MCP_PLACE_LATER) {
-			run = run->next;
-			continue;
-		}
-		unqueue(s, run);
-		if (place == MCP_PLACE_TAKEN)
-			start(run);
-		else
-			refuse(run);
-		run = s->queue;
+	r = job_start(run->engine, c->peer->server->options.loop, &run->request, run->arena,
+	              &job_ops, run, &run->job, &err);
+	if (r < 0) {
+		mcp_call_refuse(c, err.kind == ERROR_SYSTEM ? "the command could not be started"
+		                                            : err.text);
+		run_free(run);
+		return;
 	}
-}
-
-void mcp_run_start(struct mcp_run *run)
-{
-	switch (take_place(run, false)) {
-	case MCP_PLACE_TAKEN:
-		start(run);
-		break;
-	case MCP_PLACE_LATER:
-		enqueue(run->call->peer->server, run);
-		break;
-	case MCP_PLACE_NONE:
-		refuse(run);
-		break;
-	}
+	run->arena = NULL; /* the job's */
+	if (!job_waits(run->job))
+		on_permitted(run, run->job);
 }
 
 static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer)
@@ -316,6 +230,7 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 		.door = p->door,
 		.session = dialect_keeps_session(offer->dialect) ? p->session : NULL,
 		.follow = c->token != NULL,
+		.share = p->share,
 	};
 	c->work = run;
 	c->cancel = on_cancel;
@@ -339,6 +254,7 @@ void mcp_run_begin(struct mcp_call *c, const struct rpc_message *m, const struct
 	/* A request for a task belongs to one revision; elsewhere it is not looked at. */
 	bool may_wish = !c->modern && c->revision == MCP_2025_11_25;
 	json_t *task = may_wish ? rpc_param(m, "task") : NULL;
+	const struct mcp_house *house = c->peer->house;
 	struct error err = {0};
 
 	if (!run)
@@ -354,8 +270,8 @@ void mcp_run_begin(struct mcp_call *c, const struct rpc_message *m, const struct
 		run_free(run);
 		return;
 	}
-	if (run->request.workspace && c->peer->places)
-		run->engine = c->peer->places->find(c->peer->owner, offer, run->request.workspace);
+	if (run->request.workspace && house)
+		run->engine = house->find(c->peer->owner, offer, run->request.workspace);
 	run->separate =
 		run->request.output_mode_given && run->request.output_mode == OUTPUT_SEPARATE;
 	run->as_task = task != NULL;
@@ -364,5 +280,10 @@ void mcp_run_begin(struct mcp_call *c, const struct rpc_message *m, const struct
 		run_free(run); /* it has answered */
 		return;
 	}
-	mcp_run_start(run);
+	if (run->request.background && house && !house->may_begin_task(c->peer->owner)) {
+		mcp_call_refuse(c, "too many commands run at this time; try again later");
+		run_free(run);
+		return;
+	}
+	start(run);
 }

@@ -28,6 +28,9 @@ int mcp_server_new(const struct mcp_options *options, struct mcp_server **ret_se
 		return error_nomem(err);
 	}
 	s->options = *options;
+	s->permits = (struct permits){.running_max = options->running_max,
+	                              .queued_max = options->queued_max};
+	s->share.permits = &s->permits;
 	*ret_server = s;
 	return 0;
 }
@@ -36,7 +39,7 @@ struct mcp_server *mcp_server_free(struct mcp_server *s)
 {
 	if (!s)
 		return NULL;
-	assert(!s->peers && s->running == 0 && s->queued == 0);
+	assert(!s->peers && s->permits.running == 0 && s->permits.queued == 0);
 	nonces_free(s->nonces);
 	explicit_bzero(s->options.key, sizeof(s->options.key));
 	free(s);
@@ -45,10 +48,10 @@ struct mcp_server *mcp_server_free(struct mcp_server *s)
 
 size_t mcp_server_running(const struct mcp_server *s)
 {
-	return s->running;
+	return s->permits.running;
 }
 
 size_t mcp_server_queued(const struct mcp_server *s)
 {
-	return s->queued;
+	return s->permits.queued;
 }

@@ -21,6 +21,7 @@ struct find_origin;
 struct loop;
 struct mcp_peer;
 struct mcp_server;
+struct permit_share;
 struct result;
 struct rpc_message;
 
@@ -44,9 +45,9 @@ int mcp_server_new(const struct mcp_options *options, struct mcp_server **ret_se
 struct mcp_server *mcp_server_free(struct mcp_server *s); /* after its peers */
 DEFINE_CLEANUP(struct mcp_server *, mcp_server_free);
 
-size_t mcp_server_running(const struct mcp_server *s); /* calls that run commands */
-size_t mcp_server_queued(const struct mcp_server *s);  /* commands that wait for a place */
-void mcp_server_go_on(struct mcp_server *s);           /* places have become free elsewhere */
+/* Of clients that have no share of others: calls that run commands, and that wait for it. */
+size_t mcp_server_running(const struct mcp_server *s);
+size_t mcp_server_queued(const struct mcp_server *s);
 
 /* A tool that runs commands: how it looks, and what is behind it. */
 struct mcp_offer {
@@ -75,18 +76,11 @@ struct mcp_output {
  * results of commands are then kept on disk. */
 typedef bool (*mcp_send)(void *owner, const struct mcp_output *output);
 
-enum mcp_place {
-	MCP_PLACE_TAKEN, /* it is given back */
-	MCP_PLACE_LATER, /* it waits */
-	MCP_PLACE_NONE,  /* not even that: it is refused */
-};
-
-/* Whoever runs commands beside those of MCP has the places of all of them, and their numbers. */
-struct mcp_places {
-	/* WAITS: it has been waiting already. */
-	enum mcp_place (*take)(void *owner, bool background, bool waits);
-	/* RESULT is what came of the command; NULL: it was not started, or left behind. */
-	void (*give)(void *owner, const char *profile, const struct result *result);
+/* What a door with more clients than one has to say about their commands. */
+struct mcp_house {
+	/* Whether the principal may have one more task in the background. */
+	bool (*may_begin_task)(void *owner);
+	void (*ended)(void *owner, const char *profile, const struct result *result);
 	/* The engine that stands for the offer in this workspace, which a call names. */
 	struct engine *(*find)(void *owner, const struct mcp_offer *offer, const char *workspace);
 };
@@ -101,7 +95,8 @@ struct mcp_peer_options {
 	bool shared; /* several clients who do not know of each other: ids are not unique, the
 	                handshake is refused, and nothing is sent to no stream */
 	mcp_send send;
-	const struct mcp_places *places; /* NULL: the server's own, by its options */
+	struct permit_share *share;    /* of the principal; NULL: the server's, by its options */
+	const struct mcp_house *house; /* NULL: there is one client */
 	/* Whether a task of this principal is one of this client: it comes from a directory that
 	 * the client may use. */
 	bool (*sees)(const void *owner, const struct find_origin *origin);

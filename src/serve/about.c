@@ -23,8 +23,8 @@ void about_metrics(struct call *c)
 	scoped(buffer_donep) struct buffer text = {0};
 	struct serve *s = c->serve;
 	struct metrics_now now = {
-		.running = s->running,
-		.queued = place_waiting(s),
+		.running = s->permits.running,
+		.queued = s->permits.queued,
 		.connections = http_server_connections(s->http),
 		.streams = http_server_exchanges(s->http),
 		.up_ms = loop_now(s->loop) - s->started_ms,

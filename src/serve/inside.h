@@ -6,6 +6,7 @@
 #include <limits.h>
 #include "base/buffer.h"
 #include "engine/engine.h"
+#include "engine/permits.h"
 #include "base/loop.h"
 #include "serve/metrics.h"
 #include "serve/principal.h"
@@ -30,7 +31,7 @@ struct client {
 	struct client *next;
 	char name[PRINCIPAL_NAME_MAX + 1]; /* "": who runs nacre */
 	struct rate rate;
-	size_t running;
+	struct permit_share share;
 	size_t background_room; /* tasks that may be started before they are counted again */
 };
 
@@ -55,9 +56,8 @@ struct serve {
 	size_t host_count;
 	struct watch *watch;
 	struct mcp_http *mcp;
-	struct call *calls;              /* all */
-	struct call *queue, **queue_end; /* those that wait for a place */
-	size_t running, queued;
+	struct call *calls; /* all */
+	struct permits permits;
 	struct metrics metrics;
 	struct rate strangers; /* those who are nobody share one */
 	struct loop_timer stop_timer;
@@ -79,8 +79,7 @@ struct call {
 	struct request *request; /* waits to be started */
 	struct bench *bench;
 	struct arena *arena;
-	struct call *next_queued;
-	bool is_queued, counted, shell, streams;
+	bool shell, streams;
 	bool lost; /* the workspace is not there, or not the caller's */
 	struct job *job;
 	struct buffer result; /* of a stream: what comes after the output */
@@ -152,14 +151,6 @@ const char *bench_root_of(const char *const *roots, const char *workspace);
 /* A session of one principal has a name that no other can give. */
 int bench_session(const struct call *c, struct arena *arena, const char **session);
 
-/* place.c: commands that run at a time, whichever door they came by. */
-bool place_take(struct serve *s, struct client *c); /* false: there is none at this time */
-void place_give(struct serve *s, struct client *c);
-bool place_may_wait(const struct serve *s);
-size_t place_waiting(const struct serve *s);
-/* Whether the principal may have one more task in the background. */
-bool place_for_task(struct serve *s, struct client *c);
-
 /* run.c */
 void run_shell(struct call *c);
 void run_any(struct call *c);
@@ -167,7 +158,8 @@ void run_explain(struct call *c);
 void run_put_schema(struct json_writer *w);
 void run_put_shell_schema(struct json_writer *w);
 void run_client_gone(struct call *c);
-void run_next(struct serve *s); /* there is a free place */
+/* Whether the principal may have one more task in the background. */
+bool run_may_begin_task(struct serve *s, struct client *c);
 void run_pump(struct call *c);
 
 /* task-doors.c, task-output.c */

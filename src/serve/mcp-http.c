@@ -56,28 +56,18 @@ static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
 	return count;
 }
 
-static enum mcp_place on_take(void *owner, bool background, bool waits)
+static bool on_task(void *owner)
 {
 	const struct side *side = owner;
-	struct serve *s = side->http->serve;
 
-	if (!place_take(s, side->client))
-		return waits || place_may_wait(s) ? MCP_PLACE_LATER : MCP_PLACE_NONE;
-	if (!background || place_for_task(s, side->client))
-		return MCP_PLACE_TAKEN;
-	place_give(s, side->client);
-	return MCP_PLACE_NONE;
+	return run_may_begin_task(side->http->serve, side->client);
 }
 
-static void on_give(void *owner, const char *profile, const struct result *r)
+static void on_ended(void *owner, const char *profile, const struct result *r)
 {
 	const struct side *side = owner;
-	struct serve *s = side->http->serve;
 
-	if (r)
-		metrics_count(&s->metrics, profile, r);
-	place_give(s, side->client);
-	run_next(s);
+	metrics_count(&side->http->serve->metrics, profile, r);
 }
 
 /* NULL: the principal is not known any more. */
@@ -116,7 +106,8 @@ static bool on_sees(const void *owner, const struct find_origin *origin)
 	       (bench_is_below(roots, origin->root) || bench_is_below(roots, origin->workspace));
 }
 
-static const struct mcp_places places = {.take = on_take, .give = on_give, .find = on_find};
+static const struct mcp_house house = {
+	.may_begin_task = on_task, .ended = on_ended, .find = on_find};
 
 static void side_free(struct side *s)
 {
@@ -165,7 +156,8 @@ static int side_new(struct call *c, bool session, struct side **ret, struct erro
 	                                   .has_person = principal_has_person(&c->who),
 	                                   .shared = !session,
 	                                   .send = post_send,
-	                                   .places = &places,
+	                                   .share = &c->client->share,
+	                                   .house = &house,
 	                                   .sees = on_sees,
 	                                   .owner = s};
 	int r = 0;
@@ -564,16 +556,6 @@ struct mcp_http *mcp_http_free(struct mcp_http *m)
 	mcp_server_free(m->server);
 	free(m);
 	return NULL;
-}
-
-size_t mcp_http_queued(const struct mcp_http *m)
-{
-	return mcp_server_queued(m->server);
-}
-
-void mcp_http_go_on(struct mcp_http *m)
-{
-	mcp_server_go_on(m->server);
 }
 
 void mcp_http_stop(struct mcp_http *m, bool now)

@@ -23,8 +23,5 @@ void mcp_http_get(struct call *c);
 void mcp_http_delete(struct call *c);
 void mcp_http_gone(struct call *c); /* the client has left, or has its answer */
 
-size_t mcp_http_queued(const struct mcp_http *m); /* commands that wait for a place */
-void mcp_http_go_on(struct mcp_http *m);          /* there may be places for them */
-
 /* Streams that only listen are ended; NOW: calls, too. */
 void mcp_http_stop(struct mcp_http *m, bool now);

@@ -127,6 +127,8 @@ static struct client *client_of(struct serve *s, const char *name)
 	if (!c)
 		return NULL;
 	strncpy(c->name, name, sizeof(c->name) - 1);
+	c->share = (struct permit_share){.permits = &s->permits,
+	                                 .running_max = s->options.running_each};
 	c->next = s->clients;
 	s->clients = c;
 	s->client_count++;

@@ -1,5 +1,5 @@
 /*
- * Commands. A request waits for its place, becomes a job of an engine, and its result the answer.
+ * Commands. A request becomes a job of an engine, and its result the answer.
  *
  * A client that leaves takes its command with it, unless that was to be a background task: nobody
  * would see what comes of it. As a stream the output is read from the task's files at the pace of
@@ -21,8 +21,8 @@
 #include "json/write.h"
 #include "decide/check.h"
 #include "serve/inside.h"
-#include "serve/mcp-http.h"
 #include "serve/tail.h"
+#include "task/find.h"
 
 #define BODY_MAX  ((size_t)1 << 20)
 #define ARENA_MAX (8 * BODY_MAX)
@@ -231,14 +231,6 @@ static void on_output(void *owner, struct job *j)
 	run_pump(c);
 }
 
-static void uncount(struct call *c)
-{
-	if (!c->counted)
-		return;
-	c->counted = false;
-	place_give(c->serve, c->client);
-}
-
 /* The output that has not been taken yet is still there, and goes first. */
 static bool end_stream(struct call *c, struct result *r)
 {
@@ -276,11 +268,9 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 {
 	scoped(buffer_donep) struct buffer json = {.max = (size_t)64 << 20};
 	struct call *c = owner;
-	struct serve *s = c->serve;
 	bool delivered = true;
 
-	metrics_count(&s->metrics, c->bench->profile, r);
-	uncount(c);
+	metrics_count(&c->serve->metrics, c->bench->profile, r);
 	if (c->x && c->streams) {
 		delivered = end_stream(c, r);
 	} else {
@@ -294,8 +284,6 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 			call_free(c);
 		}
 	}
-	mcp_http_go_on(s->mcp);
-	run_next(s);
 	return delivered;
 }
 
@@ -315,91 +303,64 @@ static void on_asked(void *owner, struct job *j, const struct approval *a)
 		(void)http_stream_event(c->x, NULL, "asked", json.data, json.len);
 }
 
-static const struct job_ops ops = {.output = on_output, .asked = on_asked, .ended = on_ended};
-
-/* It has a place. */
-static void start(struct call *c)
+/* It has its permit. */
+static void on_permitted(void *owner, struct job *j)
 {
-	struct error err = {0};
+	struct call *c = owner;
 
-	c->counted = true;
-	if (c->streams) {
-		c->request->follow = c->request->findable = true;
+	if (c->streams)
 		answer_stream(c);
-	}
-	if (job_start(&c->bench->engine, c->serve->loop, c->request, c->arena, &ops, c, &c->job,
-	              &err) == 0) {
-		c->arena = NULL;
-		return;
-	}
-	uncount(c);
-	if (c->streams) {
-		serve_log(c->serve, "%s", err.text);
-		http_stream_end(c->x);
-	} else {
-		answer_failure(c, &err);
-	}
 }
 
-/* The first that may run goes: one principal at its limit does not hold up the others. */
-void run_next(struct serve *s)
+static const struct job_ops ops = {
+	.permitted = on_permitted, .output = on_output, .asked = on_asked, .ended = on_ended};
+
+/* To count means to look at every task, so it is done once in a while: what has ended meanwhile is
+ * noticed then. */
+bool run_may_begin_task(struct serve *s, struct client *c)
 {
-	struct call **at = &s->queue;
+	scoped(find_list_donep) struct find_list list = {0};
+	struct find_query q = {.principal = c->name, .only_running = true};
+	struct store *store;
 
-	while (*at && s->running < s->options.running_max) {
-		struct call *c = *at;
-
-		if (!place_take(s, c->client)) {
-			at = &c->next_queued;
-			continue;
-		}
-		*at = c->next_queued;
-		c->is_queued = false;
-		s->queued--;
-		start(c);
+	if (!c->name[0])
+		return true;
+	if (c->background_room == 0) {
+		if (bench_store(s, &store, NULL) < 0 || find_tasks(store, &q, &list, NULL) < 0)
+			return false;
+		if (list.count < s->options.background_each)
+			c->background_room = s->options.background_each - list.count;
 	}
-	for (at = &s->queue; *at; at = &(*at)->next_queued)
-		;
-	s->queue_end = at;
-}
-
-static void unqueue(struct call *c)
-{
-	struct serve *s = c->serve;
-	struct call **at = &s->queue;
-
-	if (!c->is_queued)
-		return;
-	while (*at != c)
-		at = &(*at)->next_queued;
-	*at = c->next_queued;
-	if (!*at)
-		s->queue_end = at;
-	c->is_queued = false;
-	s->queued--;
+	if (c->background_room == 0)
+		return false;
+	c->background_room--;
+	return true;
 }
 
 static void submit(struct call *c)
 {
-	struct serve *s = c->serve;
+	struct error err = {0};
+	int r;
 
-	if (c->request->background && !place_for_task(s, c->client)) {
+	if (c->request->background && !run_may_begin_task(c->serve, c->client)) {
 		answer_error(c, 503, "limit", "too many tasks run in the background");
 		return;
 	}
-	if (place_take(s, c->client)) {
-		start(c);
+	c->request->follow = c->request->findable = c->streams;
+	c->request->share = &c->client->share;
+	r = job_start(&c->bench->engine, c->serve->loop, c->request, c->arena, &ops, c, &c->job,
+	              &err);
+	if (r == 0) {
+		c->arena = NULL;
+		if (!job_waits(c->job))
+			on_permitted(c, c->job);
 		return;
 	}
-	if (!place_may_wait(s)) {
+	c->streams = false;
+	if (r == -EBUSY)
 		answer_error(c, 503, "limit", "too many commands are waiting");
-		return;
-	}
-	c->is_queued = true;
-	c->next_queued = NULL;
-	*s->queue_end = c;
-	s->queue_end = &c->next_queued;
-	s->queued++;
+	else
+		answer_failure(c, &err);
 }
 
 void run_shell(struct call *c)
@@ -453,11 +414,12 @@ void run_explain(struct call *c)
 
 void run_client_gone(struct call *c)
 {
-	unqueue(c);
 	c->tail = tail_free(c->tail);
 	if (c->errand || c->mcp)
 		return;
-	if (c->job) {
+	if (c->job && job_waits(c->job)) {
+		job_leave(take_ptr(&c->job));
+	} else if (c->job) {
 		if (!c->request->background)
 			job_stop(c->job, false);
 		return;

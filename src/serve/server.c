@@ -47,7 +47,8 @@ int serve_new(struct loop *l, struct launcher *launcher, const struct serve_opti
 	s->loop = l;
 	s->launcher = launcher;
 	s->options = *options;
-	s->queue_end = &s->queue;
+	s->permits = (struct permits){.running_max = options->running_max,
+	                              .queued_max = options->queued_max};
 	s->started_ms = loop_now(l);
 	r = principals_refresh(&s->principals, options->state_fd, NULL, err);
 	if (r == 0)
@@ -81,9 +82,7 @@ struct serve *serve_free(struct serve *s)
 	loop_timer_clear(&s->stop_timer);
 	s->stopping = true;
 	s->http = http_server_free(s->http);
-	s->queue = NULL; /* nothing is started any more, whatever ends below */
-	s->queue_end = &s->queue;
-	s->queued = 0;
+	permits_close(&s->permits); /* nothing is started any more, whatever ends below */
 	for (struct call *call = s->calls, *next; call; call = next) {
 		next = call->next;
 		if (call->job)
@@ -147,19 +146,15 @@ static void let_go(struct serve *s)
 	struct call *next;
 
 	s->letting_go = true;
-	while (s->queue) {
-		struct call *c = s->queue;
-
-		s->queue = c->next_queued;
-		c->is_queued = false;
-		s->queued--;
-		answer_error(c, 503, "limit", "the server is about to stop");
-	}
-	s->queue_end = &s->queue;
 	for (struct call *c = s->calls; c; c = next) {
 		next = c->next;
-		if (c->job)
+		if (c->job && job_waits(c->job)) {
+			job_leave(take_ptr(&c->job));
+			c->streams = false;
+			answer_error(c, 503, "limit", "the server is about to stop");
+		} else if (c->job) {
 			job_let_go(c->job);
+		}
 	}
 	mcp_http_stop(s->mcp, true);
 }

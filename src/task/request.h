@@ -14,6 +14,8 @@ enum output_mode {
 	OUTPUT_MODE_MAX,
 };
 
+struct permit_share;
+
 struct request {
 	const char *const *argv; /* executed directly; or NULL and */
 	const char *command;     /* one string: a line for bash, or words, as the profile says */
@@ -39,7 +41,9 @@ struct request {
 	bool can_ask;           /* a person can be asked, and the caller waits for the answer */
 	int64_t approval_timeout_ms; /* waits no longer than this for a person; 0: the profile's */
 	bool follow;                 /* TASK_OUTPUT events are wanted */
-	bool findable; /* its task is known by its id before its end, and looked for */
+	bool findable;              /* its task is known by its id before its end, and looked for */
+	struct permit_share *share; /* of whoever asks, by which a job may run (engine/permits.h);
+	                               NULL: it is started at once */
 };
 
 /* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */
