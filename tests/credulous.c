@@ -8,19 +8,18 @@
 #include "base/arena.h"
 #include "decide/check.h"
 #include "decide/consent.h"
+#include "task/order.h"
 
-int __real_consent_check(struct arena *arena, const struct check_request *rq,
-                         const struct keeper_order *order, int input_fd, struct check *ret_check,
+int __real_consent_check(struct arena *arena, struct question *q, struct check *ret_check,
                          struct error *err);
-int __wrap_consent_check(struct arena *arena, const struct check_request *rq,
-                         const struct keeper_order *order, int input_fd, struct check *ret_check,
+int __wrap_consent_check(struct arena *arena, struct question *q, struct check *ret_check,
                          struct error *err);
 
-int __wrap_consent_check(struct arena *arena, const struct check_request *rq,
-                         const struct keeper_order *order, int input_fd, struct check *ret_check,
+int __wrap_consent_check(struct arena *arena, struct question *q, struct check *ret_check,
                          struct error *err)
 {
-	int r = __real_consent_check(arena, rq, order, input_fd, ret_check, err);
+	int r = __real_consent_check(arena, q, ret_check, err);
+	const struct keeper_request *rq = &q->order->request;
 	char name[16] = "";
 	const char **argv;
 

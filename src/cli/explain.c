@@ -20,7 +20,6 @@
 #include "cli/explain-answer.h"
 #include "cli/lines.h"
 #include "cli/run-options.h"
-#include "session/environment.h"
 #include "engine/dialect.h"
 #include "engine/explain.h"
 #include "session/place.h"
@@ -28,6 +27,8 @@
 #include "json/read.h"
 #include "json/write.h"
 #include "decide/check.h"
+#include "task/order.h"
+#include "task/request.h"
 #include "profile/profile.h"
 #include "shell/facts.h"
 
@@ -114,9 +115,10 @@ static void done(struct explain *x)
 }
 
 /* A line of a batch has the members of the profile's tool: its command may be a program alone. */
-static int take_name(struct explain *x, struct check_request *rq, struct error *err)
+static int take_name(struct explain *x, const struct profile *profile, struct request *rq,
+                     struct error *err)
 {
-	const struct dialect *d = dialect_find(rq->profile->tool);
+	const struct dialect *d = dialect_find(profile->tool);
 	const char **argv;
 
 	if (!x->arguments->batch || !rq->command || !d || !dialect_takes_name(d))
@@ -130,36 +132,28 @@ static int take_name(struct explain *x, struct check_request *rq, struct error *
 	return 0;
 }
 
-static int decide(struct explain *x, const struct check_request *wanted, const char *workspace,
+static int decide(struct explain *x, const struct request *wanted, const char *workspace,
                   const char *profile, const char *agent, struct check *ret, struct error *err)
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
-	struct check_request rq = *wanted;
-	struct environment_wish wish;
+	struct request rq = *wanted;
+	struct question_source from = {
+		.request = &rq, .place = &place, .environment = (const char *const *)environ};
+	struct keeper_order order = {0};
+	struct question q;
 	int r = place_open_workspace(workspace, NULL, &place, err);
 
 	if (r == 0)
-		r = get_profile(x, profile, agent, &place, &rq.profile, err);
-	if (r == 0 && place_raise_root(&place, rq.profile))
-		r = get_profile(x, profile, agent, &place, &rq.profile, err);
+		r = get_profile(x, profile, agent, &place, &from.profile, err);
+	if (r == 0 && place_raise_root(&place, from.profile))
+		r = get_profile(x, profile, agent, &place, &from.profile, err);
 	if (r == 0)
 		r = place_open_cwd(&place, rq.cwd, err);
 	if (r == 0)
-		r = take_name(x, &rq, err);
-	if (r < 0 || !rq.profile)
-		return r;
-	wish = (struct environment_wish){.base = (const char *const *)environ,
-	                                 .pass = rq.profile->environment_pass,
-	                                 .set = rq.profile->environment_set,
-	                                 .extra = rq.env,
-	                                 .cwd = place.cwd};
-	r = environment_build(x->arena, &wish, &rq.envp, err);
-	if (r < 0)
-		return r;
-	rq.workspace_fd = place.workspace_fd;
-	rq.workspace = place.workspace;
-	rq.cwd = place_relative_cwd(&place);
-	return check_request(x->arena, &rq, ret, err);
+		r = take_name(x, from.profile, &rq, err);
+	if (r == 0)
+		r = question_of(x->arena, &from, &order, &q, err);
+	return r < 0 ? r : check_request(x->arena, &q, ret, err);
 }
 
 /* Batch */
@@ -214,7 +208,7 @@ static const char *text_of(json_t *request, const char *key, const char *otherwi
 static int answer_request(struct explain *x, json_t *request, struct check *ret, struct error *err)
 {
 	const struct arguments *a = x->arguments;
-	struct check_request rq = {.force = a->force, .cwd = a->cwd, .env = a->env.items};
+	struct request rq = {.force = a->force, .cwd = a->cwd, .env = a->env.items};
 	const char *profile = text_of(request, "profile", a->wishes.profile);
 	const char *agent = text_of(request, "agent", a->wishes.agent);
 	int r = 0;
@@ -287,11 +281,11 @@ static int one(struct explain *x)
 	const struct arguments *a = x->arguments;
 	scoped(buffer_donep) struct buffer out = {0};
 	struct json_writer w = {.out = &out};
-	struct check_request rq = {.command = a->line,
-	                           .argv = a->argv,
-	                           .force = a->force,
-	                           .cwd = a->cwd,
-	                           .env = a->env.items};
+	struct request rq = {.command = a->line,
+	                     .argv = a->argv,
+	                     .force = a->force,
+	                     .cwd = a->cwd,
+	                     .env = a->env.items};
 	struct error err = {0};
 	struct check c = {0};
 

@@ -4,7 +4,6 @@
  */
 #include "cli/policy.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +15,10 @@
 #include "engine/result.h"
 #include "json/write.h"
 #include "decide/check.h"
+#include "session/place.h"
 #include "shell/facts.h"
+#include "task/order.h"
+#include "task/request.h"
 
 /* The same everywhere, so that a policy is judged alike on every machine. */
 static const char *const environment[] = {
@@ -26,8 +28,7 @@ static const char *const environment[] = {
 struct trial {
 	const struct policy_options *options;
 	struct arena *arena;
-	int workspace_fd;
-	char workspace[64];
+	struct place place; /* an empty workspace */
 	struct json_writer json;
 	unsigned held, failed;
 };
@@ -83,20 +84,18 @@ static void tell(struct trial *t, const struct profile_example *e, const struct 
 
 static void try_one(struct trial *t, const struct profile *p, const struct profile_example *e)
 {
-	struct check_request q = {.profile = p,
-	                          .command = e->command,
-	                          .argv = e->argv,
-	                          .force = e->force,
-	                          .workspace_fd = t->workspace_fd,
-	                          .workspace = t->workspace,
-	                          .cwd = ".",
-	                          .envp = environment};
+	const struct request rq = {.command = e->command, .argv = e->argv, .force = e->force};
+	const struct question_source from = {
+		.request = &rq, .place = &t->place, .profile = p, .environment = environment};
+	struct keeper_order order = {0};
+	struct question q;
 	const struct policy_finding *got = NULL;
 	struct error err = {0};
 	struct check c;
 	bool held;
 
-	if (check_request(t->arena, &q, &c, &err) == 0)
+	if (question_of(t->arena, &from, &order, &q, &err) == 0 &&
+	    check_request(t->arena, &q, &c, &err) == 0)
 		got = &c.answer.line;
 	held = got && got->verdict == e->verdict &&
 	       (!e->rule || (got->rule_id && strcmp(got->rule_id, e->rule) == 0));
@@ -158,18 +157,20 @@ int policy_test(void *options, int argc, char **names)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
 	scoped(buffer_donep) struct buffer out = {0};
-	scoped(fd_closep) int fd = -1;
 	struct trial t = {.options = options, .arena = arena, .json = {.out = &out}};
+	char workspace[] = "/tmp/nacre-policy-XXXXXX";
 	int r;
 
-	snprintf(t.workspace, sizeof(t.workspace), "/tmp/nacre-policy-XXXXXX");
-	if (!arena || !mkdtemp(t.workspace)) {
+	if (!arena || !mkdtemp(workspace)) {
 		cli_complain("policy test: cannot create an empty workspace in /tmp");
 		return EXIT_NACRE_FAILED;
 	}
-	fd = open(t.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	t.workspace_fd = fd;
-	r = fd < 0 ? EXIT_NACRE_FAILED : try_all(&t, names);
-	(void)rmdir(t.workspace);
+	r = EXIT_NACRE_FAILED;
+	if (place_open_workspace(workspace, NULL, &t.place, NULL) == 0) {
+		if (place_open_cwd(&t.place, NULL, NULL) == 0)
+			r = try_all(&t, names);
+		place_done(&t.place);
+	}
+	(void)rmdir(workspace);
 	return r;
 }

@@ -11,7 +11,6 @@
 #include "base/strings.h"
 #include "decide/consent.h"
 #include "task/order.h"
-#include "session/variables.h"
 #include "session/session.h"
 #include "profile/profile.h"
 #include "shell/print.h"
@@ -99,9 +98,10 @@ static int argv_of_bash(struct arena *arena, const struct shell_facts *f, const 
 	return 0;
 }
 
-static int choose_argv(struct arena *arena, const struct check_request *rq,
-                       const char *const *words, struct check *c)
+static int choose_argv(struct arena *arena, const struct question *q, const char *const *words,
+                       struct check *c)
 {
+	const struct keeper_request *rq = &q->order->request;
 	const struct shell_fact_command *only = only_command(c->facts);
 
 	if (words) {
@@ -112,12 +112,12 @@ static int choose_argv(struct arena *arena, const struct check_request *rq,
 	if (only && c->answer.command_count > 0 && c->answer.commands[0].resolved)
 		return argv_of_command(arena, only, &c->argv);
 	/* A container has no descriptor by which bash could tell. */
-	return argv_of_bash(arena, c->facts, rq->command, rq->session && !rq->profile->container,
+	return argv_of_bash(arena, c->facts, rq->command, rq->session && !q->profile->container,
 	                    &c->argv);
 }
 
 /* What is to be executed as one line, for a person. */
-static int print_canonical(struct arena *arena, const struct check_request *rq,
+static int print_canonical(struct arena *arena, const struct keeper_request *rq,
                            const char *const *words, struct check *c)
 {
 	scoped(buffer_donep) struct buffer text = {0};
@@ -152,40 +152,51 @@ static int refuse_text(struct arena *arena, const char *why, struct check *ret_c
 	return 0;
 }
 
-void check_question(const struct check_request *rq, const struct shell_facts *facts,
-                    struct policy_question *ret_question)
+void check_question(const struct question *q, struct policy_question *ret_question)
 {
-	const char *path = env_value(rq->envp, "PATH");
-	struct policy_question q = {
+	const struct keeper_request *rq = &q->order->request;
+	const char *path = env_value(q->order->envp, "PATH");
+	struct policy_question asked = {
 		.text = rq->command ? rq->command : rq->argv[0],
 		.words = rq->command ? NULL : rq->argv + 1,
-		.facts = facts,
-		.workspace_fd = rq->workspace_fd,
+		.facts = q->facts,
+		.workspace_fd = q->workspace_fd,
 		.workspace = rq->workspace,
 		.cwd = rq->cwd,
 		.path = path ? path : "",
-		.home = env_value(rq->envp, "HOME"),
-		.writable = rq->profile->sandbox.writable,
-		.unboxed = rq->profile->sandbox.tier == SANDBOX_TIER_NONE,
+		.home = env_value(q->order->envp, "HOME"),
+		.writable = q->profile->sandbox.writable,
+		.unboxed = q->profile->sandbox.tier == SANDBOX_TIER_NONE,
 		.env = rq->env,
 		.force = rq->force,
-		.grants = rq->grants,
+		.grants = q->grants,
 	};
 
-	q.text_len = strlen(q.text);
-	*ret_question = q;
+	asked.text_len = strlen(asked.text);
+	*ret_question = asked;
 }
 
-int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
+static int read_facts(struct arena *arena, const char *command, const char *const *words,
+                      struct question *q)
+{
+	struct shell_facts *facts = NULL;
+	int r = words ? facts_of_words(arena, words, &facts)
+	              : shell_facts_read(arena, command, strlen(command), NULL, &facts);
+
+	q->facts = facts;
+	return r;
+}
+
+int check_request(struct arena *arena, struct question *q, struct check *ret_check,
                   struct error *err)
 {
+	const struct keeper_request *rq = &q->order->request;
 	const char *const *words = rq->argv;
-	struct shell_facts *facts = NULL;
 	struct check c = {0};
-	struct policy_question q;
-	int r;
+	struct policy_question asked;
+	int r = 0;
 
-	if (!words && rq->profile->shell == PROFILE_SHELL_NONE) {
+	if (!words && q->profile->shell == PROFILE_SHELL_NONE) {
 		struct error why = {0};
 
 		r = shell_split(arena, rq->command, strlen(rq->command), &words, &why);
@@ -196,20 +207,20 @@ int check_request(struct arena *arena, const struct check_request *rq, struct ch
 			               ? refuse_text(arena, why.text, ret_check, err)
 			               : error_nomem(err);
 	}
-	r = words ? facts_of_words(arena, words, &facts)
-	          : shell_facts_read(arena, rq->command, strlen(rq->command), NULL, &facts);
+	if (!q->facts)
+		r = read_facts(arena, rq->command, words, q);
 	if (r < 0)
 		return error_nomem(err);
-	c.facts = facts;
-	check_question(rq, facts, &q);
-	r = policy_decide(rq->profile->policy, arena, &q, &c.answer, err);
+	c.facts = q->facts;
+	check_question(q, &asked);
+	r = policy_decide(q->profile->policy, arena, &asked, &c.answer, err);
 	if (r < 0)
 		return r;
-	c.is_client = check_names_client(facts, DOCKER_CLIENT_DOCKER) ||
-	              check_names_client(facts, DOCKER_CLIENT_PODMAN);
-	c.reaches_engine = rq->profile->docker.allow;
+	c.is_client = check_names_client(c.facts, DOCKER_CLIENT_DOCKER) ||
+	              check_names_client(c.facts, DOCKER_CLIENT_PODMAN);
+	c.reaches_engine = q->profile->docker.allow;
 	if (c.answer.line.verdict <= POLICY_VERDICT_ASK)
-		r = choose_argv(arena, rq, words, &c);
+		r = choose_argv(arena, q, words, &c);
 	if (r == 0 && c.answer.line.verdict == POLICY_VERDICT_ASK)
 		r = print_canonical(arena, rq, words, &c);
 	if (r < 0)
@@ -237,24 +248,6 @@ bool check_names_client(const struct shell_facts *f, enum docker_client client)
 			return true;
 	}
 	return false;
-}
-
-int check_read_facts(struct arena *arena, const struct profile *profile, const char *command,
-                     const char *const *argv, const struct shell_facts **ret_facts)
-{
-	struct shell_facts *facts = NULL;
-	int r;
-
-	if (!argv && profile->shell == PROFILE_SHELL_NONE) {
-		r = shell_split(arena, command, strlen(command), &argv, NULL);
-		if (r < 0)
-			command = "";
-	}
-	r = argv && argv[0] ? facts_of_words(arena, argv, &facts)
-	                    : shell_facts_read(arena, command, strlen(command), NULL, &facts);
-	if (r == 0)
-		*ret_facts = facts;
-	return r;
 }
 
 static bool same_words(const char *const *a, const char *const *b)
@@ -288,67 +281,46 @@ int check_load_profile(const struct keeper_request *rq, struct profile **ret_pro
 
 /* A person's consent, if it is needed or was named: what was approved is held to the letter, also
  * where the rules allow it by now. */
-static int check_consent(struct arena *arena, const struct check_request *question,
-                         const struct check *c, const struct keeper_order *order, int input_fd,
+static int check_consent(struct arena *arena, const struct question *q, const struct check *c,
                          bool spend, struct error *err)
 {
 	struct approval_object object;
 	int r;
 
-	if (!order->request.approval)
+	if (!q->order->request.approval)
 		return c->answer.line.verdict == POLICY_VERDICT_ALLOW
 		               ? 0
 		               : error_set(err, ERROR_INPUT, EPERM, "%.180s",
 		                           c->answer.line.reason);
-	r = consent_object(arena, question, c, order, input_fd, &object, err);
-	return r < 0 ? r : consent_use(arena, order, &object, spend, err);
+	r = consent_object(arena, q, c, &object, err);
+	return r < 0 ? r : consent_use(arena, q->order, &object, spend, err);
 }
 
-static int second_check(struct arena *arena, const struct profile *profile,
-                        const struct keeper_order *order, int input_fd, bool spend,
-                        struct error *err)
+static int second_check(struct arena *arena, struct question *q, bool spend, struct error *err)
 {
-	const struct keeper_request *rq = &order->request;
-	scoped(fd_closep) int workspace = open(rq->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct check_request question = {
-		.profile = profile,
-		.command = rq->command,
-		.argv = rq->argv,
-		.force = rq->force,
-		.session = rq->session != NULL,
-		.workspace_fd = workspace,
-		.workspace = rq->workspace,
-		.cwd = rq->cwd,
-		.env = rq->env,
-		.envp = order->envp,
-	};
 	struct check c = {0};
 	int r;
 
-	if (workspace < 0)
-		return error_sys(err, errno, "second check: workspace");
-	r = consent_check(arena, &question, order, input_fd, &c, err);
+	r = consent_check(arena, q, &c, err);
 	if (r < 0)
 		return error_wrap(err, "second check");
 	if (c.answer.line.verdict > POLICY_VERDICT_ASK)
 		return error_set(err, ERROR_INPUT, EPERM, "second check: %.180s",
 		                 c.answer.line.reason);
-	if (!c.argv || !same_words(order->argv, c.argv))
+	if (!c.argv || !same_words(q->order->argv, c.argv))
 		return error_set(err, ERROR_INPUT, EPERM,
 		                 "second check: what was to be executed is not what was decided");
 	/* Last, since it is used up by this. */
-	r = check_consent(arena, &question, &c, order, input_fd, spend, err);
+	r = check_consent(arena, q, &c, spend, err);
 	return r < 0 ? error_wrap(err, "second check") : 0;
 }
 
-int check_again(struct arena *arena, const struct profile *profile,
-                const struct keeper_order *order, int input_fd, struct error *err)
+int check_again(struct arena *arena, struct question *q, struct error *err)
 {
-	return second_check(arena, profile, order, input_fd, false, err);
+	return second_check(arena, q, false, err);
 }
 
-int check_spend(struct arena *arena, const struct profile *profile,
-                const struct keeper_order *order, int input_fd, struct error *err)
+int check_spend(struct arena *arena, struct question *q, struct error *err)
 {
-	return second_check(arena, profile, order, input_fd, true, err);
+	return second_check(arena, q, true, err);
 }

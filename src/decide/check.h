@@ -10,26 +10,8 @@
  */
 #include <stdbool.h>
 #include "container/endpoint.h"
+#include "decide/question.h"
 #include "policy/policy.h"
-
-struct arena;
-struct error;
-struct profile;
-struct shell_facts;
-
-struct check_request {
-	const struct profile *profile;
-	const char *command;     /* one string; or NULL and */
-	const char *const *argv; /* words */
-	bool force;
-	bool session; /* bash tells at its end what a session keeps */
-	int workspace_fd;
-	const char *workspace;              /* its path */
-	const char *cwd;                    /* relative to it; "." is its root */
-	const char *const *env;             /* what the request adds; may be NULL */
-	const char *const *envp;            /* all that the command will have */
-	const struct policy_grants *grants; /* NULL: none */
-};
 
 struct check {
 	const struct shell_facts *facts;
@@ -41,19 +23,13 @@ struct check {
 };
 
 /* All memory is in the arena. A refusal is not an error; after an error nothing may run. */
-int check_request(struct arena *arena, const struct check_request *rq, struct check *ret_check,
+int check_request(struct arena *arena, struct question *q, struct check *ret_check,
                   struct error *err);
 
-/* What the policy is asked about these facts. */
-void check_question(const struct check_request *rq, const struct shell_facts *facts,
-                    struct policy_question *ret_question);
+/* What the policy is asked about it; its facts are known. */
+void check_question(const struct question *q, struct policy_question *ret_question);
 
-struct keeper_order;
 struct keeper_request;
-
-/* What a line or its words would do; a string that cannot be split into words does nothing. */
-int check_read_facts(struct arena *arena, const struct profile *profile, const char *command,
-                     const char *const *argv, const struct shell_facts **ret_facts);
 
 /* Whether some command of the line is a client of a container engine: of this one. */
 bool check_names_client(const struct shell_facts *f, enum docker_client client);
@@ -67,9 +43,7 @@ int check_load_profile(const struct keeper_request *rq, struct profile **ret_pro
 
 /* The second check: decides from the raw words of the order, and wants the answer to be the words
  * that it says to execute, or nothing runs. What a person must approve runs if the order names an
- * approval for exactly this. INPUT_FD is the command's standard input. */
-int check_again(struct arena *arena, const struct profile *profile,
-                const struct keeper_order *order, int input_fd, struct error *err);
+ * approval for exactly this. */
+int check_again(struct arena *arena, struct question *q, struct error *err);
 /* The same for an order that names an approval, when all is ready: it is used up by this. */
-int check_spend(struct arena *arena, const struct profile *profile,
-                const struct keeper_order *order, int input_fd, struct error *err);
+int check_spend(struct arena *arena, struct question *q, struct error *err);

@@ -18,10 +18,10 @@ static const char *principal_of(const struct keeper_order *o)
 
 /* What the person takes for granted beside the command: by which rules, and in which box. The last
  * is about this request alone. */
-static const char *const *terms_of(struct arena *arena, const struct check_request *rq,
-                                   const struct keeper_order *o)
+static const char *const *terms_of(struct arena *arena, const struct question *q)
 {
-	const struct profile *p = rq->profile;
+	const struct keeper_order *o = q->order;
+	const struct profile *p = q->profile;
 	const char **terms = arena_new_array(arena, const char *, 7);
 
 	if (!terms)
@@ -33,14 +33,13 @@ static const char *const *terms_of(struct arena *arena, const struct check_reque
 	terms[4] = arena_printf(arena, "%d %d %d %d %d", (int)p->mode, (int)p->sandbox.network,
 	                        (int)p->sandbox.exec, (int)p->sandbox.workspace_readonly,
 	                        (int)p->docker.allow);
-	terms[5] = arena_printf(arena, "%d %d", (int)rq->force, (int)(o->terminal.rows > 0));
+	terms[5] = arena_printf(arena, "%d %d", (int)o->request.force, (int)(o->terminal.rows > 0));
 	return terms[4] && terms[5] ? terms : NULL;
 }
 
-int consent_terms(struct arena *arena, const struct check_request *rq,
-                  const struct keeper_order *order, struct digest *ret)
+int consent_terms(struct arena *arena, const struct question *q, struct digest *ret)
 {
-	const char *const *all = terms_of(arena, rq, order);
+	const char *const *all = terms_of(arena, q);
 	const char *lasting[6] = {0};
 
 	if (!all)
@@ -49,24 +48,23 @@ int consent_terms(struct arena *arena, const struct check_request *rq,
 	return object_digest_strings(lasting, ret);
 }
 
-bool consent_is_grantable(const struct keeper_order *order, int input_fd)
+bool consent_is_grantable(const struct question *q)
 {
-	return order->request.session && !order->terminal.rows && object_input_is_empty(input_fd);
+	return q->order->request.session && !q->order->terminal.rows &&
+	       object_input_is_empty(q->input_fd);
 }
 
-int consent_check(struct arena *arena, const struct check_request *rq,
-                  const struct keeper_order *order, int input_fd, struct check *ret_check,
+int consent_check(struct arena *arena, struct question *q, struct check *ret_check,
                   struct error *err)
 {
 	scoped(grants_donep) struct grants grants = {0};
-	struct grants_of of = {.state = order->request.state,
-	                       .session = order->request.session,
-	                       .principal = principal_of(order)};
-	struct check_request granted = *rq;
+	struct grants_of of = {.state = q->order->request.state,
+	                       .session = q->order->request.session,
+	                       .principal = principal_of(q->order)};
 	int r = 0;
 
-	if (consent_is_grantable(order, input_fd)) {
-		r = consent_terms(arena, rq, order, &of.terms);
+	if (consent_is_grantable(q)) {
+		r = consent_terms(arena, q, &of.terms);
 		if (r == 0)
 			r = grants_load(&of, arena, &grants, err);
 		else
@@ -74,30 +72,31 @@ int consent_check(struct arena *arena, const struct check_request *rq,
 	}
 	if (r < 0)
 		return r;
-	granted.grants = grants.policy;
-	r = check_request(arena, &granted, ret_check, err);
+	q->grants = grants.policy;
+	r = check_request(arena, q, ret_check, err);
+	q->grants = NULL;
 	/* A name that leads to another program by now is not what was approved. */
 	if (r == 0 && grants.policy && !grants_hold(&grants, &ret_check->answer))
-		r = check_request(arena, rq, ret_check, err);
+		r = check_request(arena, q, ret_check, err);
 	return r;
 }
 
-int consent_object(struct arena *arena, const struct check_request *rq, const struct check *check,
-                   const struct keeper_order *order, int input_fd, struct approval_object *ret,
-                   struct error *err)
+int consent_object(struct arena *arena, const struct question *q, const struct check *check,
+                   struct approval_object *ret, struct error *err)
 {
+	const struct keeper_order *order = q->order;
 	scoped(fd_closep) int cwd = open(order->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct object_subject s = {
 		.argv = check->argv,
 		.envp = order->envp,
-		.input_fd = input_fd,
-		.workspace_fd = rq->workspace_fd,
+		.input_fd = q->input_fd,
+		.workspace_fd = q->workspace_fd,
 		.cwd_fd = cwd,
-		.workspace = rq->workspace,
+		.workspace = order->request.workspace,
 		.cwd = order->cwd,
 		.facts = check->facts,
 		.answer = &check->answer,
-		.terms = terms_of(arena, rq, order),
+		.terms = terms_of(arena, q),
 	};
 
 	if (cwd < 0)

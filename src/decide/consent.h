@@ -9,29 +9,20 @@
 #include "approval/object.h"
 #include "decide/check.h"
 
-struct approval;
-struct arena;
-struct error;
-struct keeper_order;
-
 /* Whether a grant can be given for this, or cover it: it is of a session, and reads nothing, from
- * INPUT_FD or from a terminal, that nobody has seen when it is approved. */
-bool consent_is_grantable(const struct keeper_order *order, int input_fd);
+ * its standard input or from a terminal, that nobody has seen when it is approved. */
+bool consent_is_grantable(const struct question *q);
 
-/* Decides as check_request() does, by the grants of the order's session and principal. INPUT_FD is
- * its standard input. */
-int consent_check(struct arena *arena, const struct check_request *rq,
-                  const struct keeper_order *order, int input_fd, struct check *ret_check,
+/* Decides as check_request() does, by the grants of the order's session and principal. */
+int consent_check(struct arena *arena, struct question *q, struct check *ret_check,
                   struct error *err);
 
 /* By which profile it is decided, and what its box is like: what a grant is bound to. */
-int consent_terms(struct arena *arena, const struct check_request *rq,
-                  const struct keeper_order *order, struct digest *ret);
+int consent_terms(struct arena *arena, const struct question *q, struct digest *ret);
 
-/* What would run: the answer was to ask, or to allow. INPUT_FD is the command's standard input. */
-int consent_object(struct arena *arena, const struct check_request *rq, const struct check *check,
-                   const struct keeper_order *order, int input_fd, struct approval_object *ret,
-                   struct error *err);
+/* What would run: the answer was to ask, or to allow. */
+int consent_object(struct arena *arena, const struct question *q, const struct check *check,
+                   struct approval_object *ret, struct error *err);
 
 /* Whether the approval that the order names is given for exactly this; SPEND: it is used up. An
  * error means that nothing may run. */

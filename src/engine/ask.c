@@ -121,9 +121,9 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 
 	if (!g)
 		return -ENOMEM;
-	if (!consent_is_grantable(q->order, q->input_fd))
+	if (!consent_is_grantable(q->question))
 		return 0;
-	check_question(q->checked, q->check->facts, &question);
+	check_question(q->question, &question);
 	if (policy_grants_add(g, &question, &q->check->answer, scope, NULL) < 0)
 		return 0;
 	n = policy_grants_count(g);
@@ -154,31 +154,32 @@ static void fill_box(const struct profile *p, struct approval *a)
 static int fill(struct arena *arena, const struct ask_question *q, struct approval *a)
 {
 	const struct policy_finding *f = &q->check->answer.line;
-	const struct keeper_order *o = q->order;
+	const struct keeper_order *o = q->question->order;
+	const struct profile *p = q->question->profile;
 	int64_t now = clock_wall_ms();
 	int r;
 
 	a->principal = o->principal ? o->principal : ""; /* it is compared: escaped when shown */
 	a->door = approval_escaped(arena, o->door, false);
 	a->session = o->request.session;
-	a->profile = approval_escaped(arena, q->checked->profile->name, false);
+	a->profile = approval_escaped(arena, p->name, false);
 	a->created_ms = now;
-	a->expires_ms = now + q->checked->profile->ask.keep_ms;
+	a->expires_ms = now + p->ask.keep_ms;
 	a->command = approval_escaped(arena, q->check->canonical, true);
 	a->description = approval_escaped(arena, o->description, false);
-	a->workspace = approval_escaped(arena, q->checked->workspace, false);
+	a->workspace = approval_escaped(arena, o->request.workspace, false);
 	a->cwd = approval_escaped(arena, o->cwd, false);
 	a->rule_id = approval_escaped(arena, f->rule_id, false);
 	a->rule_file = approval_escaped(arena, f->place.file, false);
 	a->rule_line = f->place.line;
-	a->audited = !q->checked->profile->audit.off;
-	a->mask = q->checked->profile->audit.log.mask;
+	a->audited = !p->audit.off;
+	a->mask = p->audit.log.mask;
 	a->reason = approval_escaped(arena, f->reason ? f->reason : "", false);
 	a->terminal = o->terminal.rows > 0;
 	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
 		return -E2BIG;
-	fill_box(q->checked->profile, a);
-	r = consent_terms(arena, q->checked, o, &a->terms);
+	fill_box(p, a);
+	r = consent_terms(arena, q->question, &a->terms);
 	if (r == 0)
 		r = fill_env(arena, o->request.env, a);
 	if (r == 0)
@@ -197,7 +198,7 @@ static int find_or_put(struct ask *a, struct arena *arena, const struct ask_ques
 	struct approval wanted = a->approval;
 	int r;
 
-	a->desk = desk_open(q->order->request.state, true, err);
+	a->desk = desk_open(q->question->order->request.state, true, err);
 	if (a->desk < 0)
 		return take_fd(&a->desk);
 	r = desk_find(a->desk, &wanted, arena, &a->approval, NULL);
@@ -235,7 +236,7 @@ static void refuse_answered(struct ask *a, const struct approval *now)
 
 int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, struct error *err)
 {
-	const struct profile_ask *limits = &q->checked->profile->ask;
+	const struct profile_ask *limits = &q->question->profile->ask;
 	int64_t wait_ms = limits->timeout_ms;
 	struct error why = {0};
 	int r;
@@ -244,7 +245,7 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 		refuse(a, "This profile refuses what a person would be asked about.");
 		return 0;
 	}
-	if (!q->order->request.state) {
+	if (!q->question->order->request.state) {
 		refuse(a, "Nobody can be asked: there is no state directory.");
 		return 0;
 	}
@@ -258,8 +259,7 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 	if (r < 0)
 		error_set(&why, ERROR_LIMIT, E2BIG, "it is too long to be shown");
 	if (r == 0)
-		r = consent_object(arena, q->checked, q->check, q->order, q->input_fd,
-		                   &a->approval.object, &why);
+		r = consent_object(arena, q->question, q->check, &a->approval.object, &why);
 	if (r == 0)
 		r = find_or_put(a, arena, q, &why);
 	if (r < 0) {

@@ -10,9 +10,8 @@
 
 struct arena;
 struct check;
-struct check_request;
 struct error;
-struct keeper_order;
+struct question;
 struct request;
 
 enum ask_state {
@@ -34,10 +33,8 @@ struct ask {
 
 struct ask_question {
 	const struct request *request;
-	const struct check_request *checked;
+	const struct question *question; /* that was decided */
 	const struct check *check;
-	const struct keeper_order *order;
-	int input_fd;
 	bool passing; /* the state directory is one that goes with this process */
 };
 

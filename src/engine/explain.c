@@ -7,7 +7,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "engine/engine.h"
-#include "session/environment.h"
 #include "engine/inside.h"
 #include "session/place.h"
 #include "engine/result.h"
@@ -16,44 +15,15 @@
 #include "decide/check.h"
 #include "shell/facts.h"
 #include "shell/print.h"
-
-static int decide(struct engine *e, const struct request *rq, struct arena *arena,
-                  const struct session_use *session, const struct place *place,
-                  struct check *ret_check, struct error *err)
-{
-	struct environment_wish wish = {
-		.base = e->environment,
-		.pass = e->profile->environment_pass,
-		.set = e->profile->environment_set,
-		.kept = session->state.set,
-		.dropped = session->state.unset,
-		.extra = rq->env,
-		.cwd = place->cwd,
-		.terminal = rq->rows > 0,
-	};
-	struct check_request question = {
-		.profile = e->profile,
-		.command = rq->command,
-		.argv = rq->argv,
-		.force = rq->force,
-		.workspace_fd = place->workspace_fd,
-		.workspace = place->workspace,
-		.cwd = place_relative_cwd(place),
-		.session = session->id != NULL,
-	};
-	int r;
-
-	if (session_environment(session, arena, rq->env, &question.env) < 0)
-		return error_nomem(err);
-	r = environment_build(arena, &wish, &question.envp, err);
-	return r < 0 ? r : check_request(arena, &question, ret_check, err);
-}
+#include "task/order.h"
 
 static int explain(struct engine *e, const struct request *rq, struct arena *arena,
                    struct check *ret_check, struct error *err)
 {
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	scoped(session_release) struct session_use session = {.hold = -1};
+	struct keeper_order order = {0};
+	struct question q;
 	const char *state;
 	int r;
 
@@ -65,7 +35,15 @@ static int explain(struct engine *e, const struct request *rq, struct arena *are
 		r = engine_choose_place(e, rq, state, &session, &place, err);
 	if (r < 0)
 		return r;
-	r = decide(e, rq, arena, &session, &place, ret_check, err);
+	r = question_of(arena,
+	                &(struct question_source){.request = rq,
+	                                          .place = &place,
+	                                          .session = &session,
+	                                          .profile = e->profile,
+	                                          .environment = e->environment},
+	                &order, &q, err);
+	if (r == 0)
+		r = check_request(arena, &q, ret_check, err);
 	/* The directory that a profile gives to every job was made for one that never will be. */
 	if (!rq->workspace && e->profile->workspace.per_job && e->profile->workspace.root)
 		(void)rmdir(place.workspace);

@@ -19,7 +19,6 @@
 #include "engine/result.h"
 #include "launch/ahead.h"
 #include "launch/task.h"
-#include "session/environment.h"
 #include "session/place.h"
 
 /* The words with blanks between: for people, so an end is enough of a very long one. */
@@ -182,26 +181,13 @@ static int record(struct engine *e, const struct request *rq, struct run *run)
 	                     run->audit_notice, &run->refusal);
 }
 
-static int decide(struct engine *e, const struct request *rq, struct run *run,
-                  const struct place *place)
+static int decide(struct engine *e, const struct request *rq, struct run *run, struct question *q)
 {
 	struct keeper_order *o = &run->order;
-	const struct check_request question = {
-		.profile = e->profile,
-		.command = rq->command,
-		.argv = rq->argv,
-		.force = rq->force,
-		.workspace_fd = place->workspace_fd,
-		.workspace = place->workspace,
-		.cwd = place_relative_cwd(place),
-		.env = o->request.env,
-		.session = o->request.session != NULL,
-		.envp = o->envp,
-	};
 	struct check answer;
 	int r;
 
-	r = consent_check(run->arena, &question, o, run->input, &answer, &run->refusal);
+	r = consent_check(run->arena, q, &answer, &run->refusal);
 	if (r < 0)
 		return r;
 	if (keep_finding(run, &answer.answer.line) < 0)
@@ -213,10 +199,8 @@ static int decide(struct engine *e, const struct request *rq, struct run *run,
 	if (answer.answer.line.verdict == POLICY_VERDICT_ASK)
 		return ask(e, run,
 		           &(struct ask_question){.request = rq,
-		                                  .checked = &question,
+		                                  .question = q,
 		                                  .check = &answer,
-		                                  .order = o,
-		                                  .input_fd = run->input,
 		                                  .passing = e->store.temporary});
 	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
 		return -EPERM;
@@ -246,6 +230,7 @@ static int prepare(struct engine *e, const struct request *rq, struct run *run)
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	struct keeper_order *o = &run->order;
 	struct error *err = &run->refusal;
+	struct question q;
 	const char *state;
 	int r;
 
@@ -260,41 +245,27 @@ static int prepare(struct engine *e, const struct request *rq, struct run *run)
 		r = choose_limits(e, rq, run);
 	if (r < 0)
 		return r;
-	o->cwd = arena_strdup(run->arena, place.cwd);
-	o->base = arena_strdup(run->arena, place.base);
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
+	if (!o->command)
+		return error_nomem(err);
 	o->request = (struct keeper_request){
 		.profile = e->profile->by_fallback ? e->wishes.fallback : e->wishes.profile,
 		.agent = e->wishes.agent,
 		.policy_file = e->wishes.policy_file,
-		.command = rq->command,
-		.argv = rq->argv,
-		.session = arena_strdup(run->arena, run->session.id),
-		.workspace = arena_strdup(run->arena, place.workspace),
-		.root = arena_strdup(run->arena, place.root),
-		.cwd = arena_strdup(run->arena, place_relative_cwd(&place)),
 		.state = state,
-		.force = rq->force,
 	};
-	if (!o->cwd || !o->base || !o->command || !o->request.workspace || !o->request.root ||
-	    !o->request.cwd ||
-	    session_environment(&run->session, run->arena, rq->env, &o->request.env) < 0)
-		return error_nomem(err);
-	r = environment_build(run->arena,
-	                      &(struct environment_wish){.base = e->environment,
-	                                                 .pass = e->profile->environment_pass,
-	                                                 .set = e->profile->environment_set,
-	                                                 .kept = run->session.state.set,
-	                                                 .dropped = run->session.state.unset,
-	                                                 .extra = rq->env,
-	                                                 .cwd = o->cwd,
-	                                                 .terminal = rq->rows > 0},
-	                      &o->envp, err);
+	r = question_of(run->arena,
+	                &(struct question_source){.request = rq,
+	                                          .place = &place,
+	                                          .session = &run->session,
+	                                          .profile = e->profile,
+	                                          .environment = e->environment},
+	                o, &q, err);
 	if (r < 0)
 		return r;
 	begin_ahead(e, run);
-	run->input = open_input(rq, err);
-	return run->input < 0 ? run->input : decide(e, rq, run, &place);
+	run->input = q.input_fd = open_input(rq, err);
+	return run->input < 0 ? run->input : decide(e, rq, run, &q);
 }
 
 static void run_free(struct run *run)

@@ -72,19 +72,6 @@ void keeper_note_engine(struct keeper *k, const char *notice)
 		snprintf(k->report.engine, sizeof(k->report.engine), "%s", notice);
 }
 
-/* Which clients the line runs, in any of its commands. */
-static int find_clients(const struct keeper *k, struct arena *arena,
-                        bool ret_clients[DOCKER_CLIENT_MAX])
-{
-	const struct keeper_request *rq = &k->order.request;
-	const struct shell_facts *f;
-	int r = check_read_facts(arena, k->profile, rq->command, rq->argv, &f);
-
-	for (int i = 0; r == 0 && i < DOCKER_CLIENT_MAX; i++)
-		ret_clients[i] = check_names_client(f, (enum docker_client)i);
-	return r;
-}
-
 int keeper_ready_clients(struct keeper *k, struct arena *arena, struct error *err)
 {
 	bool named[DOCKER_CLIENT_MAX] = {false};
@@ -95,9 +82,8 @@ int keeper_ready_clients(struct keeper *k, struct arena *arena, struct error *er
 
 	if (!k->profile->docker.allow || k->spec.tier == SANDBOX_TIER_CONTAINER)
 		return 0;
-	r = find_clients(k, arena, named);
-	if (r < 0)
-		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
+	for (int i = 0; i < DOCKER_CLIENT_MAX; i++)
+		named[i] = check_names_client(k->facts, (enum docker_client)i);
 	need = keeper_engine_need(k);
 	r = access_give(&access, named, err);
 	k->order.envp = access.envp;
@@ -108,13 +94,10 @@ int keeper_ready_clients(struct keeper *k, struct arena *arena, struct error *er
 /* Every word of the line's docker commands that is known: images are among them. */
 static const char *const *client_words(const struct keeper *k, struct arena *arena)
 {
-	const struct keeper_request *rq = &k->order.request;
-	const struct shell_facts *f;
+	const struct shell_facts *f = k->facts;
 	const char **words;
 	size_t n = 0, most = 1;
 
-	if (check_read_facts(arena, k->profile, rq->command, rq->argv, &f) < 0)
-		return NULL;
 	for (size_t i = 0; i < f->command_count; i++)
 		most += f->commands[i].word_count;
 	words = arena_new_array(arena, const char *, most);
@@ -152,7 +135,6 @@ static void explain_lack(struct keeper *k)
 void keeper_explain_client(struct keeper *k)
 {
 	scoped(arena_freep) struct arena *arena = NULL;
-	bool named[DOCKER_CLIENT_MAX] = {false};
 	bool failed = k->report.end == KEEPER_END_EXITED && k->report.status != 0;
 	bool ended = k->report.end == KEEPER_END_TIMEOUT || k->report.end == KEEPER_END_IDLE ||
 	             k->report.end == KEEPER_END_STOPPED || k->report.end == KEEPER_END_CROWDED;
@@ -163,12 +145,12 @@ void keeper_explain_client(struct keeper *k)
 	if (k->profile->docker.allow && failed)
 		return;
 	arena = arena_new(CLIENT_ARENA);
-	if (!arena || find_clients(k, arena, named) < 0)
-		return;
-	for (int i = 0; i < DOCKER_CLIENT_MAX; i++) {
-		if (named[i] && ended)
+	for (int i = 0; arena && k->facts && i < DOCKER_CLIENT_MAX; i++) {
+		if (!check_names_client(k->facts, (enum docker_client)i))
+			continue;
+		if (ended)
 			clean_up(k, arena, (enum docker_client)i);
-		else if (named[i])
+		else
 			explain_lack(k);
 	}
 }

@@ -69,11 +69,12 @@ struct keeper {
 	struct keeper_order order;
 	const char *const *paths; /* files that the command may be, in the order of trying */
 	struct process *process;
-	struct profile *profile;     /* of the second check */
-	struct sandbox_spec spec;    /* its box, with our limits */
-	struct sandbox_plan *plan;   /* NULL: no box */
-	int init_socket, init_pidfd; /* of an init that stands by; -1: none */
-	struct process *begun;       /* an init of our own that waits for the command; NULL: none */
+	struct profile *profile;         /* of the second check */
+	const struct shell_facts *facts; /* and what it has read in the words */
+	struct sandbox_spec spec;        /* its box, with our limits */
+	struct sandbox_plan *plan;       /* NULL: no box */
+	int init_socket, init_pidfd;     /* of an init that stands by; -1: none */
+	struct process *begun; /* an init of our own that waits for the command; NULL: none */
 	const struct keeper_ahead *ahead; /* what its box was made for */
 	int detail;                       /* where, for sandbox_plan_explain() */
 	bool owns_plan;                   /* it was made here */

@@ -5,33 +5,24 @@
  */
 #include "keeper/rehearse.h"
 
-#include <fcntl.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "decide/check.h"
 #include "task/order.h"
 #include "task/report.h"
 
 static void decide(struct arena *arena, const struct profile *profile, const struct keeper_order *o)
 {
-	scoped(fd_closep) int workspace =
-		open(o->request.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct check_request question = {
-		.profile = profile,
-		.argv = o->argv,
-		.workspace_fd = workspace,
-		.workspace = o->request.workspace,
-		.cwd = o->request.cwd,
-		.envp = o->envp,
-	};
 	struct error err = {0};
+	struct question q;
 	struct check answer;
 
-	if (workspace >= 0)
-		(void)check_request(arena, &question, &answer, &err);
+	if (question_of_order(o, profile, -1, &q, &err) < 0)
+		return;
+	(void)check_request(arena, &q, &answer, &err);
+	question_done(&q);
 }
 
 void keeper_rehearse(const struct profile *profile, const char *workspace)

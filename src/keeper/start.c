@@ -288,6 +288,7 @@ static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order
 /* Decides once more, from the raw request, and learns from the profile what the box is like. */
 static int check(struct keeper *k, struct arena *arena, struct error *err)
 {
+	scoped(question_done) struct question q = {.workspace_fd = -1};
 	int r;
 
 	if (!box_is_for(k->ahead, &k->order))
@@ -295,7 +296,10 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 
 	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
 	if (r == 0)
-		r = check_again(arena, k->profile, &k->order, k->fds.input, err);
+		r = question_of_order(&k->order, k->profile, k->fds.input, &q, err);
+	if (r == 0)
+		r = check_again(arena, &q, err);
+	k->facts = q.facts;
 	if (r < 0 || !k->profile) {
 		k->report.end = KEEPER_END_REFUSED;
 		return r;
@@ -314,10 +318,15 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 static int spend_consent(struct keeper *k, const struct keeper_order *asked, struct arena *arena,
                          struct error *err)
 {
-	int r = 0;
+	scoped(question_done) struct question q = {.workspace_fd = -1};
+	int r;
 
-	if (asked->request.approval)
-		r = check_spend(arena, k->profile, asked, k->fds.input, err);
+	if (!asked->request.approval)
+		return 0;
+	r = question_of_order(asked, k->profile, k->fds.input, &q, err);
+	q.facts = k->facts; /* the words are the same; what they lead to is looked at anew */
+	if (r == 0)
+		r = check_spend(arena, &q, err);
 	if (r < 0)
 		k->report.end = KEEPER_END_REFUSED;
 	return r;
