@@ -1,7 +1,9 @@
 #include "approval/gather.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/arena.h"
 #include "policy/policy.h"
 #include "policy/runners.h"
 #include "shell/ast.h"
@@ -42,7 +44,7 @@ static bool runs_words(const struct gathering *g, size_t command)
 	        (resolved && policy_runs_anything(resolved)));
 }
 
-bool gather_runs(const struct gathering *g, size_t command)
+static bool runs(const struct gathering *g, size_t command)
 {
 	const struct shell_fact_command *c = &g->subject->facts->commands[command];
 
@@ -50,6 +52,22 @@ bool gather_runs(const struct gathering *g, size_t command)
 		if (strcmp(c->does[i].effect, "exec") == 0)
 			return true;
 	return runs_words(g, command);
+}
+
+bool gather_runs(const struct gathering *g, size_t command)
+{
+	return g->runs[command];
+}
+
+int gather_find_runs(struct gathering *g)
+{
+	size_t n = g->subject->facts->command_count;
+	bool *found = arena_new_array(g->arena, bool, n + 1);
+
+	for (size_t i = 0; found && i < n; i++)
+		found[i] = runs(g, i);
+	g->runs = found;
+	return found ? 0 : -ENOMEM;
 }
 
 bool gather_sets_path(const struct shell_facts *facts)

@@ -299,6 +299,9 @@ int object_gather(const struct object_subject *s, struct arena *arena, struct ap
 		object_fill(&st, &start);
 	g.bases.ids[0].device = start.device;
 	g.bases.ids[0].inode = start.inode;
+	r = gather_find_runs(&g);
+	if (r < 0)
+		return r;
 	gather_bases(&g);
 	gather_programs(&g);
 	gather_interpreters(&g);

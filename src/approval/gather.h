@@ -35,6 +35,7 @@ struct gathering {
 	struct gather_places bases; /* of relative words; the first is borrowed */
 	struct gather_places dirs;  /* of a PATH that the line sets */
 	const char *path;           /* PATH of what is executed */
+	const bool *runs;           /* of each command: see gather_runs() */
 	size_t tries;               /* what was looked for, found or not */
 	size_t guesses;             /* the same of pieces, which may be no names at all */
 	bool guessing;
@@ -72,6 +73,8 @@ void gather_bases(struct gathering *g);
 /* Whether the command runs what lies in files: an interpreter, an option with code, hooks, a name
  * that is not known. */
 bool gather_runs(const struct gathering *g, size_t command);
+/* Finds that out for all of them, once. */
+int gather_find_runs(struct gathering *g);
 /* Whether all words are known; BASES: of those commands that may change the directory. */
 bool gather_is_known(const struct shell_facts *facts, bool bases);
 /* Whether the line sets PATH. */

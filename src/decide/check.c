@@ -216,8 +216,8 @@ int check_request(struct arena *arena, struct question *q, struct check *ret_che
 	r = policy_decide(q->profile->policy, arena, &asked, &c.answer, err);
 	if (r < 0)
 		return r;
-	c.is_client = check_names_client(c.facts, DOCKER_CLIENT_DOCKER) ||
-	              check_names_client(c.facts, DOCKER_CLIENT_PODMAN);
+	for (size_t i = 0; i < c.facts->command_count && !c.is_client; i++)
+		c.is_client = check_is_client(&c.facts->commands[i]);
 	c.reaches_engine = q->profile->docker.allow;
 	if (c.answer.line.verdict <= POLICY_VERDICT_ASK)
 		r = choose_argv(arena, q, words, &c);
@@ -230,21 +230,22 @@ int check_request(struct arena *arena, struct question *q, struct check *ret_che
 }
 
 /* What cannot be known is not looked for: the engine then answers, or does not, as anywhere. */
-static bool is_client(const struct shell_fact_command *c, enum docker_client client)
+static enum docker_client client_of(const struct shell_fact_command *c)
 {
-	return c->word_count > 0 && c->words[0].kind == SHELL_VALUE_KNOWN &&
-	       docker_client_of(c->words[0].text.bytes, c->words[0].text.len) == client;
+	return c->word_count > 0 && c->words[0].kind == SHELL_VALUE_KNOWN
+	               ? docker_client_of(c->words[0].text.bytes, c->words[0].text.len)
+	               : DOCKER_CLIENT_MAX;
 }
 
 bool check_is_client(const struct shell_fact_command *c)
 {
-	return is_client(c, DOCKER_CLIENT_DOCKER) || is_client(c, DOCKER_CLIENT_PODMAN);
+	return client_of(c) != DOCKER_CLIENT_MAX;
 }
 
 bool check_names_client(const struct shell_facts *f, enum docker_client client)
 {
 	for (size_t i = 0; i < f->command_count; i++) {
-		if (is_client(&f->commands[i], client))
+		if (client_of(&f->commands[i]) == client)
 			return true;
 	}
 	return false;
@@ -315,12 +316,24 @@ static int second_check(struct arena *arena, struct question *q, bool spend, str
 	return r < 0 ? error_wrap(err, "second check") : 0;
 }
 
-int check_again(struct arena *arena, struct question *q, struct error *err)
+int check_again(struct arena *arena, const struct check_order *o, const struct shell_facts **facts,
+                struct error *err)
 {
-	return second_check(arena, q, false, err);
+	scoped(question_done) struct question q = {.workspace_fd = -1};
+	int r = question_of_order(o->order, o->profile, o->input_fd, &q, err);
+
+	if (r == 0)
+		r = second_check(arena, &q, false, err);
+	*facts = q.facts;
+	return r;
 }
 
-int check_spend(struct arena *arena, struct question *q, struct error *err)
+int check_spend(struct arena *arena, const struct check_order *o, const struct shell_facts *facts,
+                struct error *err)
 {
-	return second_check(arena, q, true, err);
+	scoped(question_done) struct question q = {.workspace_fd = -1};
+	int r = question_of_order(o->order, o->profile, o->input_fd, &q, err);
+
+	q.facts = facts;
+	return r < 0 ? r : second_check(arena, &q, true, err);
 }

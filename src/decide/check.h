@@ -41,9 +41,19 @@ bool check_is_client(const struct shell_fact_command *c);
 int check_load_profile(const struct keeper_request *rq, struct profile **ret_profile,
                        struct error *err);
 
+struct check_order {
+	const struct keeper_order *order;
+	const struct profile *profile;
+	int input_fd; /* the command's standard input */
+};
+
 /* The second check: decides from the raw words of the order, and wants the answer to be the words
  * that it says to execute, or nothing runs. What a person must approve runs if the order names an
- * approval for exactly this. */
-int check_again(struct arena *arena, struct question *q, struct error *err);
-/* The same for an order that names an approval, when all is ready: it is used up by this. */
-int check_spend(struct arena *arena, struct question *q, struct error *err);
+ * approval for exactly this. *FACTS is what was read in the words; NULL: it did not come to that.
+ */
+int check_again(struct arena *arena, const struct check_order *o, const struct shell_facts **facts,
+                struct error *err);
+/* The same for an order that names an approval, when all is ready: it is used up by this. The words
+ * are those that FACTS were read in; what they lead to is looked at anew. */
+int check_spend(struct arena *arena, const struct check_order *o, const struct shell_facts *facts,
+                struct error *err);

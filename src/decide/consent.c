@@ -54,22 +54,18 @@ bool consent_is_grantable(const struct question *q)
 	       object_input_is_empty(q->input_fd);
 }
 
-int consent_check(struct arena *arena, struct question *q, struct check *ret_check,
-                  struct error *err)
+static int check_by_grants(struct arena *arena, struct question *q, struct check *ret_check,
+                           struct error *err)
 {
 	scoped(grants_donep) struct grants grants = {0};
 	struct grants_of of = {.state = q->order->request.state,
 	                       .session = q->order->request.session,
 	                       .principal = principal_of(q->order)};
-	int r = 0;
+	int r;
 
-	if (consent_is_grantable(q)) {
-		r = consent_terms(arena, q, &of.terms);
-		if (r == 0)
-			r = grants_load(&of, arena, &grants, err);
-		else
-			error_nomem(err);
-	}
+	if (consent_terms(arena, q, &of.terms) < 0)
+		return error_nomem(err);
+	r = grants_load(&of, arena, &grants, err);
 	if (r < 0)
 		return r;
 	q->grants = grants.policy;
@@ -79,6 +75,13 @@ int consent_check(struct arena *arena, struct question *q, struct check *ret_che
 	if (r == 0 && grants.policy && !grants_hold(&grants, &ret_check->answer))
 		r = check_request(arena, q, ret_check, err);
 	return r;
+}
+
+int consent_check(struct arena *arena, struct question *q, struct check *ret_check,
+                  struct error *err)
+{
+	return consent_is_grantable(q) ? check_by_grants(arena, q, ret_check, err)
+	                               : check_request(arena, q, ret_check, err);
 }
 
 int consent_object(struct arena *arena, const struct question *q, const struct check *check,

@@ -36,6 +36,22 @@ static void __attribute__((format(printf, 2, 3))) notice(struct result *r, const
 	va_end(args);
 }
 
+bool output_mode_shows(enum output_mode mode, int stream)
+{
+	switch (mode) {
+	case OUTPUT_SEPARATE:
+		return true;
+	case OUTPUT_MERGED:
+	case OUTPUT_STDOUT:
+		return stream == 0;
+	case OUTPUT_STDERR:
+		return stream == 1;
+	case OUTPUT_MODE_MAX:
+		break;
+	}
+	return false;
+}
+
 bool result_shows(const struct result *r, int stream)
 {
 	return output_mode_shows(r->output_mode, stream);

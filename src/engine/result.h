@@ -90,7 +90,8 @@ static inline void result_donep(struct result *r)
 	result_done(r);
 }
 
-/* Whether this stream is part of the answer, by the output mode. */
+/* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */
+bool output_mode_shows(enum output_mode mode, int stream);
 bool result_shows(const struct result *r, int stream);
 
 /* What is to be said about this stream beside its text, or NULL: some views say it inside. */

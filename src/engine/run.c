@@ -297,8 +297,11 @@ static void start_task(struct engine *e, struct run *run)
 	int r = -ENOENT;
 
 	run->order.task_id = run->task_id;
-	if (run->ahead)
+	if (run->ahead && !run->dropped) {
 		r = ahead_start(run->ahead, &e->store, &run->order, run->input, &run->task, NULL);
+		if (r < 0)
+			ahead_drop(run->ahead);
+	}
 	if (r < 0) {
 		run->order.task_id = run->task_id;
 		(void)task_start(&e->store, e->launcher, &run->order, run->input, &run->task,
@@ -326,11 +329,14 @@ int run_new(struct run **ret_run, struct error *err)
 
 void run_start(struct engine *e, const struct request *rq, struct run *run)
 {
-	if (prepare(e, rq, run) == 0)
+	if (prepare(e, rq, run) == 0) {
 		start_task(e, run);
-	else if (!run->decided)
+		return;
+	}
+	if (!run->decided)
 		record_refusal(e, rq, run);
 	ahead_drop(run->ahead); /* refused, or a person is asked: the box is not waited with */
+	run->dropped = true;
 }
 
 bool run_asked(struct engine *e, struct run *run)

@@ -40,6 +40,7 @@ struct run {
 	char audit_notice[ENGINE_RECORD_NOTICE_MAX];
 	int input;           /* the command's, until it is started; -1: none */
 	struct ahead *ahead; /* its keeper, before there is a task; or NULL */
+	bool dropped;        /* no order goes to that any more */
 };
 
 int run_new(struct run **ret_run, struct error *err);

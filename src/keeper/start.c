@@ -67,11 +67,11 @@ static void fill_box_limits(struct keeper *k, struct process_command *c)
 	bool memory_held, processes_held;
 
 	sandbox_plan_held(k->plan, &memory_held, &processes_held);
-	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held, k->init_pidfd);
 	c->limit_count = sandbox_plan_limits(k->plan, &limits);
+	k->report.sandbox = *sandbox_plan_standing(k->plan);
+	k->report.processes_bounded = (k->report.sandbox.layers & SANDBOX_LAYER_PROCESSES) != 0;
 	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
-	k->report.processes_bounded =
-		(sandbox_plan_standing(k->plan)->layers & SANDBOX_LAYER_PROCESSES) != 0;
+	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held, k->init_pidfd);
 }
 
 static void fill_limits(struct keeper *k, struct process_command *c)
@@ -143,7 +143,6 @@ static int start(struct keeper *k, struct error *err)
 			return error_nomem(err);
 		c.envp = k->order.envp;
 		fill_box_limits(k, &c);
-		k->report.sandbox = *sandbox_plan_standing(k->plan);
 	} else if (k->container) {
 		keeper_container_fill(k, &c);
 		k->report.processes_bounded = true; /* by the engine; the client is our own */
@@ -288,7 +287,6 @@ static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order
 /* Decides once more, from the raw request, and learns from the profile what the box is like. */
 static int check(struct keeper *k, struct arena *arena, struct error *err)
 {
-	scoped(question_done) struct question q = {.workspace_fd = -1};
 	int r;
 
 	if (!box_is_for(k->ahead, &k->order))
@@ -296,10 +294,8 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 
 	r = k->profile ? 0 : check_load_profile(&k->order.request, &k->profile, err);
 	if (r == 0)
-		r = question_of_order(&k->order, k->profile, k->fds.input, &q, err);
-	if (r == 0)
-		r = check_again(arena, &q, err);
-	k->facts = q.facts;
+		r = check_again(arena, &(struct check_order){&k->order, k->profile, k->fds.input},
+		                &k->facts, err);
 	if (r < 0 || !k->profile) {
 		k->report.end = KEEPER_END_REFUSED;
 		return r;
@@ -318,15 +314,12 @@ static int check(struct keeper *k, struct arena *arena, struct error *err)
 static int spend_consent(struct keeper *k, const struct keeper_order *asked, struct arena *arena,
                          struct error *err)
 {
-	scoped(question_done) struct question q = {.workspace_fd = -1};
+	const struct check_order order = {asked, k->profile, k->fds.input};
 	int r;
 
 	if (!asked->request.approval)
 		return 0;
-	r = question_of_order(asked, k->profile, k->fds.input, &q, err);
-	q.facts = k->facts; /* the words are the same; what they lead to is looked at anew */
-	if (r == 0)
-		r = check_spend(arena, &q, err);
+	r = check_spend(arena, &order, k->facts, err);
 	if (r < 0)
 		k->report.end = KEEPER_END_REFUSED;
 	return r;

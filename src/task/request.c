@@ -10,22 +10,6 @@ static const char *const mode_names[OUTPUT_MODE_MAX] = {
 	[OUTPUT_STDERR] = "stderr",
 };
 
-bool output_mode_shows(enum output_mode mode, int stream)
-{
-	switch (mode) {
-	case OUTPUT_SEPARATE:
-		return true;
-	case OUTPUT_MERGED:
-	case OUTPUT_STDOUT:
-		return stream == 0;
-	case OUTPUT_STDERR:
-		return stream == 1;
-	case OUTPUT_MODE_MAX:
-		break;
-	}
-	return false;
-}
-
 const char *output_mode_name(enum output_mode mode)
 {
 	return mode_names[mode];

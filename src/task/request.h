@@ -46,7 +46,5 @@ struct request {
 	                               NULL: it is started at once */
 };
 
-/* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */
-bool output_mode_shows(enum output_mode mode, int stream);
 const char *output_mode_name(enum output_mode mode);
 int output_mode_parse(const char *name, enum output_mode *ret_mode);
