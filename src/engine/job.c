@@ -20,7 +20,6 @@
 #define STOP_PATIENCE_MS 80000 /* beyond the longest grace and all of the keeper's own limits */
 
 struct job {
-	struct engine *engine;
 	struct run *run;
 	struct loop *loop;
 	struct arena *arena;
@@ -59,11 +58,11 @@ static void end(struct job *j)
 	stop_asking(j);
 	loop_timer_clear(&j->timer);
 	if (j->ops) {
-		run_result(j->engine, j->run, &result);
+		run_result(j->run, &result);
 		keep = !j->ops->ended(j->owner, j, &result) || result.output_kept;
 		result_done(&result);
 	}
-	run_done(j->engine, j->run, keep);
+	run_done(j->run, keep);
 	permit_drop(&j->permit);
 	arena_free(j->arena);
 	free(j);
@@ -139,7 +138,7 @@ static int look(struct job *j)
 	bool told = j->told;
 	int r;
 
-	if (!run_asked(j->engine, j->run)) {
+	if (!run_asked(j->run)) {
 		j->told = true;
 		r = look_later(j);
 		/* Last: the owner may answer, or leave. */
@@ -203,7 +202,7 @@ static void on_permit(struct permit *p)
 
 	if (j->ops && j->ops->permitted)
 		j->ops->permitted(j->owner, j);
-	run_start(j->engine, &j->request, j->run);
+	run_start(j->run, &j->request);
 	if (watch(j) < 0)
 		end(j);
 }
@@ -218,7 +217,7 @@ static int start(struct job *j, struct error *err)
 		                 "too many commands run at this time; try again later");
 	if (j->permit.waits)
 		return 0;
-	run_start(j->engine, &j->request, j->run);
+	run_start(j->run, &j->request);
 	return watch(j) < 0 ? error_nomem(err) : 0;
 }
 
@@ -230,15 +229,14 @@ int job_start(struct engine *e, struct loop *l, const struct request *rq, struct
 
 	if (!j)
 		return error_nomem(err);
-	*j = (struct job){.engine = e,
-	                  .loop = l,
+	*j = (struct job){.loop = l,
 	                  .ops = ops,
 	                  .owner = owner,
 	                  .request = *rq,
 	                  .permit = {.granted = on_permit},
 	                  .control = {.fd = -1},
 	                  .answer = {.fd = -1}};
-	r = run_new(&j->run, err);
+	r = run_new(e, &j->run, err);
 	if (r < 0) {
 		free(j);
 		return r;

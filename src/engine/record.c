@@ -11,9 +11,8 @@
 #include "audit/event.h"
 #include "base/arena.h"
 #include "base/error.h"
-#include "engine/ask.h"
 #include "engine/engine.h"
-#include "engine/inside.h"
+#include "engine/run.h"
 #include "task/order.h"
 #include "policy/policy.h"
 #include "profile/profile.h"
@@ -30,61 +29,64 @@ static int open_log(struct engine *e, struct error *err)
 	return audit_open(state, e->profile ? &e->profile->audit.log : NULL, &e->audit, err);
 }
 
-static struct audit_event requested(const struct engine *e, const struct engine_record *r)
+static struct audit_event event_of(const struct run *run, enum audit_kind kind)
 {
-	const struct request *rq = r->request;
-	const struct keeper_order *o = r->order;
+	const struct engine *e = run->engine;
 
 	return (struct audit_event){
-		.kind = AUDIT_REQUESTED,
-		.task = r->task,
-		.principal = rq->principal,
-		.door = rq->door,
+		.kind = kind,
+		.task = run->task_id,
+		.principal = run->request->principal,
+		.door = run->request->door,
 		.profile = e->profile ? e->profile->name : e->wishes.profile,
-		.agent = e->wishes.agent,
-		.session = o->request.session ? o->request.session : rq->session,
-		.workspace = o->request.workspace ? o->request.workspace : rq->workspace,
-		.cwd = o->cwd ? o->cwd : rq->cwd,
-		.description = rq->description,
-		.command = rq->command,
-		.argv = rq->argv,
-		.env = rq->env,
 	};
 }
 
-static struct audit_event decided(const struct engine *e, const struct engine_record *r)
+/* As far as it is known. */
+static struct audit_event requested(const struct run *run)
 {
-	const struct policy_finding *f = r->finding;
-	struct audit_event event = {
-		.kind = f ? AUDIT_DECIDED : AUDIT_REFUSED,
-		.task = r->task,
-		.principal = r->request->principal,
-		.door = r->request->door,
-		.profile = e->profile ? e->profile->name : e->wishes.profile,
-		.reason = r->refusal,
-	};
+	const struct request *rq = run->request;
+	const struct keeper_order *o = &run->order;
+	struct audit_event event = event_of(run, AUDIT_REQUESTED);
 
-	if (!f)
+	event.agent = run->engine->wishes.agent;
+	event.session = o->request.session ? o->request.session : rq->session;
+	event.workspace = o->request.workspace ? o->request.workspace : rq->workspace;
+	event.cwd = o->cwd ? o->cwd : rq->cwd;
+	event.description = rq->description;
+	event.command = rq->command;
+	event.argv = rq->argv;
+	event.env = rq->env;
+	return event;
+}
+
+static struct audit_event decided(const struct run *run)
+{
+	const struct policy_finding *f = &run->finding;
+	struct audit_event event = event_of(run, run->decided ? AUDIT_DECIDED : AUDIT_REFUSED);
+
+	event.reason = run->refusal.text;
+	if (!run->decided)
 		return event;
 	event.verdict = policy_verdict_name(f->verdict);
 	event.rule = f->rule_id;
 	event.rule_file = f->place.file;
 	event.rule_line = f->place.line;
 	event.reason = f->reason && *f->reason ? f->reason : NULL;
-	event.executed = r->order->argv;
+	event.executed = run->order.argv;
 	return event;
 }
 
-int engine_record(struct engine *e, const struct engine_record *r,
-                  char notice[ENGINE_RECORD_NOTICE_MAX], struct error *err)
+int engine_record(struct run *run)
 {
-	const struct audit_event events[] = {requested(e, r), decided(e, r)};
+	const struct audit_event events[] = {requested(run), decided(run)};
+	struct engine *e = run->engine;
 	struct error why = {0};
 	uint64_t seq;
 	int code;
 
 	if (e->profile && e->profile->audit.off) {
-		snprintf(notice, ENGINE_RECORD_NOTICE_MAX,
+		snprintf(run->audit_notice, sizeof(run->audit_notice),
 		         "this profile keeps no audit log (audit.mode: off)");
 		return 0;
 	}
@@ -94,31 +96,26 @@ int engine_record(struct engine *e, const struct engine_record *r,
 	if (code == 0)
 		return 0;
 	if (e->profile && e->profile->audit.optional) {
-		snprintf(notice, ENGINE_RECORD_NOTICE_MAX,
+		snprintf(run->audit_notice, sizeof(run->audit_notice),
 		         "the request is not in the audit log: %.200s", why.text);
 		return 0;
 	}
-	*err = why;
-	return error_wrap(err, "this command cannot be recorded, so it is not run");
+	run->refusal = why;
+	return error_wrap(&run->refusal, "this command cannot be recorded, so it is not run");
 }
 
-void engine_record_ask(struct engine *e, const struct keeper_order *order, const char *task,
-                       const struct ask *a, bool asked)
+void engine_record_ask(struct run *run, bool asked)
 {
-	const struct audit_event event = {
-		.kind = asked ? AUDIT_ASKED : AUDIT_REFUSED,
-		.task = task,
-		.principal = order->principal,
-		.door = order->door,
-		.profile = e->profile ? e->profile->name : NULL,
-		.session = order->request.session,
-		.approval = a->approval.id[0] ? a->approval.id : NULL,
-		.by = a->by[0] ? a->by : NULL,
-		.reason = a->words[0] ? a->words : NULL,
-		.executed = order->argv,
-	};
+	struct engine *e = run->engine;
+	const struct ask *a = &run->ask;
+	struct audit_event event = event_of(run, asked ? AUDIT_ASKED : AUDIT_REFUSED);
 	uint64_t seq;
 
+	event.session = run->order.request.session;
+	event.approval = a->approval.id[0] ? a->approval.id : NULL;
+	event.by = a->by[0] ? a->by : NULL;
+	event.reason = a->words[0] ? a->words : NULL;
+	event.executed = run->order.argv;
 	/* What cannot be recorded is not started: its keeper sees to that. */
 	if (e->profile && !e->profile->audit.off && open_log(e, NULL) == 0)
 		(void)audit_append(e->audit, &event, 1, &seq, NULL);

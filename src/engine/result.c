@@ -12,8 +12,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "engine/ask.h"
+#include "engine/engine.h"
 #include "engine/hint.h"
+#include "engine/run.h"
 #include "session/place.h"
 #include "output/capture.h"
 #include "policy/policy.h"
@@ -183,20 +184,22 @@ static void load_capture(struct task *t, int stream, const struct keeper_order *
 	}
 }
 
-static void name_file(struct result *r, const struct result_facts *f, int stream)
+static void name_file(struct result *r, const struct run *f, int stream)
 {
 	char *name = r->output_files[stream];
 	size_t size = sizeof(r->output_files[stream]);
 
-	if (f->output_prefix) /* of two streams the name without one is that of both */
-		snprintf(name, size, "%s%s%s%s", f->output_prefix, f->task->id,
-		         f->order->merged ? "" : "?stream=",
-		         f->order->merged ? "" : follow_stream_name((enum follow_stream)stream));
+	if (f->engine->wishes
+	            .output_prefix) /* of two streams the name without one is that of both */
+		snprintf(name, size, "%s%s%s%s", f->engine->wishes.output_prefix, f->task->id,
+		         f->order.merged ? "" : "?stream=",
+		         f->order.merged ? "" : follow_stream_name((enum follow_stream)stream));
 	else
-		snprintf(name, size, "%s/%s/%s", f->store->path, f->task->id, stream_files[stream]);
+		snprintf(name, size, "%s/%s/%s", f->engine->store.path, f->task->id,
+		         stream_files[stream]);
 }
 
-static void fill_view(struct result *r, const struct result_facts *f, int stream)
+static void fill_view(struct result *r, const struct run *f, int stream)
 {
 	const struct keeper_stream *s = &r->report.streams[stream];
 	const struct capture_snapshot *snapshot = &f->task->captures[stream];
@@ -209,7 +212,7 @@ static void fill_view(struct result *r, const struct result_facts *f, int stream
 		file.name = r->output_files[stream];
 	else
 		file.why_not = s->lost_errno ? strerrordesc_np(s->lost_errno) : NULL;
-	if (view_make(snapshot, f->view, &file, v, NULL) < 0) {
+	if (view_make(snapshot, &f->view, &file, v, NULL) < 0) {
 		notice(r, "out of memory while preparing the output");
 		r->output_kept = true;
 	}
@@ -241,23 +244,24 @@ static bool state_is_in_the_way(const struct result *r, const struct keeper_requ
 }
 
 /* What is missing in the log, and for whom that is, why. */
-static void note_audit(struct result *r, const struct result_facts *f, const char *text)
+static void note_audit(struct result *r, const struct run *f, const char *text)
 {
-	size_t n = f->output_prefix ? strcspn(text, ":") : strlen(text);
+	size_t n = f->engine->wishes.output_prefix ? strcspn(text, ":") : strlen(text);
 
 	notice(r, "%.*s", (int)n, text);
 }
 
 /* One line of the report: a protected path, and what came of it. */
-static void note_planted(struct result *r, const struct result_facts *f, const char *line, int n)
+static void note_planted(struct result *r, const struct run *f, const char *line, int n)
 {
 	const char *tab = memchr(line, '\t', (size_t)n);
 	int path = tab ? (int)(tab - line) : n;
 
 	if (!tab) {
 		notice(r, "the command made %.*s, which is protected; it was moved to %s%s%s", path,
-		       line, f->output_prefix ? "" : f->store->path,
-		       f->output_prefix ? "the directory of task " : "/", r->task_id);
+		       line, f->engine->wishes.output_prefix ? "" : f->engine->store.path,
+		       f->engine->wishes.output_prefix ? "the directory of task " : "/",
+		       r->task_id);
 		r->output_kept = true;
 	} else if (tab[1] == PROTECT_RENAMED) {
 		notice(r, "the command made %.*s, which is protected; it was renamed to %.*s", path,
@@ -275,12 +279,15 @@ static void note_planted(struct result *r, const struct result_facts *f, const c
 	}
 }
 
-static void give_hints(struct result *r, const struct result_facts *f)
+static void give_hints(struct result *r, const struct run *f)
 {
-	const struct keeper_order *o = f->order;
+	const struct engine *e = f->engine;
+	const struct keeper_order *o = &f->order;
+	/* There may be another one by now. */
+	const struct profile *p = f->profile_number == e->profile_number ? e->profile : NULL;
 	struct hint_facts facts = {
 		.report = &r->report,
-		.spec = f->profile ? &f->profile->sandbox : NULL,
+		.spec = p ? &p->sandbox : NULL,
 		.command = o->command,
 		.workspace = o->request.workspace,
 		.root = o->request.root,
@@ -288,10 +295,10 @@ static void give_hints(struct result *r, const struct result_facts *f)
 		.home = getenv("HOME"),
 		.exit_code = r->exit_code,
 		.timeout_ms = o->timeout_ms,
-		.timeout_max_ms = f->profile ? f->profile->timeout.max_ms : 0,
+		.timeout_max_ms = p ? p->timeout.max_ms : 0,
 		.max_processes = o->max_processes,
 		.cli = o->door && strcmp(o->door, "cli") == 0,
-		.discreet = f->output_prefix != NULL,
+		.discreet = f->engine->wishes.output_prefix != NULL,
 	};
 	char hints[HINTS_MAX][HINT_TEXT_MAX];
 	int n;
@@ -308,20 +315,20 @@ static void give_hints(struct result *r, const struct result_facts *f)
 		notice(r, "%s", hints[i]);
 }
 
-static void note_circumstances(struct result *r, const struct result_facts *f)
+static void note_circumstances(struct result *r, const struct run *f)
 {
 	char asked[32], granted[32];
 
-	if (f->store->notice[0] && !f->output_prefix)
-		notice(r, "%s", f->store->notice);
+	if (f->engine->store.notice[0] && !f->engine->wishes.output_prefix)
+		notice(r, "%s", f->engine->store.notice);
 	if (f->timeout_asked_ms > 0) {
 		number_format_duration(f->timeout_asked_ms, asked);
-		number_format_duration(f->order->timeout_ms, granted);
+		number_format_duration(f->order.timeout_ms, granted);
 		notice(r, "the time limit of %s was lowered to the maximum of %s", asked, granted);
 	}
-	if (f->session_notice && *f->session_notice)
-		notice(r, "%s", f->session_notice);
-	if (f->audit_notice && *f->audit_notice)
+	if (f->session.notice[0])
+		notice(r, "%s", f->session.notice);
+	if (f->audit_notice[0])
 		note_audit(r, f, f->audit_notice);
 	if (r->report.audit[0])
 		note_audit(r, f, r->report.audit);
@@ -329,11 +336,11 @@ static void note_circumstances(struct result *r, const struct result_facts *f)
 		notice(r, "%s", r->report.session);
 	if (r->report.engine[0])
 		notice(r, "%s", r->report.engine);
-	if (r->ran && state_is_in_the_way(r, &f->order->request))
+	if (r->ran && state_is_in_the_way(r, &f->order.request))
 		notice(r, "nacre's state directory lies in the workspace, so that here, without "
 		          "namespaces, nothing new can be made beside it: set NACRE_STATE_DIR to a "
 		          "place outside");
-	if (!f->refusal && !f->left)
+	if (f->task && !f->left)
 		give_hints(r, f);
 	for (const char *path = r->report.ungranted, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
@@ -384,17 +391,17 @@ static void fill_approval(struct result *r, const struct ask *a)
 }
 
 /* A command that nobody waits for. Its files are being written. */
-static void fill_task(struct result *r, const struct result_facts *f)
+static void fill_task(struct result *r, const struct run *f)
 {
 	char limit[32];
 
 	r->background = r->success = r->ran = r->output_kept = true;
 	r->exit_code = 0;
-	for (int i = 0; i < (f->order->merged ? 1 : 2); i++)
+	for (int i = 0; i < (f->order.merged ? 1 : 2); i++)
 		name_file(r, f, i);
-	if (!f->order->background && f->timed_out) {
+	if (!f->order.background && f->timed_out) {
 		r->timed_out = true;
-		number_format_duration(f->order->timeout_ms, limit);
+		number_format_duration(f->order.timeout_ms, limit);
 		snprintf(r->note, sizeof(r->note),
 		         "still running after %s; it goes on in the background as task %s", limit,
 		         r->task_id);
@@ -417,18 +424,19 @@ const char *result_neutral_words(const struct error *e)
 	       "used";
 }
 
-void result_fill(struct result *r, const struct result_facts *f)
+void run_result(const struct run *f, struct result *r)
 {
 	*r = (struct result){.output_mode = f->output_mode, .exit_code = EXIT_NACRE_FAILED};
-	if (f->finding)
-		fill_verdict(r, f->finding);
-	if (f->ask)
-		fill_approval(r, f->ask);
-	if (f->finding && f->finding->verdict != POLICY_VERDICT_ALLOW)
+	if (f->decided)
+		fill_verdict(r, &f->finding);
+	if (f->ask.state != ASK_NONE)
+		fill_approval(r, &f->ask);
+	if (f->decided && f->finding.verdict != POLICY_VERDICT_ALLOW)
 		return;
-	if (f->refusal) {
+	if (!f->task) {
 		snprintf(r->reason, sizeof(r->reason), "%s",
-		         f->output_prefix ? result_neutral_words(f->refusal) : f->refusal->text);
+		         f->engine->wishes.output_prefix ? result_neutral_words(&f->refusal)
+		                                         : f->refusal.text);
 		note_circumstances(r, f);
 		return;
 	}
@@ -439,7 +447,7 @@ void result_fill(struct result *r, const struct result_facts *f)
 		return;
 	}
 	for (int i = 0; f->task->on_disk && i < 2; i++)
-		load_capture(f->task, i, f->order);
+		load_capture(f->task, i, &f->order);
 	r->report = f->task->report;
 	if (f->task->lost) {
 		snprintf(r->reason, sizeof(r->reason),
@@ -447,7 +455,7 @@ void result_fill(struct result *r, const struct result_facts *f)
 		r->ran = true;
 		r->output_kept = true;
 	} else {
-		explain_end(r, f->order, f->output_prefix != NULL);
+		explain_end(r, &f->order, f->engine->wishes.output_prefix != NULL);
 	}
 	for (int i = 0; i < (f->output_mode == OUTPUT_MERGED ? 1 : 2); i++)
 		fill_view(r, f, i);

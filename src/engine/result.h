@@ -12,13 +12,8 @@
 #include "output/view.h"
 #include "task/store.h"
 
-struct ask;
 struct buffer;
 struct error;
-struct keeper_order;
-struct policy_finding;
-struct profile;
-struct task;
 
 enum {
 	EXIT_TIMED_OUT = 124,
@@ -61,29 +56,9 @@ struct result {
 	int notice_count;
 };
 
-/* All that a result is made from. */
-struct result_facts {
-	const struct keeper_order *order;
-	const struct profile *profile; /* NULL: there is another one by now */
-	enum output_mode output_mode;
-	int64_t timeout_asked_ms;
-	const struct policy_finding *finding; /* about the line; NULL: there was no decision */
-	const struct error *refusal;          /* or NULL: there was a task */
-	struct task *task;
-	const char *session_notice; /* may be NULL */
-	const char *audit_notice;   /* may be NULL */
-	bool timed_out;             /* why it was let go */
-	bool left;                  /* the task was let go while it ran */
-	const struct store *store;
-	const struct view_limits *view;
-	const struct ask *ask;     /* NULL: nobody had to be asked */
-	const char *output_prefix; /* see engine_wishes; may be NULL */
-};
-
 /* Why something was not begun, in words that tell nothing of this host; of the error or ours. */
 const char *result_neutral_words(const struct error *err);
 
-void result_fill(struct result *r, const struct result_facts *facts);
 void result_done(struct result *r);
 static inline void result_donep(struct result *r)
 {

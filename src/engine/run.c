@@ -51,10 +51,11 @@ static int open_input(const struct request *rq, struct error *err)
 	return take_fd(&fd);
 }
 
-static int choose_limits(struct engine *e, const struct request *rq, struct run *run)
+static int choose_limits(struct run *run)
 {
-	const struct engine_wishes *w = &e->wishes;
-	const struct profile *p = e->profile;
+	const struct engine_wishes *w = &run->engine->wishes;
+	const struct profile *p = run->engine->profile;
+	const struct request *rq = run->request;
 	struct keeper_order *o = &run->order;
 
 	if (p->require_description && (!rq->description || !*rq->description))
@@ -153,7 +154,7 @@ static int take_answer(struct run *run)
 	return -EAGAIN;
 }
 
-static int ask(struct engine *e, struct run *run, const struct ask_question *q)
+static int ask(struct run *run, const struct ask_question *q)
 {
 	int r = ask_begin(&run->ask, run->arena, q, &run->refusal);
 
@@ -162,27 +163,14 @@ static int ask(struct engine *e, struct run *run, const struct ask_question *q)
 	if (run->ask.state != ASK_WAITING)
 		ask_done(&run->ask);
 	if (run->ask.state != ASK_APPROVED)
-		engine_record_ask(e, &run->order, run->task_id, &run->ask,
-		                  run->ask.approval.id[0] != '\0' &&
-		                          run->ask.approval.state == APPROVAL_OPEN);
+		engine_record_ask(run, run->ask.approval.id[0] != '\0' &&
+		                               run->ask.approval.state == APPROVAL_OPEN);
 	return take_answer(run);
 }
 
-static int record(struct engine *e, const struct request *rq, struct run *run)
+static int decide(struct run *run, struct question *q)
 {
-	return engine_record(e,
-	                     &(struct engine_record){
-				     .request = rq,
-				     .order = &run->order,
-				     .finding = run->decided ? &run->finding : NULL,
-				     .refusal = run->refusal.text,
-				     .task = run->task_id,
-			     },
-	                     run->audit_notice, &run->refusal);
-}
-
-static int decide(struct engine *e, const struct request *rq, struct run *run, struct question *q)
-{
+	const struct engine *e = run->engine;
 	struct keeper_order *o = &run->order;
 	struct check answer;
 	int r;
@@ -193,15 +181,14 @@ static int decide(struct engine *e, const struct request *rq, struct run *run, s
 	if (keep_finding(run, &answer.answer.line) < 0)
 		return error_nomem(&run->refusal);
 	o->argv = answer.argv;
-	r = record(e, rq, run);
+	r = engine_record(run);
 	if (r < 0)
 		return r;
 	if (answer.answer.line.verdict == POLICY_VERDICT_ASK)
-		return ask(e, run,
-		           &(struct ask_question){.request = rq,
-		                                  .question = q,
-		                                  .check = &answer,
-		                                  .passing = e->store.temporary});
+		return ask(run, &(struct ask_question){.request = run->request,
+		                                       .question = q,
+		                                       .check = &answer,
+		                                       .passing = e->store.temporary});
 	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
 		return -EPERM;
 	o->profile = e->profile;
@@ -210,8 +197,9 @@ static int decide(struct engine *e, const struct request *rq, struct run *run, s
 
 /* Of the box everything is known before the verdict is. With the socket of a container engine in it
  * a box depends on where that is, and the keeper looks when it has its order. */
-static void begin_ahead(struct engine *e, struct run *run)
+static void begin_ahead(struct run *run)
 {
+	const struct engine *e = run->engine;
 	const struct keeper_order *o = &run->order;
 
 	if (e->ahead && !e->launcher && e->profile->sandbox.tier == SANDBOX_TIER_STRICT &&
@@ -225,8 +213,10 @@ static void begin_ahead(struct engine *e, struct run *run)
 		                                              .max_processes = o->max_processes});
 }
 
-static int prepare(struct engine *e, const struct request *rq, struct run *run)
+static int prepare(struct run *run)
 {
+	const struct request *rq = run->request;
+	struct engine *e = run->engine;
 	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
 	struct keeper_order *o = &run->order;
 	struct error *err = &run->refusal;
@@ -242,7 +232,7 @@ static int prepare(struct engine *e, const struct request *rq, struct run *run)
 		r = engine_choose_place(e, rq, state, &run->session, &place, err);
 	run->profile_number = e->profile_number;
 	if (r == 0)
-		r = choose_limits(e, rq, run);
+		r = choose_limits(run);
 	if (r < 0)
 		return r;
 	o->command = rq->argv ? join(run->arena, rq->argv) : rq->command;
@@ -263,9 +253,9 @@ static int prepare(struct engine *e, const struct request *rq, struct run *run)
 	                o, &q, err);
 	if (r < 0)
 		return r;
-	begin_ahead(e, run);
+	begin_ahead(run);
 	run->input = q.input_fd = open_input(rq, err);
-	return run->input < 0 ? run->input : decide(e, rq, run, &q);
+	return run->input < 0 ? run->input : decide(run, &q);
 }
 
 static void run_free(struct run *run)
@@ -282,18 +272,19 @@ static void run_free(struct run *run)
 DEFINE_CLEANUP(struct run *, run_free);
 
 /* What did not get as far as a decision is remembered, too; its own reason is what is told. */
-static void record_refusal(struct engine *e, const struct request *rq, struct run *run)
+static void record_refusal(struct run *run)
 {
 	struct error why = run->refusal;
 
-	if (record(e, rq, run) < 0)
+	if (engine_record(run) < 0)
 		snprintf(run->audit_notice, sizeof(run->audit_notice),
 		         "the request is not in the audit log: %.200s", run->refusal.text);
 	run->refusal = why;
 }
 
-static void start_task(struct engine *e, struct run *run)
+static void start_task(struct run *run)
 {
+	struct engine *e = run->engine;
 	int r = -ENOENT;
 
 	run->order.task_id = run->task_id;
@@ -310,11 +301,12 @@ static void start_task(struct engine *e, struct run *run)
 	fd_close(take_fd(&run->input));
 }
 
-int run_new(struct run **ret_run, struct error *err)
+int run_new(struct engine *e, struct run **ret_run, struct error *err)
 {
 	scoped(run_freep) struct run *run = calloc(1, sizeof(*run));
 
 	if (run) {
+		run->engine = e;
 		run->input = run->session.hold = -1;
 		ask_init(&run->ask);
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
@@ -327,19 +319,20 @@ int run_new(struct run **ret_run, struct error *err)
 	return 0;
 }
 
-void run_start(struct engine *e, const struct request *rq, struct run *run)
+void run_start(struct run *run, const struct request *rq)
 {
-	if (prepare(e, rq, run) == 0) {
-		start_task(e, run);
+	run->request = rq;
+	if (prepare(run) == 0) {
+		start_task(run);
 		return;
 	}
 	if (!run->decided)
-		record_refusal(e, rq, run);
+		record_refusal(run);
 	ahead_drop(run->ahead); /* refused, or a person is asked: the box is not waited with */
 	run->dropped = true;
 }
 
-bool run_asked(struct engine *e, struct run *run)
+bool run_asked(struct run *run)
 {
 	int r;
 
@@ -351,10 +344,10 @@ bool run_asked(struct engine *e, struct run *run)
 		return true;
 	run->order.profile = NULL; /* it may have been loaded anew meanwhile */
 	if (run->ask.state == ASK_REFUSED)
-		engine_record_ask(e, &run->order, run->task_id, &run->ask, false);
+		engine_record_ask(run, false);
 	r = take_answer(run);
 	if (r == 0)
-		start_task(e, run);
+		start_task(run);
 	return true;
 }
 
@@ -368,29 +361,6 @@ int64_t run_patience_ms(const struct run *run)
 	return run->order.timeout_ms + run->order.grace_ms + KEEPER_PATIENCE_MS;
 }
 
-void run_result(struct engine *e, struct run *run, struct result *ret_result)
-{
-	struct result_facts facts = {
-		.order = &run->order,
-		.profile = run->profile_number == e->profile_number ? e->profile : NULL,
-		.output_mode = run->output_mode,
-		.timeout_asked_ms = run->timeout_asked_ms,
-		.finding = run->decided ? &run->finding : NULL,
-		.refusal = run->task ? NULL : &run->refusal,
-		.task = run->task,
-		.session_notice = run->session.notice,
-		.audit_notice = run->audit_notice,
-		.left = run->left,
-		.timed_out = run->timed_out,
-		.store = &e->store,
-		.view = &run->view,
-		.output_prefix = e->wishes.output_prefix,
-		.ask = run->ask.state != ASK_NONE ? &run->ask : NULL,
-	};
-
-	result_fill(ret_result, &facts);
-}
-
 static void sweep(struct engine *e, struct arena *arena)
 {
 	const char *state = engine_state_of(arena, &e->store);
@@ -400,8 +370,10 @@ static void sweep(struct engine *e, struct arena *arena)
 		(void)session_sweep(state, SESSION_AGE_MS);
 }
 
-void run_done(struct engine *e, struct run *run, bool keep)
+void run_done(struct run *run, bool keep)
 {
+	struct engine *e = run->engine;
+
 	if (run->left)
 		task_leave(run->task);
 	else

@@ -22,6 +22,8 @@ struct result;
 struct task;
 
 struct run {
+	struct engine *engine;
+	const struct request *request; /* from its start on */
 	struct arena *arena;
 	struct task *task; /* NULL: it never started, or not yet */
 	struct keeper_order order;
@@ -43,23 +45,23 @@ struct run {
 	bool dropped;        /* no order goes to that any more */
 };
 
-int run_new(struct run **ret_run, struct error *err);
+int run_new(struct engine *e, struct run **ret_run, struct error *err);
 
 /* Starts the request. One that cannot or may not be run (no such directory, a bad variable, the
- * verdict) is already at its end then, with a result that says why. */
-void run_start(struct engine *e, const struct request *rq, struct run *run);
+ * verdict) is already at its end then, with a result that says why. The request lives longer. */
+void run_start(struct run *run, const struct request *rq);
 
 /* A run that waits for a person (ask.state) is looked at when ask.watch is readable, at
  * ask.until_ms and now and then. Whether that is over: there is a task now, or the run is at its
  * end. */
-bool run_asked(struct engine *e, struct run *run);
+bool run_asked(struct run *run);
 
 /* Upper bound for any keeper. Past it, treat the keeper as dead. */
 int64_t run_patience_ms(const struct run *run);
 
 /* After TASK_ENDED or TASK_LOST, without a task, or when it was left. */
-void run_result(struct engine *e, struct run *run, struct result *ret_result);
+void run_result(const struct run *run, struct result *ret_result);
 
 /* Frees the run. The task's directory goes with it unless KEEP: say so when it holds more than the
  * result does (output_kept), or when the result could not be delivered. */
-void run_done(struct engine *e, struct run *run, bool keep);
+void run_done(struct run *run, bool keep);
