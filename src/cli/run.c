@@ -229,7 +229,7 @@ static bool on_ended(void *owner, struct job *j, struct result *result)
 	bool json = run->options->json || run->dialect;
 	int r;
 
-	if (job_task_id(j) && !result->background)
+	if (run->terminal.live && result->ran && !result->background)
 		terminal_follow_end(&run->terminal, job_task_dir(j), result->report.streams);
 	leave_terminal(run, !result->reason[0] && !result->signal);
 	run->job = NULL;

@@ -67,9 +67,9 @@ static int load_profile(struct engine *e, const struct place *place, struct erro
 	if (e->profile && e->profile_device == st.st_dev && e->profile_inode == st.st_ino &&
 	    strcmp(e->profile_root, place->root) == 0 && profile_is_current(e->profile))
 		return 0;
+	e->audit = audit_free(e->audit); /* as the next profile wants it */
 	e->profile = profile_free(e->profile);
 	e->profile_number++;
-	e->audit = audit_free(e->audit); /* as the next profile wants it */
 	profile_request_init(&rq, buffer, sizeof(buffer));
 	rq.name = e->wishes.profile;
 	rq.fallback = e->wishes.fallback;

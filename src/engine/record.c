@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include "audit/audit.h"
 #include "audit/event.h"
-#include "base/arena.h"
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/run.h"
@@ -17,16 +16,14 @@
 #include "policy/policy.h"
 #include "profile/profile.h"
 
-static int open_log(struct engine *e, struct error *err)
+static int open_log(struct run *run, struct error *err)
 {
-	scoped(arena_freep) struct arena *arena = NULL;
-	const char *state;
+	struct engine *e = run->engine;
 
 	if (e->audit)
 		return 0;
-	arena = arena_new((size_t)1 << 16);
-	state = arena ? engine_state_of(arena, &e->store) : NULL;
-	return audit_open(state, e->profile ? &e->profile->audit.log : NULL, &e->audit, err);
+	return audit_open(engine_state_of(run->arena, &e->store),
+	                  e->profile ? &e->profile->audit.log : NULL, &e->audit, err);
 }
 
 static struct audit_event event_of(const struct run *run, enum audit_kind kind)
@@ -90,7 +87,7 @@ int engine_record(struct run *run)
 		         "this profile keeps no audit log (audit.mode: off)");
 		return 0;
 	}
-	code = open_log(e, &why);
+	code = open_log(run, &why);
 	if (code == 0)
 		code = audit_append(e->audit, events, array_size(events), &seq, &why);
 	if (code == 0)
@@ -117,6 +114,6 @@ void engine_record_ask(struct run *run, bool asked)
 	event.reason = a->words[0] ? a->words : NULL;
 	event.executed = run->order.argv;
 	/* What cannot be recorded is not started: its keeper sees to that. */
-	if (e->profile && !e->profile->audit.off && open_log(e, NULL) == 0)
+	if (e->profile && !e->profile->audit.off && open_log(run, NULL) == 0)
 		(void)audit_append(e->audit, &event, 1, &seq, NULL);
 }

@@ -262,9 +262,9 @@ static void run_free(struct run *run)
 {
 	if (run) {
 		fd_close(run->input);
-		session_release(&run->session);
-		ahead_free(run->ahead);
 		ask_done(&run->ask);
+		ahead_free(run->ahead);
+		session_release(&run->session);
 		arena_free(run->arena);
 	}
 	free(run);

@@ -52,7 +52,7 @@ static int write_start(struct keeper *k, struct error *err)
 	scoped(buffer_donep) struct buffer layers = {0};
 	scoped(buffer_donep) struct buffer missing = {0};
 	struct audit_event e = event_of(k, AUDIT_STARTED);
-	const struct sandbox_standing *standing = k->plan ? sandbox_plan_standing(k->plan) : NULL;
+	const struct sandbox_standing *standing;
 	int r = open_log(k, err);
 
 	if (r < 0)
@@ -63,6 +63,7 @@ static int write_start(struct keeper *k, struct error *err)
 	e.cwd = k->order.cwd;
 	e.executed = k->order.argv;
 	e.approval = rq->approval;
+	standing = k->plan ? sandbox_plan_standing(k->plan) : NULL;
 	e.tier = sandbox_tier_name(standing ? standing->tier : SANDBOX_TIER_NONE);
 	if (standing) {
 		sandbox_layers_print(standing->layers, &layers);

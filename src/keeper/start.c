@@ -61,8 +61,9 @@ static int streams_open(struct keeper *k, struct error *err)
 }
 
 /* A box has limits of its own; only what they leave open is watched here. */
-static void fill_box_limits(struct keeper *k, struct process_command *c)
+static int fill_from_box(struct keeper *k, struct process_command *c)
 {
+	const char *tmp = sandbox_plan_tmp(k->plan);
 	const struct limit_value *limits;
 	bool memory_held, processes_held;
 
@@ -72,6 +73,13 @@ static void fill_box_limits(struct keeper *k, struct process_command *c)
 	k->report.processes_bounded = (k->report.sandbox.layers & SANDBOX_LAYER_PROCESSES) != 0;
 	memcpy(c->limits, limits, (size_t)c->limit_count * sizeof(*limits));
 	watch_init(&k->watch, &k->spec.limits, memory_held, processes_held, k->init_pidfd);
+	/* Where /tmp is not private, temporary files have a directory of their own. */
+	if (tmp)
+		c->envp = env_with(k->arena, k->order.envp, "TMPDIR", tmp);
+	if (!c->envp)
+		return -ENOMEM;
+	k->order.envp = c->envp;
+	return 0;
 }
 
 static void fill_limits(struct keeper *k, struct process_command *c)
@@ -107,19 +115,6 @@ static void watch_crowd(struct keeper *k)
 	}
 }
 
-/* Where /tmp is not private, temporary files have a directory of their own. */
-static int point_to_tmp(struct keeper *k)
-{
-	const char *tmp = sandbox_plan_tmp(k->plan);
-	const char *const *envp =
-		tmp ? env_with(k->arena, k->order.envp, "TMPDIR", tmp) : k->order.envp;
-
-	if (!envp)
-		return -ENOMEM;
-	k->order.envp = envp;
-	return 0;
-}
-
 static int start(struct keeper *k, struct error *err)
 {
 	struct process_command c = {
@@ -139,10 +134,8 @@ static int start(struct keeper *k, struct error *err)
 	int r;
 
 	if (k->plan) {
-		if (point_to_tmp(k) < 0)
+		if (fill_from_box(k, &c) < 0)
 			return error_nomem(err);
-		c.envp = k->order.envp;
-		fill_box_limits(k, &c);
 	} else if (k->container) {
 		keeper_container_fill(k, &c);
 		k->report.processes_bounded = true; /* by the engine; the client is our own */
