@@ -11,7 +11,7 @@
 #include "decide/check.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
-#include "engine/request.h"
+#include "task/request.h"
 #include "mcp/server.h"
 #include "shell/facts.h"
 
