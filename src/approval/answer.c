@@ -17,6 +17,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include "approval/grants.h"
+#include "approval/held.h"
 #include "approval/inside.h"
 #include "approval/text.h"
 #include "audit/audit.h"
@@ -136,6 +137,17 @@ static int record_answer(int desk, const struct approval *a, struct error *err)
 	return audit_event(state, &settings, &event, 1, err);
 }
 
+/* Nobody waits for it: what was approved is done here, and the answer is used up. */
+static void put_held(int desk, struct approval *a, struct error *notice)
+{
+	char answer[DESK_NAME_SIZE], used[DESK_NAME_SIZE];
+
+	desk_name(a->id, "answer", answer);
+	desk_name(a->id, "used", used);
+	if (linkat(desk, answer, desk, used, 0) == 0 && held_put_in_place(a, notice) == 0)
+		a->state = APPROVAL_USED;
+}
+
 /* Intent before act: whoever waits for the answer may start its command the moment it is there. */
 static int record_and_publish(int desk, const char *id, const struct desk_answer *answer,
                               struct arena *arena, struct approval *ret, struct error *err)
@@ -168,6 +180,8 @@ static int record_and_publish(int desk, const char *id, const struct desk_answer
 	if (why.text[0] && notice != &why)
 		error_set(notice, ERROR_SYSTEM, why.sys,
 		          "the answer is not in the audit log: %.150s", why.text);
+	if (a.held && answer->answer != APPROVAL_DENY)
+		put_held(desk, ret, notice);
 	if (answer->answer == APPROVAL_SESSION || answer->answer == APPROVAL_SUB)
 		(void)grants_add(desk, &a, answer->answer == APPROVAL_SUB, notice);
 	return 0;

@@ -142,6 +142,16 @@ static const struct json_field asked_fields[] = {
 	JSON_TEXT("rule_file", OF, rule_file, JSON_OPTIONAL),
 	JSON_NUMBER("rule_line", OF, rule_line, JSON_REQUIRED, 0, UINT32_MAX),
 	JSON_TEXT("reason", OF, reason, JSON_REQUIRED),
+	JSON_TEXT("held", OF, held, JSON_OPTIONAL),
+	{0},
+};
+
+/* What nobody has to see. */
+static const struct json_field held_fields[] = {
+	JSON_TEXT("held_in", OF, held_in, JSON_OPTIONAL),
+	JSON_TEXT("held_now", OF, held_now, JSON_OPTIONAL),
+	JSON_TEXT("held_was", OF, held_was, JSON_OPTIONAL),
+	JSON_BOOL("held_runs", OF, held_runs, JSON_OPTIONAL),
 	{0},
 };
 
@@ -160,6 +170,7 @@ int approval_write(const struct approval *a, struct buffer *into)
 	json_object_begin(&w);
 	json_member_string(&w, "id", a->id);
 	put_asked(&w, a);
+	json_fields_write_part(&w, held_fields, a);
 	put_digests(&w, "object", a->object.parts, OBJECT_PART_MAX);
 	json_member_int(&w, "programs", (int64_t)a->object.program_count);
 	json_member_array(&w, "files");
@@ -292,12 +303,15 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	if (r < 0)
 		return r;
 	r = json_fields_read_part(root, "approval", asked_fields, arena, &a, err);
+	if (r == 0)
+		r = json_fields_read_part(root, "approval", held_fields, arena, &a, err);
 	if (r < 0)
 		return r;
 	r = json_unpack(root, "{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "id", &id, "programs",
 	                &programs, "audited", &audited, "env", &env, "object", &object, "files",
 	                &files, "exact", &exact, "sub", &sub);
-	if (r < 0 || a.expires_ms < a.created_ms || approval_id_read(id, a.id) < 0)
+	if (r < 0 || a.expires_ms < a.created_ms || approval_id_read(id, a.id) < 0 ||
+	    (a.held && (!a.held_in || !a.held_now)))
 		return error_set(err, ERROR_INPUT, EINVAL, "approval: its file is damaged");
 	a.audited = audited;
 	a.object.tree_files = (size_t)json_integer_value(json_object_get(root, "tree_files"));

@@ -72,6 +72,11 @@ struct approval {
 	bool audited;            /* the answer belongs into the audit log */
 	const char *const *mask; /* patterns of the profile for what is written there; or NULL */
 
+	/* Of a file that waits instead of a command (held.h). */
+	const char *held, *held_in;      /* its path, in this workspace; NULL: none */
+	const char *held_now, *held_was; /* content, as hex digits; was NULL: nothing was there */
+	bool held_runs;
+
 	/* The answer, as far as there is one. */
 	enum approval_state state;
 	enum approval_answer answer; /* if state is GIVEN, USED or REFUSED */

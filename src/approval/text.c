@@ -136,6 +136,11 @@ static void print_asked(const struct approval *a, struct buffer *out)
 {
 	approval_print_lines(a->command, out);
 	print_field("In", a->cwd, out);
+	if (a->held) {
+		print_field("For", a->description, out);
+		print_field("Because", a->reason, out);
+		return;
+	}
 	buffer_printf(out, "  %-10s ", "Sandbox");
 	approval_print_box(a, out);
 	buffer_putc(out, '\n');
@@ -173,6 +178,11 @@ void approval_print(const struct approval *a, struct buffer *out)
 
 void approval_print_scope(const struct approval *a, struct buffer *out)
 {
+	if (a->held) {
+		buffer_puts(out, "Approved, the file gets this content, unless it has changed "
+		                 "since. Denied, the content is dropped.\n");
+		return;
+	}
 	if (!a->session) {
 		buffer_puts(out, "It can be approved for once only: the request is part of no "
 		                 "session.\n");

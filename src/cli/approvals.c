@@ -42,7 +42,9 @@ static void put_row(struct buffer *out, const struct approval *a, int64_t now, i
 		number_format_duration((a->expires_ms - now) / 1000 * 1000, left);
 	buffer_printf(out, "%-13s  %-8s %8s  %-10.10s  ", a->id, approval_state_name(a->state),
 	              left, *a->principal ? a->principal : "you");
-	approval_escape(a->command, strlen(a->command), false, &what);
+	/* Of a file the difference is among the details. */
+	approval_escape(a->command, a->held ? strcspn(a->command, "\n") : strlen(a->command), false,
+	                &what);
 	table_end_row(out, begin, &what, width);
 }
 

@@ -37,7 +37,7 @@ static void put_text(struct buffer *out, const struct approval *a)
 	                                              : "approved for the session, with any words");
 	approval_escape(a->command, strlen(a->command), false, out);
 	buffer_putc(out, '\n');
-	if (a->answer == APPROVAL_DENY)
+	if (a->answer == APPROVAL_DENY || a->held)
 		return;
 	number_format_duration((a->expires_ms - clock_wall_ms()) / 1000 * 1000, left);
 	buffer_printf(out, "A waiting request continues now. Otherwise retry it within %s.\n",
@@ -57,6 +57,8 @@ static int answer_one(int desk, const char *id, const struct desk_answer *answer
 		cli_complain("%s: %s", id, err.text);
 	if (r < 0)
 		return r == -EALREADY || r == -ETIME ? 1 : EXIT_NACRE_FAILED;
+	if (a.held && a.answer != APPROVAL_DENY && a.state != APPROVAL_USED)
+		return EXIT_NACRE_FAILED; /* it was said why */
 	if (json) {
 		json_object_begin(&w);
 		approval_put_json(&w, &a);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/result.h"
 #include "json/write.h"
+#include "protect/protect.h"
 #include "sandbox/layers.h"
 
 static void put_view(struct json_writer *w, const char *key, const struct view *v)
@@ -114,6 +115,27 @@ static void put_processes(struct json_writer *w, const struct result *r)
 	json_object_end(w);
 }
 
+/* Files that wait for a person. */
+static void put_held(struct json_writer *w, const struct result *r)
+{
+	const char *end, *tab;
+
+	if (!*r->report.held)
+		return;
+	json_member_array(w, "held");
+	for (const char *line = r->report.held; *line; line = end + (*end == '\n')) {
+		end = strchrnul(line, '\n');
+		tab = memchr(line, '\t', (size_t)(end - line));
+		if (!tab || tab[1] == PROTECT_STAYS)
+			continue;
+		json_object_begin(w);
+		json_member_bytes(w, "path", line, (size_t)(tab - line));
+		json_member_bytes(w, "id", tab + 1, (size_t)(end - tab - 1));
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 int result_write_json(const struct result *r, struct buffer *into)
 {
 	struct json_writer w = {.out = into};
@@ -136,6 +158,7 @@ int result_write_json(const struct result *r, struct buffer *into)
 	put_verdict(&w, r);
 	json_member_int(&w, "killed", r->report.killed);
 	put_processes(&w, r);
+	put_held(&w, r);
 	json_member_array(&w, "notices");
 	for (int i = 0; i < r->notice_count; i++)
 		json_put_string(&w, r->notices[i]);

@@ -279,6 +279,25 @@ static void note_planted(struct result *r, const struct run *f, const char *line
 	}
 }
 
+/* The same of a path that the command wanted to be otherwise. */
+static void note_held(struct result *r, const char *line, int n)
+{
+	const char *tab = memchr(line, '\t', (size_t)n);
+	int path = tab ? (int)(tab - line) : n;
+
+	if (tab && tab[1] != PROTECT_STAYS)
+		notice(r,
+		       "%.*s is protected: git would run or trust what the command wrote into it. "
+		       "The change is held until a person approves it: `nacre approve %.*s`",
+		       path, line, n - path - 1, tab + 1);
+	else
+		notice(r,
+		       "%.*s is protected: the command could not replace it. git itself may write "
+		       "harmless keys (`git config`, `git remote add`); a person has to do the "
+		       "rest",
+		       path, line);
+}
+
 static void give_hints(struct result *r, const struct run *f)
 {
 	const struct engine *e = f->engine;
@@ -352,6 +371,10 @@ static void note_circumstances(struct result *r, const struct run *f)
 	for (const char *path = r->report.planted, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
 		note_planted(r, f, path, (int)(end - path));
+	}
+	for (const char *path = r->report.held, *end; *path; path = end + (*end == '\n')) {
+		end = strchrnul(path, '\n');
+		note_held(r, path, (int)(end - path));
 	}
 	for (const char *path = r->report.replaced, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');

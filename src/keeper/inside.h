@@ -7,6 +7,7 @@
  *	life.c      what happens next: the table, state by event
  *	record.c    the audit log
  *	publish.c   the report, to disk and to the starter
+ *	broker.c    what the command may replace, and what is held back
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -62,6 +63,14 @@ enum keeper_event {
 	EV_MAX,
 };
 
+/* What the command wanted a protected path to be. */
+#define KEEPER_HELD_MAX 8
+struct keeper_held {
+	const char *path; /* of the plan */
+	bool wanted;      /* else it was only refused */
+	struct buffer now, was;
+};
+
 struct keeper {
 	struct keeper_fds fds;
 	struct arena *arena; /* the order and all that was made of it */
@@ -74,6 +83,7 @@ struct keeper {
 	struct sandbox_spec spec;        /* its box, with our limits */
 	struct sandbox_plan *plan;       /* NULL: no box */
 	int init_socket, init_pidfd;     /* of an init that stands by; -1: none */
+	int init_asks;                   /* where its filter asks; -1: nowhere */
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */
 	const struct keeper_ahead *ahead; /* what its box was made for */
 	int detail;                       /* where, for sandbox_plan_explain() */
@@ -101,6 +111,8 @@ struct keeper {
 	struct watch watch;   /* of the box */
 	struct audit *audit;  /* NULL: not opened yet */
 	uint64_t started_seq; /* of the record of the start; 0: none */
+	struct keeper_held held[KEEPER_HELD_MAX];
+	size_t held_count;
 	bool starter_gone;
 	struct container_box *container; /* NULL: the box is not one */
 	struct docker_watch starter;     /* while something is waited for before the start */
@@ -159,6 +171,11 @@ int keeper_open_home(void *owner);
 
 /* Protected paths that were made are moved into the home, and reported. */
 void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan);
+
+/* Answers what the command's filter asks. */
+void keeper_broker(struct keeper *k);
+/* A person is asked about what was held back. */
+void keeper_ask_held(struct keeper *k);
 
 /* What is told about the box after its end. */
 void keeper_judge_box(struct keeper *k);

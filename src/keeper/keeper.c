@@ -84,6 +84,7 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		keeper_pty_begin(k);
 		break;
 	case INIT_READY: /* for the next command: process_await_again() */
+	case INIT_ASKS:  /* the process has it */
 		break;
 	case INIT_STARTED:
 		fd_close(take_fd(&k->fds.input));
@@ -204,18 +205,19 @@ static void look_for_crowd(struct keeper *k)
 
 static void turn(struct keeper *k)
 {
-	struct pollfd fds[5 + LISTEN_POLL_MAX] = {
+	struct pollfd fds[6 + LISTEN_POLL_MAX] = {
 		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
 		{.fd = k->process->socket, .events = POLLIN},
 		{.fd = k->streams[0].fd, .events = (short)(POLLIN | keeper_pty_events(k))},
 		{.fd = k->streams[1].fd, .events = POLLIN},
 		{.fd = k->process->notes, .events = POLLIN},
+		{.fd = k->process->asks, .events = POLLIN},
 	};
 	int64_t wait_ms = k->deadline - clock_now_ms();
 	int n = 0;
 
 	listen_when_due(k);
-	listen_watch(&k->listen, fds + 5);
+	listen_watch(&k->listen, fds + 6);
 	if (k->listen_at - clock_now_ms() < wait_ms)
 		wait_ms = k->listen_at - clock_now_ms();
 	if (keeper_quiet_due(k) - clock_now_ms() < wait_ms)
@@ -241,7 +243,9 @@ static void turn(struct keeper *k)
 			starter_read(k);
 		if (fds[4].revents)
 			keeper_read_notes(k);
-		listen_serve(&k->listen, fds + 5, client_order, k);
+		if (fds[5].revents)
+			keeper_broker(k);
+		listen_serve(&k->listen, fds + 6, client_order, k);
 	}
 	keeper_watch_quiet(k);
 	look_for_crowd(k);
@@ -382,6 +386,7 @@ static const struct keeper empty = {.fds = {.control = -1, .tasks = -1, .input =
                                     .streams = {{.fd = -1}, {.fd = -1}},
                                     .init_socket = -1,
                                     .init_pidfd = -1,
+                                    .init_asks = -1,
                                     .index.fd = -1,
                                     .state_file = -1,
                                     .report.sandbox.tier = SANDBOX_TIER_NONE};
@@ -442,9 +447,10 @@ static bool init_is_ready(struct keeper *k, int socket)
 	size_t count;
 	ssize_t n = packet_receive(socket, &m, sizeof(m), fds, &count, 0);
 
-	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY && count == 1) {
+	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY && (count == 1 || count == 2)) {
 		k->init_socket = socket;
 		k->init_pidfd = fds[0];
+		k->init_asks = count == 2 ? fds[1] : -1;
 		return true;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -529,6 +535,7 @@ static bool begin_anew(struct keeper *k)
 	    k->order.background || k->let_go || k->owns_plan || k->order.terminal.rows ||
 	    process_await_again(k->process, &next.init_socket, &next.init_pidfd) < 0)
 		return false;
+	next.init_asks = take_fd(&k->process->asks);
 	next.profile = k->profile;
 	next.plan = k->plan;
 	next.audit = k->audit;

@@ -128,6 +128,7 @@ void keeper_judge_box(struct keeper *k)
 	snprintf(k->report.ungranted, sizeof(k->report.ungranted), "%s",
 	         sandbox_plan_ungranted(k->plan));
 	keeper_look_for_planted(k, k->plan);
+	keeper_ask_held(k);
 }
 
 void keeper_settle(struct keeper *k)

@@ -150,6 +150,8 @@ static int start(struct keeper *k, struct error *err)
 	} else if (k->init_socket >= 0) {
 		r = process_adopt(&c, take_fd(&k->init_socket), take_fd(&k->init_pidfd),
 		                  &k->process, err);
+		if (r == 0)
+			k->process->asks = take_fd(&k->init_asks);
 	} else {
 		r = process_spawn(&c, &k->process, err);
 	}

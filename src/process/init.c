@@ -235,6 +235,16 @@ static void asks_begin(struct init *in, struct child_plan *plan, int ends[2])
 	plan->asks_fd = ends[1];
 }
 
+/* What the keeper has to answer. Without it every question is answered with ENOSYS. */
+static void pass_on(struct init *in, int listener)
+{
+	const struct init_message m = {.event = INIT_ASKS};
+
+	if (listener >= 0)
+		(void)packet_send(in->socket, &m, sizeof(m), NULL, 0, &listener, 1, 0);
+	fd_close(listener);
+}
+
 /* The child has executed its program by now, or has told why not. */
 static void asks_receive(struct init *in, int ends[2])
 {
@@ -244,7 +254,9 @@ static void asks_receive(struct init *in, int ends[2])
 
 	if (ends[0] >= 0)
 		(void)packet_receive(ends[0], &byte, 1, fds, &count, MSG_DONTWAIT);
-	if (count == 1)
+	if (count == 1 && sandbox_plan_brokers(in->sandbox))
+		pass_on(in, fds[0]);
+	else if (count == 1)
 		in->asks = fds[0];
 	fd_close(ends[0]);
 	fd_close(ends[1]);
@@ -482,8 +494,10 @@ static void begin_anew(struct init *in)
 static int say_ready(struct init *in, int self)
 {
 	struct init_message m = {.event = INIT_READY};
+	const int fds[] = {self, self < 0 ? -1 : sandbox_listener(in->sandbox)};
 
-	return packet_send(in->socket, &m, sizeof(m), NULL, 0, &self, self >= 0, 0);
+	return packet_send(in->socket, &m, sizeof(m), NULL, 0, fds, (fds[0] >= 0) + (fds[1] >= 0),
+	                   0);
 }
 
 /* Waits for a command and runs it. */
@@ -537,6 +551,7 @@ _Noreturn void init_await(int socket, struct sandbox_plan *sandbox)
 	close_holders(socket, sandbox);
 	become_init(&in);
 	enter(&in, sandbox, true);
+	pass_on(&in, sandbox_listener(sandbox));
 	in.given = 1; /* we have it */
 	serve_one(&in, &text);
 	_exit(0);
@@ -564,6 +579,7 @@ _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
 	if (say_ready(&in, self) < 0)
 		_exit(1);
 	close(self);
+	fd_close(sandbox_listener(sandbox));
 	for (;;) {
 		serve_one(&in, &text);
 		if (!is_wanted_again(&in))

@@ -133,8 +133,11 @@ static struct process *process_new(struct error *err)
 	struct process *p = malloc(sizeof(*p));
 
 	if (p)
-		*p = (struct process){
-			.init_pidfd = -1, .socket = -1, .output = {-1, -1}, .notes = -1};
+		*p = (struct process){.init_pidfd = -1,
+		                      .socket = -1,
+		                      .output = {-1, -1},
+		                      .notes = -1,
+		                      .asks = -1};
 	else
 		(void)error_nomem(err);
 	return p;
@@ -283,6 +286,7 @@ struct process *process_free(struct process *p)
 		fd_close(p->output[0]);
 		fd_close(p->output[1]);
 		fd_close(p->notes);
+		fd_close(p->asks);
 		free(p);
 	}
 	return NULL;
@@ -308,6 +312,8 @@ int process_receive(struct process *p, struct init_message *ret_message)
 		if (n == (ssize_t)sizeof(m) && m.event == INIT_TERMINAL && p->output[0] < 0 &&
 		    fd_set_nonblocking(fds[i]) == 0)
 			p->output[0] = fds[i];
+		else if (n == (ssize_t)sizeof(m) && m.event == INIT_ASKS && p->asks < 0)
+			p->asks = fds[i];
 		else
 			fd_close(fds[i]);
 	}

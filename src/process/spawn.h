@@ -34,6 +34,7 @@ struct process {
 	int output[2]; /* read ends of stdout and stderr, non-blocking; [1] is -1 when merged.
 	                  [0] of a terminal comes with INIT_TERMINAL, to read and to write */
 	int notes;     /* read end, non-blocking; -1: none */
+	int asks;      /* where the filter asks us; -1: nowhere */
 	bool farewell; /* the last message has told that nothing is left, too */
 	bool again;    /* init stands by for another command */
 	bool ordered;  /* it was told to end the tree; some orders may be unread */

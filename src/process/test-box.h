@@ -20,6 +20,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "process/spawn.h"
+#include "protect/broker.h"
+#include "protect/protect.h"
 #include "sandbox/plan.h"
 
 #define ORDINARY 65534
@@ -101,6 +103,7 @@ static inline int box_teardown(void **state)
 /* All messages and all output, to the end of both. */
 static inline void box_follow(struct box *b, struct process *p)
 {
+	static const struct protect nothing; /* all renaming goes on */
 	struct init_message m;
 	char bytes[4096];
 	bool gone = false;
@@ -109,10 +112,13 @@ static inline void box_follow(struct box *b, struct process *p)
 	b->status = -1;
 	b->failed = false;
 	while (!gone || p->output[0] >= 0) {
-		struct pollfd fds[2] = {{.fd = gone ? -1 : p->socket, .events = POLLIN},
-		                        {.fd = p->output[0], .events = POLLIN}};
+		struct pollfd fds[3] = {{.fd = gone ? -1 : p->socket, .events = POLLIN},
+		                        {.fd = p->output[0], .events = POLLIN},
+		                        {.fd = p->asks, .events = POLLIN}};
 
-		assert_true(poll(fds, 2, TEST_PATIENCE_MS) > 0);
+		assert_true(poll(fds, 3, TEST_PATIENCE_MS) > 0);
+		if (fds[2].revents && !broker_answer(&nothing, p->asks, &(struct broker_told){0}))
+			fd_close(take_fd(&p->asks));
 		if (fds[1].revents) {
 			ssize_t n = read(p->output[0], bytes, sizeof(bytes));
 

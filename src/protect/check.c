@@ -93,8 +93,7 @@ static bool is_untouched(const struct protect *p, int workspace_fd)
 	       st.st_ctim.tv_nsec == p->workspace_changed.tv_nsec;
 }
 
-/* Opened anew: the plan may come from a process that closed its descriptors since. */
-static int open_workspace(const struct protect *p)
+int workspace_open_anew(const struct protect *p)
 {
 	scoped(fd_closep) int fd =
 		open(p->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -213,7 +212,7 @@ int protect_check(const struct protect *p, const struct protect_aside *aside,
 
 	assert(aside->open && aside->id);
 	if (p->absent_count > 0)
-		workspace_fd = open_workspace(p);
+		workspace_fd = workspace_open_anew(p);
 	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);
 	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++)
 		if (!(untouched && is_passed_over(&p->absent[i])))

@@ -28,6 +28,17 @@ struct git_key {
 int git_config_parse(const char *bytes, size_t n,
                      int (*visit)(void *context, const struct git_key *key), void *context);
 
+/* gitsafe.c: whether git would run or read no more by NOW than by WAS (NULL: by nothing). WORKTREE:
+ * the one that it may name; NULL: none. */
+struct git_text {
+	const char *bytes;
+	size_t n;
+};
+bool git_config_is_harmless(const struct git_text *now, const struct git_text *was,
+                            const char *worktree);
+/* The same, also for whoever reads the file while WAS is written over by NOW. */
+bool git_config_may_replace(const struct git_text *now, const struct git_text *was);
+
 /* gitread.c: files of the operator's git, in the workspace or not. */
 #define GIT_FILE_MAX ((size_t)1 << 20)
 /* 1: it was read. 0: git could not read it either. Negative: the plan fails. */

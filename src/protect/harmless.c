@@ -12,92 +12,18 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "protect/git.h"
 #include "protect/inside.h"
 
-#define CONFIG_MAX  ((size_t)64 << 10)
-#define SECTION_MAX 31
+#define CONFIG_MAX ((size_t)64 << 10)
 
-/* Keys with which a config file runs nothing. */
-static bool is_harmless_key(const char *section, const char *key)
-{
-	static const char *const keys[] = {"core.repositoryformatversion",
-	                                   "core.filemode",
-	                                   "core.bare",
-	                                   "core.logallrefupdates",
-	                                   "core.ignorecase",
-	                                   "core.symlinks",
-	                                   "core.precomposeunicode",
-	                                   "remote.url",
-	                                   "remote.fetch",
-	                                   "branch.remote",
-	                                   "branch.merge",
-	                                   "user.name",
-	                                   "user.email",
-	                                   "extensions.objectformat"};
-	char both[80];
-
-	snprintf(both, sizeof(both), "%s.%s", section, key);
-	for (size_t i = 0; i < array_size(keys); i++)
-		if (strcasecmp(both, keys[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Whether the line is [section] or [section "name"] and nothing more: git also takes a key that
- * stands behind it. */
-static bool is_section(const char *line, char section[SECTION_MAX + 1])
-{
-	const char *at;
-
-	if (sscanf(line, "[%31[a-z]", section) != 1)
-		return false;
-	at = line + 1 + strlen(section);
-	if (strncmp(at, " \"", 2) == 0) {
-		at = strchr(at + 2, '"');
-		at += at != NULL;
-	}
-	return at && strcmp(at, "]") == 0;
-}
-
-static bool is_harmless_line(const char *line, const char *section)
-{
-	char key[40];
-
-	return sscanf(line, "%39[a-zA-Z]", key) == 1 && strchr(" \t=", line[strlen(key)]) &&
-	       is_harmless_key(section, key);
-}
-
-static bool is_worktree(const char *line, const char *section, const char *worktree)
-{
-	static const char key[] = "worktree = ";
-
-	return worktree && strcmp(section, "core") == 0 && strncmp(line, key, strlen(key)) == 0 &&
-	       strcmp(line + strlen(key), worktree) == 0;
-}
-
-/* [section "name"] and key = value, one a line; anything else is not known to be harmless. A URL
- * that begins with "ext::" names a program. */
 static bool is_harmless_config(int workspace_fd, const char *path, const char *worktree)
 {
 	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
-	char section[SECTION_MAX + 1] = "", *line, *rest;
 
-	if (workspace_read(workspace_fd, path, &text) < 0)
-		return false;
-	if (text.len == 0)
-		return true;
-	if (strchr(text.data, '\\') || strstr(text.data, "::"))
-		return false;
-	for (line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		line += strspn(line, " \t");
-		if (!*line || *line == '#' || *line == ';')
-			continue;
-		if (*line == '[' ? !is_section(line, section)
-		                 : !is_harmless_line(line, section) &&
-		                           !is_worktree(line, section, worktree))
-			return false;
-	}
-	return true;
+	return workspace_read(workspace_fd, path, &text) == 0 &&
+	       git_config_is_harmless(&(struct git_text){buffer_str(&text), text.len}, NULL,
+	                              worktree);
 }
 
 static bool is_harmless_hooks(int workspace_fd, const char *path)

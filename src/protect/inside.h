@@ -6,12 +6,15 @@
  *   above.c          directories above the workspace   leads.c        links, paths without dots
  *   repositories.c   which repositories there are      harmless.c     what git may make by itself
  *   git*.c, modules.c, submodules.c                    what git reads and runs; see git.h
- *   workspace.c      files of the workspace, opened so that no link leads out of it
+ *   broker.c         what git may replace              gitsafe.c      which configuration runs
+ * nothing workspace.c      files of the workspace, opened so that no link leads out of it
  */
 #include "protect/protect.h"
 
 /* A path relative to the workspace. */
 int protect_inside(struct protect *p, const char *inside);
+/* The file, which is protected, is one that broker.h is about. */
+void protect_offer(struct protect *p, const char *inside);
 /* The submodule at TREE has, or may get, this path. */
 int protect_submodule(struct protect *p, const char *path, const char *tree);
 /* Takes a hold that was found by another list, or adds to one for the same path. */
@@ -27,6 +30,10 @@ int protect_refuse(struct protect *p, int code, const char *format, ...)
 int workspace_open(int workspace_fd, const char *path, uint64_t flags);
 /* A regular file of the workspace as text, no link. */
 int workspace_read(int workspace_fd, const char *path, struct buffer *text);
+
+/* check.c. The workspace itself: the list may come from a process that closed its descriptors
+ * since. */
+int workspace_open_anew(const struct protect *p);
 
 /* harmless.c. Whether git would run nothing of what appeared at the path. */
 bool protect_is_harmless(int workspace_fd, const struct protect_absent *a);

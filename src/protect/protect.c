@@ -35,7 +35,7 @@ int protect_refuse(struct protect *p, int code, const char *format, ...)
 
 void protect_reset(struct protect *p)
 {
-	p->hold_count = p->absent_count = 0;
+	p->hold_count = p->absent_count = p->offer_count = 0;
 	p->refusal = NULL;
 }
 
@@ -384,6 +384,23 @@ int protect_same(struct protect *p, const char *path)
 		return 0;
 	fd = workspace_open(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
 	return fd < 0 ? -ESTALE : note_same(p, inside, fd); /* it was there a moment ago */
+}
+
+void protect_offer(struct protect *p, const char *inside)
+{
+	scoped(fd_closep) int fd = -1;
+	struct stat st;
+
+	if (!p->mounts || p->offer_count == PROTECT_OFFERS_MAX || !is_usable(inside))
+		return;
+	for (size_t i = 0; i < p->offer_count; i++)
+		if (strcmp(p->offers[i].path, inside) == 0)
+			return;
+	fd = workspace_open(p->workspace_fd, inside, O_PATH | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return;
+	p->offers[p->offer_count++] =
+		(struct protect_offer){.path = inside, .device = st.st_dev, .inode = st.st_ino};
 }
 
 int protect_inside(struct protect *p, const char *inside)

@@ -20,6 +20,7 @@ struct buffer;
 struct error;
 
 #define PROTECT_ABSENT_MAX 2048
+#define PROTECT_OFFERS_MAX 64
 
 struct protect_hold {     /* to be bound on itself, be it a link: it cannot be renamed */
 	const char *path; /* absolute */
@@ -36,6 +37,13 @@ struct protect_absent {   /* a protected path that no mount protects */
 	bool same;        /* it existed, and must be the same file at the end: */
 	bool stays;       /* if not, only a process outside can have replaced it */
 	struct file_identity identity; /* what it was then */
+};
+
+/* A file that is held and that git may replace by a harmless one: broker.h. */
+struct protect_offer {
+	const char *path; /* relative to the workspace, without links */
+	dev_t device;
+	ino_t inode;
 };
 
 /* A directory that the workspace was chosen in: what is protected there stays so. */
@@ -70,6 +78,8 @@ struct protect {
 	size_t hold_count, hold_capacity;
 	struct protect_absent absent[PROTECT_ABSENT_MAX];
 	size_t absent_count;
+	struct protect_offer offers[PROTECT_OFFERS_MAX];
+	size_t offer_count;
 	int place_depth;     /* of git_place_protect(), which may lead to itself */
 	const char *refusal; /* why there can be no box; NULL: not known */
 };

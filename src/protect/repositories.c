@@ -105,6 +105,19 @@ static int protect_in(struct protect *p, const char *directory, const char *cons
 	return r;
 }
 
+/* The file NAME of DIRECTORY, where that lies in the workspace, may be replaced by git. */
+static int offer_in(struct protect *p, const char *directory, const char *name)
+{
+	const char *path = arena_printf(p->arena, "%s/%s", directory, name), *inside;
+
+	if (!path)
+		return -ENOMEM;
+	inside = git_inside(p, path);
+	if (inside)
+		protect_offer(p, inside);
+	return 0;
+}
+
 /* The file in a work tree that leads to its repository: it must not lead elsewhere. */
 static int protect_link(struct protect *p, const char *top)
 {
@@ -259,6 +272,8 @@ static int add_repository(struct gits *g, const char *path, struct repository **
 	*repo = (struct repository){.next = g->all, .path = path};
 	g->all = *ret_repo = repo;
 	r = g->is_whole ? 0 : protect_in(p, path, names);
+	if (r == 0 && !g->is_whole)
+		r = offer_in(p, path, "config");
 	if (r == 0)
 		r = git_keys_read(p, arena_printf(p->arena, "%s/config", path), &g->files,
 		                  &repo->keys);

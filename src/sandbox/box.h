@@ -188,7 +188,9 @@ struct sandbox_plan {
 	int rules_fd;    /* made by sandbox_enter() */
 	struct seccomp_program filter;
 	bool filtered;
-	bool asks; /* the filter asks init about signals */
+	bool asks;     /* the filter asks init about signals */
+	bool brokered; /* the filter asks the keeper about renaming */
+	int listener;  /* where it asks, if this process has sealed itself; -1 */
 	struct cgroup *group;
 	struct cgroup_events before; /* of the commands of a kept box until now */
 	bool group_later;            /* it could not be born there */

@@ -449,14 +449,26 @@ int sandbox_enter(struct sandbox_plan *p, int *ret_step)
 	return finish(p, ret_step);
 }
 
+/* All that is forked from here on inherits it. */
+static int seal_self(struct sandbox_plan *p, int *ret_step)
+{
+	int r = sandbox_seal(p, ret_step);
+
+	p->sealed = r >= 0;
+	p->listener = r > 0 ? r : -1;
+	return r < 0 ? r : 0;
+}
+
+int sandbox_listener(const struct sandbox_plan *p)
+{
+	return p->listener;
+}
+
 int sandbox_enter_sealed(struct sandbox_plan *p, int *ret_step)
 {
 	int r = sandbox_enter(p, ret_step);
 
-	if (r == 0)
-		r = sandbox_seal(p, ret_step);
-	p->sealed = r == 0;
-	return r;
+	return r == 0 ? seal_self(p, ret_step) : r;
 }
 
 int sandbox_enter_session(struct sandbox_plan *p, int *ret_step)
@@ -529,10 +541,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 	}
 	if (r == 0)
 		r = finish(p, ret_step);
-	if (r == 0)
-		r = sandbox_seal(p, ret_step);
-	p->sealed = r == 0;
-	return r;
+	return r == 0 ? seal_self(p, ret_step) : r;
 }
 
 void sandbox_volunteer(const struct sandbox_plan *p, bool yes)
@@ -579,7 +588,7 @@ int sandbox_seal(const struct sandbox_plan *p, int *ret_step)
 			return r;
 	}
 	*ret_step = BOX_AT_FILTER;
-	if (p->asks)
+	if (p->asks || p->brokered)
 		return seccomp_enforce_asking(&p->filter);
 	return p->filtered ? seccomp_enforce(&p->filter) : 0;
 }

@@ -41,6 +41,9 @@ void sandbox_volunteer(const struct sandbox_plan *p, bool yes);
 /* Whether nacre itself must act as the program NAME in the box: "which". */
 bool sandbox_offers(const struct sandbox_plan *p, const char *name);
 
+/* Where the filter of a process that has sealed itself asks (sandbox_plan_brokers); -1: nowhere. */
+int sandbox_listener(const struct sandbox_plan *p);
+
 /* For a box without a tree of its own, between entering and the seal: its terminal can be opened by
  * name. */
 int sandbox_grant_terminal(const struct sandbox_plan *p, int fd);

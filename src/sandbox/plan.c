@@ -246,6 +246,7 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 		/* A tracer can make any program do anything: that is for boxes that run any
 	           program. */
 		.debug = p->spec->debug && p->clone_flags && p->runs_own,
+		.renames = p->brokered,
 		.own_ids = p->clone_flags != 0,
 		.uid = p->identity.uid,
 		.gid = p->identity.gid,
@@ -307,6 +308,8 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 		                                     p->spec->network == SANDBOX_NETWORK_NONE);
 	p->filtered = seccomp_available();
 	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
+	p->brokered =
+		p->clone_flags && p->protect.offer_count > 0 && p->filtered && seccomp_can_ask();
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
@@ -337,8 +340,8 @@ static void box_forget(struct sandbox_plan *p)
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
-	p->filtered = p->asks = p->loopback = p->has_own = p->offers_which = p->programs_leak =
-		false;
+	p->filtered = p->asks = p->brokered = p->loopback = p->has_own = p->offers_which =
+		p->programs_leak = false;
 	p->mask_file = p->mask_directory = NULL;
 	p->clone_flags = 0;
 	p->wall = (struct landlock_wall){0};
@@ -358,7 +361,7 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	if (!p || !p->arena || (place->kept && !p->witnesses))
 		return error_nomem(err);
 	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
-	p->queues_fd = p->company_fd = -1;
+	p->queues_fd = p->company_fd = p->listener = -1;
 	p->keeps = place->kept;
 	p->spec = spec;
 	p->umask = umask(0);
@@ -469,7 +472,12 @@ struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)
 
 bool sandbox_plan_asks(const struct sandbox_plan *p)
 {
-	return p->asks;
+	return (p->asks || p->brokered) && !p->sealed;
+}
+
+bool sandbox_plan_brokers(const struct sandbox_plan *p)
+{
+	return p->brokered;
 }
 
 uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p)

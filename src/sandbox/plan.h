@@ -71,8 +71,10 @@ size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds);
 bool sandbox_plan_waits(const struct sandbox_plan *p);
 int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err);
 const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p);
-/* Whether the seal gives a descriptor by which the command's signals are asked for. */
+/* Whether the seal gives a descriptor by which some of the command's calls are asked for. */
 bool sandbox_plan_asks(const struct sandbox_plan *p);
+/* Whether these are for the keeper (broker.h); else they are for init. */
+bool sandbox_plan_brokers(const struct sandbox_plan *p);
 /* The command's user and group, as the kernel sees them. */
 void sandbox_plan_user(const struct sandbox_plan *p, uid_t *ret_uid, gid_t *ret_gid);
 /* Values for setrlimit(); returns how many. */

@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,9 @@ int seccomp_enforce(const struct seccomp_program *p)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
+#define NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64) /* Linux 6.6 */
+#define NOTIF_SYNC_WAKE_UP 1UL
+
 /* A signal, the end of a child perhaps, must not break a call off that is being answered. */
 int seccomp_enforce_asking(const struct seccomp_program *p)
 {
@@ -38,5 +42,9 @@ int seccomp_enforce_asking(const struct seccomp_program *p)
 
 	if (fd < 0 && errno == EINVAL)
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-	return fd < 0 ? -errno : (int)fd;
+	if (fd < 0)
+		return -errno;
+	/* Whoever asks waits for whoever answers: both do it on one processor, if they may. */
+	(void)ioctl((int)fd, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
+	return (int)fd;
 }

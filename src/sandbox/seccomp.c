@@ -482,6 +482,8 @@ static void assemble(struct assembler *a)
 		judge(a, rules_no_truncate, array_size(rules_no_truncate));
 	if (a->options->asks)
 		judge(a, rules_asks, array_size(rules_asks));
+	if (a->options->renames)
+		judge(a, rules_renames, array_size(rules_renames));
 	if (a->options->own_ids)
 		judge(a, rules_own_ids, array_size(rules_own_ids));
 	for (unsigned short nr = 0; nr < VERDICTS; nr++)

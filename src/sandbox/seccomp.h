@@ -38,6 +38,7 @@ struct seccomp_options {
 	bool debug;       /* ptrace and its kin: only where a pid namespace has no process but the
 	                   * command's
 	                   */
+	bool renames;     /* renaming is asked for: what git does with its configuration */
 	bool own_ids; /* a user namespace has these two alone: others are refused, not invalid */
 	uint32_t uid, gid;
 };

@@ -54,6 +54,7 @@ static const struct json_field report_fields[] = {
 	JSON_NUMBER("limit_hit", OF, limit_hit, JSON_REQUIRED, 0, LIMIT_HIT_MAX - 1),
 	JSON_CHARS("planted", OF, planted, JSON_REQUIRED),
 	JSON_CHARS("replaced", OF, replaced, JSON_OPTIONAL),
+	JSON_CHARS("held", OF, held, JSON_OPTIONAL),
 	JSON_CHARS("ungranted", OF, ungranted, JSON_OPTIONAL),
 	JSON_CHARS("ended", OF, ended, JSON_OPTIONAL),
 	JSON_CHARS("slain", OF, slain, JSON_OPTIONAL),

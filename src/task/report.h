@@ -36,6 +36,7 @@ struct keeper_stream {
 };
 
 #define REPORT_PLANTED_MAX 512
+#define REPORT_HELD_MAX    512
 #define REPORT_WHY_MAX     248
 #define REPORT_QUIET_MAX   240
 #define REPORT_NAMES_MAX   256
@@ -59,6 +60,9 @@ struct keeper_report {
 	char planted[REPORT_PLANTED_MAX];  /* protected paths that were made, one per line, and what
 	                                      came of them; see protect/protect.h */
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */
+	char held[REPORT_HELD_MAX]; /* protected paths that the command wanted to be otherwise, one
+	                               per line; behind a tab the id of the approval, or
+	                               PROTECT_STAYS: that was refused */
 	char ungranted[REPORT_NAMES_MAX];  /* writable paths that are not there, one per line */
 	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
 	char slain[REPORT_NAMES_MAX];      /* the same of what had to be killed for that */

@@ -102,6 +102,7 @@ static void a_full_report_is_these_bytes(void **state)
 	r.limit_hit = (enum limit_hit)1;
 	memcpy(r.planted, "a\n", 3);
 	memcpy(r.replaced, "b\xff", 3);
+	memcpy(r.held, "g", 2);
 	memcpy(r.ungranted, "c", 2);
 	memcpy(r.engine, "d", 2);
 	memcpy(r.audit, "e", 2);
@@ -111,7 +112,8 @@ static void a_full_report_is_these_bytes(void **state)
 	                 "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
 	                 "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
 	                 "\"missing\":2},\"limit_hit\":1,\"planted\":\"a\\n\",\"replaced\":\"b�\","
-	                 "\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":\"cat\\n\","
+	                 "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\","
+	                 "\"slain\":\"cat\\n\","
 	                 "\"quiet\":\"sleeping: sleep\","
 	                 "\"session\":\"the working directory is gone\",\"engine\":\"d\","
 	                 "\"audit\":\"e\",\"why\":\"f\",\"out\":{\"bytes\":10,\"file_bytes\":9,"
@@ -127,7 +129,8 @@ static void an_empty_report_is_these_bytes(void **state)
 	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
 	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
 	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
-	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"ungranted\":\"\","
+	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
+	             "\"ungranted\":\"\","
 	             "\"ended\":\"\",\"slain\":\"\",\"quiet\":\"\",\"session\":\"\","
 	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
 	             "\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"

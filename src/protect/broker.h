@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * Broker: what git does with its configuration in a box where that is bound read-only.
+ *
+ * Git writes a new file config.lock and renames it to config. On a mount that fails, so the filter
+ * asks the keeper about every renaming. The keeper lets all go on, and the mount stays the wall.
+ * Only if the renaming is git's own, the keeper takes its place: it reads the new content once,
+ * judges it, and writes it into the same file. What the command does meanwhile changes nothing,
+ * since what was judged is what is written. What is not harmless is held: it is given to the
+ * caller.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct protect;
+
+struct broker_file {
+	const char *path; /* relative to the workspace; lives as long as the list */
+	const char *now, *was;
+	size_t now_bytes, was_bytes;
+};
+
+struct broker_told {
+	/* The command wanted another content. */
+	void (*held)(void *owner, const struct broker_file *f);
+	/* It wanted to replace PATH in another way, and was refused. */
+	void (*refused)(void *owner, const char *path);
+	void *owner;
+};
+
+/* Answers some of the questions that wait. False: nobody asks any longer. */
+bool broker_answer(const struct protect *p, int listener, const struct broker_told *told);
