@@ -287,8 +287,8 @@ static void note_held(struct result *r, const char *line, int n)
 
 	if (tab && tab[1] != PROTECT_STAYS)
 		notice(r,
-		       "%.*s is protected: git would run or trust what the command wrote into it. "
-		       "The change is held until a person approves it: `nacre approve %.*s`",
+		       "%.*s is protected. What the command wrote there is held until a person "
+		       "approves it: `nacre approve %.*s`",
 		       path, line, n - path - 1, tab + 1);
 	else
 		notice(r,

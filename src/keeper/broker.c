@@ -4,9 +4,13 @@
  */
 #include "keeper/inside.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "approval/desk.h"
 #include "approval/held.h"
 #include "approval/text.h"
@@ -21,6 +25,9 @@
 
 #define ARENA_BYTES ((size_t)4 << 20)
 #define KEPT_MS     ((int64_t)7 * 24 * 3600 * 1000)
+#define OPEN_MAX    16 /* files of one principal that wait */
+#define DEPTH_MAX   8  /* of a directory that the command has made */
+#define ENTRIES_MAX 64
 
 /* The entry of the path, a new one if there is none; NULL: there are too many. */
 static struct keeper_held *held_of(struct keeper *k, const char *path)
@@ -55,12 +62,74 @@ static void note_refused(void *owner, const char *path)
 	(void)held_of(owner, path);
 }
 
+static void hold_file(struct keeper *k, const char *path, int fd, const struct stat *st)
+{
+	const char *own = arena_strdup(k->arena, path);
+	struct keeper_held *h = own && !strchr(own, '?') ? held_of(k, own) : NULL;
+
+	if (!h)
+		return;
+	h->made = true;
+	h->runs = (st->st_mode & 0100) != 0;
+	h->now.max = HELD_BYTES_MAX;
+	h->wanted = fd_read_all(fd, &h->now) == 0;
+}
+
+/* No links, and not many: what is not asked about stays where it is. */
+static void hold_in(struct keeper *k, const char *path, int at, const char *name, int depth)
+{
+	scoped(fd_closep) int fd =
+		openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct dirent *d;
+	struct stat st;
+	DIR *dir;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	if (S_ISREG(st.st_mode) && st.st_size <= (off_t)HELD_BYTES_MAX)
+		hold_file(k, path, fd, &st);
+	if (!S_ISDIR(st.st_mode) || depth == DEPTH_MAX)
+		return;
+	dir = fdopendir(fd);
+	if (!dir)
+		return;
+	for (int i = 0; i < ENTRIES_MAX && k->held_count < KEEPER_HELD_MAX && (d = readdir(dir));
+	     i++) {
+		char below[PATH_MAX];
+
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+			continue;
+		if (snprintf(below, sizeof(below), "%s/%s", path, d->d_name) < (int)sizeof(below))
+			hold_in(k, below, fd, d->d_name, depth + 1);
+	}
+	(void)take_fd(&fd); /* the directory's */
+	closedir(dir);
+}
+
+void keeper_hold_planted(struct keeper *k, const char *path, const char *name)
+{
+	hold_in(k, path, k->home.fd, name, 0);
+}
+
 void keeper_broker(struct keeper *k)
 {
 	const struct broker_told told = {.held = note_held, .refused = note_refused, .owner = k};
 
 	if (!broker_answer(sandbox_plan_protect(k->plan), k->process->asks, &told))
 		fd_close(take_fd(&k->process->asks));
+}
+
+/* A command must not fill the desk, where others wait for answers. */
+static bool is_crowded(int desk, const char *principal, struct arena *arena)
+{
+	struct approval *list;
+	size_t count, held = 0;
+
+	if (desk_list(desk, principal, false, arena, &list, &count, NULL) < 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		held += list[i].held != NULL;
+	return held >= OPEN_MAX;
 }
 
 /* Asks a person about the file. */
@@ -72,7 +141,8 @@ static int ask(struct keeper *k, const struct keeper_held *h, struct arena *aren
 	const struct held_file f = {.workspace = o->request.workspace,
 	                            .path = h->path,
 	                            .now = {buffer_str(&h->now), h->now.len},
-	                            .was = &was};
+	                            .was = h->made ? NULL : &was,
+	                            .runs = h->runs};
 	scoped(fd_closep) int desk = -1;
 	struct approval wanted;
 	int r;
@@ -96,7 +166,16 @@ static int ask(struct keeper *k, const struct keeper_held *h, struct arena *aren
 	if (desk_find(desk, &wanted, arena, a, NULL) == 0 && a->state == APPROVAL_OPEN)
 		return 0;
 	*a = wanted;
-	return desk_put(desk, a, NULL);
+	return is_crowded(desk, a->principal, arena) ? -ENOSPC : desk_put(desk, a, NULL);
+}
+
+static void keeper_forget_held(struct keeper *k)
+{
+	for (size_t i = 0; i < k->held_count; i++) {
+		buffer_done(&k->held[i].now);
+		buffer_done(&k->held[i].was);
+	}
+	k->held_count = 0;
 }
 
 void keeper_ask_held(struct keeper *k)
@@ -110,7 +189,9 @@ void keeper_ask_held(struct keeper *k)
 		struct approval a;
 		bool asked = h->wanted && arena && ask(k, h, arena, &a) == 0;
 
-		if (i > 0)
+		if (h->made && !asked) /* where it lies is told elsewhere */
+			continue;
+		if (lines.len > 0)
 			buffer_putc(&line, '\n');
 		buffer_puts(&line, h->path);
 		buffer_putc(&line, '\t');
@@ -119,9 +200,7 @@ void keeper_ask_held(struct keeper *k)
 		else
 			buffer_putc(&line, PROTECT_STAYS);
 		buffer_append(&lines, line.data, line.len);
-		buffer_done(&h->now);
-		buffer_done(&h->was);
 	}
-	k->held_count = 0;
+	keeper_forget_held(k);
 	snprintf(k->report.held, sizeof(k->report.held), "%s", buffer_str(&lines));
 }

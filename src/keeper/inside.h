@@ -66,8 +66,10 @@ enum keeper_event {
 /* What the command wanted a protected path to be. */
 #define KEEPER_HELD_MAX 8
 struct keeper_held {
-	const char *path; /* of the plan */
+	const char *path; /* of the plan, or in the arena */
 	bool wanted;      /* else it was only refused */
+	bool made;        /* nothing was there, and what the command made was moved away */
+	bool runs;        /* that can be executed */
 	struct buffer now, was;
 };
 
@@ -169,11 +171,13 @@ void keeper_settle(struct keeper *k);
 /* For a struct that wants to open the task's directory; the owner is the keeper. */
 int keeper_open_home(void *owner);
 
-/* Protected paths that were made are moved into the home, and reported. */
+/* Protected paths that were made are moved into the home, reported, and asked about. */
 void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan);
 
 /* Answers what the command's filter asks. */
 void keeper_broker(struct keeper *k);
+/* What was moved to the file or directory NAME of the home is held back. */
+void keeper_hold_planted(struct keeper *k, const char *path, const char *name);
 /* A person is asked about what was held back. */
 void keeper_ask_held(struct keeper *k);
 

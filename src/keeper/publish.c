@@ -74,6 +74,23 @@ int keeper_open_home(void *owner)
 	return home_make(&k->home);
 }
 
+/* The Nth line is about what would have been moved to the Nth file. */
+static void hold_planted(struct keeper *k)
+{
+	const char *line = k->report.planted, *end;
+
+	for (int i = 0; *line; i++, line = end + (*end == '\n')) {
+		char path[REPORT_PLANTED_MAX], name[32];
+
+		end = strchrnul(line, '\n');
+		if (memchr(line, '\t', (size_t)(end - line)) || k->home.fd < 0)
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)(end - line), line);
+		snprintf(name, sizeof(name), "planted-%d", i);
+		keeper_hold_planted(k, path, name);
+	}
+}
+
 void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 {
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
@@ -84,8 +101,10 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 	(void)protect_check(sandbox_plan_protect(plan), &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 	snprintf(k->report.replaced, sizeof(k->report.replaced), "%s", buffer_str(&replaced));
+	hold_planted(k);
 	if (planted.len > 0) /* its directory stays, and is looked at: the output belongs there */
 		keeper_settle(k);
+	keeper_ask_held(k);
 }
 
 /* What was to be watched and could not be seen was not bounded. A plan tries it before; a /proc can
@@ -128,7 +147,6 @@ void keeper_judge_box(struct keeper *k)
 	snprintf(k->report.ungranted, sizeof(k->report.ungranted), "%s",
 	         sandbox_plan_ungranted(k->plan));
 	keeper_look_for_planted(k, k->plan);
-	keeper_ask_held(k);
 }
 
 void keeper_settle(struct keeper *k)

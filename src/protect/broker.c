@@ -195,6 +195,16 @@ static int lock_file(int fd)
 	return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -EBUSY : 0;
 }
 
+static bool is_harmless(const struct subject *s, const struct buffer *now, const struct buffer *was)
+{
+	const struct git_text new_text = {buffer_str(now), now->len};
+	const struct git_text old_text = {buffer_str(was), was->len};
+
+	return git_config_may_replace(&new_text, &old_text) &&
+	       (strcmp(s->offer->path, PROTECT_MODULES) != 0 ||
+	        protect_modules_are_harmless(s->directory, &new_text, &old_text));
+}
+
 /* The new content is in the file beside it, as git leaves it there. */
 static int replace(const struct subject *s, const struct broker_told *told)
 {
@@ -222,8 +232,7 @@ static int replace(const struct subject *s, const struct broker_told *told)
 		told->refused(told->owner, s->offer->path);
 		return r;
 	}
-	if (!git_config_may_replace(&(struct git_text){buffer_str(&now), now.len},
-	                            &(struct git_text){buffer_str(&was), was.len})) {
+	if (!is_harmless(s, &now, &was)) {
 		told->held(told->owner, &(struct broker_file){.path = s->offer->path,
 		                                              .now = buffer_str(&now),
 		                                              .now_bytes = now.len,

@@ -26,6 +26,19 @@ static bool is_harmless_config(int workspace_fd, const char *path, const char *w
 	                              worktree);
 }
 
+/* What `git submodule add` makes. */
+static bool is_harmless_modules(int workspace_fd, const char *path)
+{
+	scoped(buffer_donep) struct buffer text = {.max = CONFIG_MAX};
+	struct git_text now;
+
+	if (workspace_read(workspace_fd, path, &text) < 0)
+		return false;
+	now = (struct git_text){buffer_str(&text), text.len};
+	return git_config_is_harmless(&now, NULL, NULL) &&
+	       protect_modules_are_harmless(workspace_fd, &now, NULL);
+}
+
 static bool is_harmless_hooks(int workspace_fd, const char *path)
 {
 	int fd = workspace_open(workspace_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -74,6 +87,8 @@ bool protect_is_harmless(int workspace_fd, const struct protect_absent *a)
 		return protect_submodule_is_harmless(workspace_fd, a->path, a->tree);
 	if (strcmp(a->path, "HEAD") == 0)
 		return protect_repository_is_harmless(workspace_fd, "", NULL);
+	if (strcmp(a->path, PROTECT_MODULES) == 0)
+		return is_harmless_modules(workspace_fd, a->path);
 	if (strchr(a->path + a->missing, '/') == NULL) /* only the last part was missing */
 		return false;
 	if (strcmp(a->path, ".git/config") == 0)

@@ -11,6 +11,8 @@
  */
 #include "protect/protect.h"
 
+#define PROTECT_MODULES ".gitmodules"
+
 /* A path relative to the workspace. */
 int protect_inside(struct protect *p, const char *inside);
 /* The file, which is protected, is one that broker.h is about. */
@@ -43,6 +45,12 @@ bool protect_repository_is_harmless(int workspace_fd, const char *directory, con
 /* submodules.c. Whether PATH, which was not there, is what git makes for the submodule at TREE and
  * runs nothing. */
 bool protect_submodule_is_harmless(int workspace_fd, const char *path, const char *tree);
+
+struct git_text;
+/* Whether the submodules that a .gitmodules names, and did not name before (WAS; NULL: nothing),
+ * are not there, or run nothing. */
+bool protect_modules_are_harmless(int workspace_fd, const struct git_text *now,
+                                  const struct git_text *was);
 
 /* leads.c: where the link FD at PATH, relative to the workspace as the answer is, leads. NULL: out
  * of the workspace, or there is no memory. */

@@ -468,6 +468,8 @@ int protect_plan(struct protect *p)
 	for (const char *const *path = p->paths; r == 0 && path && *path; path++) {
 		if (is_usable(*path))
 			r = protect(p, *path);
+		if (r == 0 && strcmp(*path, PROTECT_MODULES) == 0)
+			protect_offer(p, PROTECT_MODULES);
 		config = config || strcmp(*path, ".git/config") == 0;
 	}
 	return r == 0 && config ? protect_config(p) : r;

@@ -92,6 +92,63 @@ static bool put_ups(struct buffer *into, const char *path)
 	return buffer_error(into) == 0;
 }
 
+/* New submodules of a .gitmodules. */
+struct additions {
+	int workspace_fd;
+	const struct git_text *was;
+	const struct git_key *key; /* that is looked for in it */
+	size_t count;
+};
+
+static int find_key(void *context, const struct git_key *key)
+{
+	const struct git_key *wanted = ((struct additions *)context)->key;
+
+	return strcmp(key->section, wanted->section) == 0 && strcmp(key->key, wanted->key) == 0 &&
+	       strcmp(key->name, wanted->name) == 0 && key->value &&
+	       strcmp(key->value, wanted->value) == 0;
+}
+
+static bool is_absent(int workspace_fd, const char *path)
+{
+	scoped(fd_closep) int fd = workspace_open(workspace_fd, path, O_PATH | O_NOFOLLOW);
+
+	return fd == -ENOENT;
+}
+
+/* Not 0: there may be something in it that git would run. */
+static int check_addition(void *context, const struct git_key *key)
+{
+	struct additions *a = context;
+	char link[PATH_MAX], place[PATH_MAX];
+
+	if (strcmp(key->section, "submodule") != 0 || strcmp(key->key, "path") != 0)
+		return 0;
+	if (!key->value || !*key->value || *key->value == '/' || strstr(key->value, "..") ||
+	    !*key->name || strstr(key->name, "..") || ++a->count > SUBMODULES_MAX ||
+	    strlen(key->value) + strlen(key->name) + 32 > PATH_MAX)
+		return 1;
+	a->key = key;
+	if (a->was && git_config_parse(a->was->bytes, a->was->n, find_key, a) == 1)
+		return 0;
+	snprintf(link, sizeof(link), "%s/.git", key->value);
+	snprintf(place, sizeof(place), PLACE "%s", key->name);
+	return (is_absent(a->workspace_fd, link) ||
+	        protect_submodule_is_harmless(a->workspace_fd, link, key->value)) &&
+	                       (is_absent(a->workspace_fd, place) ||
+	                        protect_submodule_is_harmless(a->workspace_fd, place, key->value))
+	               ? 0
+	               : 1;
+}
+
+bool protect_modules_are_harmless(int workspace_fd, const struct git_text *now,
+                                  const struct git_text *was)
+{
+	struct additions a = {.workspace_fd = workspace_fd, .was = was};
+
+	return git_config_parse(now->bytes, now->n, check_addition, &a) == 0;
+}
+
 /* Where the file at PATH leads, if that is where git keeps repositories of submodules. */
 static bool follow(int workspace_fd, const char *path, const char *tree, char into[PATH_MAX])
 {

@@ -128,7 +128,8 @@ class Planted(GrantTest):
 
     def test_aside(self):
         result = self.run_result("-c", "mkdir .vscode; echo x >.vscode/tasks.json")
-        [notice] = result["notices"]
+        notice, held = result["notices"]
+        self.assertIn(f"nacre approve {result['held'][0]['id']}", held)
         self.assertIn("it was moved to ", notice)
         self.assertTrue(os.path.exists(f"{notice.rsplit(' ', 1)[1]}/planted-0/tasks.json"), notice)
 

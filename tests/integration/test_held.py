@@ -191,6 +191,95 @@ class Held(HeldTest):
             self.assertEqual(self.configuration(workspace), before)
 
 
+class Made(HeldTest):
+    """What the command makes at a protected path that was not there."""
+
+    def test_files_are_held(self):
+        for workspace, run in self.each():
+            result = run(workspace, "mkdir -p .vscode/deep; echo one >.vscode/tasks.json; echo two >.vscode/deep/x; "
+                                    "echo three >.envrc; chmod +x .envrc")
+            self.assertEqual(result["exit_code"], 0, result)
+            held = {entry["path"]: entry["id"] for entry in result["held"]}
+            self.assertEqual(sorted(held), [".envrc", ".vscode/deep/x", ".vscode/tasks.json"])
+            self.assertFalse((workspace / ".vscode").exists() or (workspace / ".envrc").exists())
+            self.assertIn("+two", self.answer("approvals", held[".vscode/deep/x"])[1])
+            for path in (".vscode/deep/x", ".envrc"):
+                self.assertEqual(self.answer("approve", held[path])[0], 0)
+            self.assertEqual(self.answer("deny", held[".vscode/tasks.json"])[0], 0)
+            self.assertEqual((workspace / ".vscode/deep/x").read_text(), "two\n")
+            self.assertEqual((workspace / ".envrc").read_text(), "three\n")
+            self.assertTrue(os.access(workspace / ".envrc", os.X_OK))
+            self.assertEqual([path.name for path in (workspace / ".vscode").iterdir()], ["deep"])
+
+    def test_what_is_there_by_then_stays(self):
+        for workspace, run in self.each():
+            [held] = run(workspace, "echo agent >.mcp.json")["held"]
+            self.write(workspace / ".mcp.json", "operator")
+            self.assertNotEqual(self.answer("approve", held["id"])[0], 0)
+            self.assertEqual((workspace / ".mcp.json").read_text(), "operator")
+
+    def test_a_link_on_the_way_is_not_followed_out(self):
+        for workspace, run in self.each():
+            [held] = run(workspace, "mkdir .vscode; echo x >.vscode/tasks.json")["held"]
+            outside = self.world / "outside"
+            outside.mkdir()
+            outside.chmod(0o777)
+            (workspace / ".vscode").symlink_to(outside)
+            self.assertNotEqual(self.answer("approve", held["id"])[0], 0)
+            self.assertEqual(list(outside.iterdir()), [])
+
+    def test_what_is_no_small_file_is_only_moved(self):
+        for workspace, run in self.each(("cold",)):
+            result = run(workspace, "mkdir .idea .claude; mkfifo .idea/f; ln -s /etc/passwd .idea/l; "
+                                    "head -c 100000 /dev/zero >.claude/big; ln -s /etc/passwd .envrc")
+            self.assertNotIn("held", result)
+            self.assertFalse(any((workspace / name).is_symlink() or (workspace / name).exists()
+                                 for name in (".idea", ".claude", ".envrc")))
+
+    def test_the_desk_is_not_filled(self):
+        """Others must get their question in."""
+        for workspace, run in self.each(("cold",)):
+            for number in range(4):
+                run(workspace, f"mkdir .vscode; for i in $(seq 20); do echo {number} $i >.vscode/$i; done")
+            code, text = self.answer("approvals", "--json")
+            self.assertLessEqual(text.count("\"held\":"), 16)
+
+
+class Submodules(HeldTest):
+    def test_they_are_added(self):
+        for workspace, run in self.each():
+            other = self.repository("other")
+            inner = workspace / "src.git"
+            self.must(self.world, "clone", "-q", "--bare", str(other), str(inner))
+            for name in ("one", "two"):
+                result = run(workspace, f"git -c protocol.file.allow=always submodule add -q ./src.git {name}")
+                self.assertEqual((result["exit_code"], result["notices"]), (0, []), result)
+                self.assertIn(f"[submodule \"{name}\"]", (workspace / ".gitmodules").read_text())
+                self.assertTrue((workspace / name / ".git").exists())
+            self.assertEqual(self.must(workspace, "status", "--short").splitlines(),
+                             ["A  .gitmodules", "A  one", "A  two", "?? src.git/"])
+            result = run(workspace, "git commit -qam subs && git status --short")
+            self.assertEqual(result["exit_code"], 0, result)
+            self.assertEqual(self.must(workspace, "status", "--short").splitlines(), ["?? src.git/"])
+
+    def test_one_that_runs_something_is_not(self):
+        for trick in ("[submodule \"x\"]\n\tpath = x\n\turl = ext::sh\n",
+                      "[submodule \"x\"]\n\tpath = x\n\turl = ./y\n\tupdate = !sh\n",
+                      "[submodule \"../x\"]\n\tpath = x\n\turl = ./y\n",
+                      "[submodule \"x\"]\n\tpath = ../x\n\turl = ./y\n",
+                      "[submodule \"x\"]\n\tpath = x\n\turl = ./y\n[core]\n\tfsmonitor = z\n"):
+            for workspace, run in self.each(("cold",)):
+                text = trick.replace("\n", "\\n").replace("\t", "\\t")
+                run(workspace, f"printf '{text}' >.gitmodules")
+                self.assertFalse((workspace / ".gitmodules").exists(), trick)
+
+    def test_a_repository_that_runs_something_is_not(self):
+        for workspace, run in self.each():
+            run(workspace, "git init -q x; git -C x commit -q --allow-empty -m x; git -C x config core.fsmonitor 'touch ran'; "
+                           "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = ./x\\n' >.gitmodules")
+            self.assertFalse((workspace / ".gitmodules").exists())
+
+
 class Attacks(HeldTest):
     """No key that runs a program gets into the configuration, not for a moment."""
 
@@ -359,12 +448,12 @@ class Tier(HeldTest):
     """Without mounts nothing can be held back: what changed is named."""
 
     def test_landlock_says_what_it_does(self):
-        policy = self.policy("landlock", "extends: bash\nsandbox: {mode: landlock}\n")
+        policy = self.policy("landlock", "profile: tier\ninherits: bash\nsandbox: {mode: landlock}\n")
         for workspace, _ in self.each(("cold",)):
             result = self.run_result("--policy", policy, "-c", "git config core.fsmonitor x", cwd=workspace,
                                      **self.options)
-            if result["exit_code"] == 0:
-                self.assertIn(".git/config", " ".join(result["notices"]))
+            self.assertEqual(result["exit_code"], 0, result)
+            self.assertIn("changed .git/config, which is protected", " ".join(result["notices"]))
 
 
 if __name__ == "__main__":
