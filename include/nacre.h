@@ -153,6 +153,7 @@ enum nacre_result_flag {
 	NACRE_IN_BACKGROUND = 1 << 4,   /* it goes on as a task: nothing is known of its end */
 	NACRE_TRUNCATED = 1 << 5,       /* not all of the output is in the text */
 	NACRE_LEFT_TO_SANDBOX = 1 << 6, /* not proven harmless: the box is what holds it */
+	NACRE_LEFT_RUNNING = 1 << 7,    /* it has ended; what it left running goes on as a task */
 };
 
 /* Strings are never NULL, but empty where there is nothing to say. */

@@ -40,6 +40,7 @@ static uint32_t flags_of(const struct result *r)
 	return (r->success ? NACRE_SUCCESS : 0) | (r->ran ? NACRE_RAN : 0) |
 	       (r->timed_out ? NACRE_TIMED_OUT : 0) | (r->stopped ? NACRE_STOPPED : 0) |
 	       (r->background ? NACRE_IN_BACKGROUND : 0) | (cut ? NACRE_TRUNCATED : 0) |
+	       (r->left_running ? NACRE_LEFT_RUNNING : 0) |
 	       (r->left_to_sandbox ? NACRE_LEFT_TO_SANDBOX : 0);
 }
 

@@ -18,12 +18,12 @@
 const char *audit_kind_name(enum audit_kind kind)
 {
 	static const char *const names[AUDIT_KIND_MAX] = {
-		[AUDIT_REQUESTED] = "requested", [AUDIT_DECIDED] = "decided",
-		[AUDIT_ASKED] = "asked",         [AUDIT_APPROVED] = "approved",
-		[AUDIT_REFUSED] = "refused",     [AUDIT_STARTED] = "started",
-		[AUDIT_TYPED] = "typed",         [AUDIT_ENDED] = "ended",
-		[AUDIT_OPENED] = "opened",       [AUDIT_CHECKPOINT] = "checkpoint",
-		[AUDIT_BREAK] = "break",
+		[AUDIT_REQUESTED] = "requested",   [AUDIT_DECIDED] = "decided",
+		[AUDIT_ASKED] = "asked",           [AUDIT_APPROVED] = "approved",
+		[AUDIT_REFUSED] = "refused",       [AUDIT_STARTED] = "started",
+		[AUDIT_TYPED] = "typed",           [AUDIT_LEFT] = "left",
+		[AUDIT_ENDED] = "ended",           [AUDIT_OPENED] = "opened",
+		[AUDIT_CHECKPOINT] = "checkpoint", [AUDIT_BREAK] = "break",
 	};
 
 	return names[kind];
@@ -260,6 +260,7 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	put_field(&w, "tier", e->tier);
 	put_names(&w, "layers", e->layers);
 	put_names(&w, "missing", e->missing);
+	put_names(&w, "left", e->left);
 	put_field(&w, "end", e->end);
 	put_end(&w, e);
 	return buffer_error(into);

@@ -18,6 +18,7 @@ enum audit_kind {
 	AUDIT_REFUSED,   /* it will not run: the verdict, a person, the second check */
 	AUDIT_STARTED,   /* on the disk before the command runs */
 	AUDIT_TYPED,     /* bytes for its terminal, on the disk before the command can read them */
+	AUDIT_LEFT,      /* it has ended, and what it left running goes on as its task */
 	AUDIT_ENDED,
 	/* Made by the log itself. */
 	AUDIT_OPENED,     /* the first of a file, signed */
@@ -48,6 +49,7 @@ struct audit_event {
 	uint32_t rule_line;
 	const char *approval, *answer, *by;  /* its id; "once", "session", "deny"; who answered */
 	const char *tier, *layers, *missing; /* of the box, by name, with ", " between */
+	const char *left;                    /* names of what is left running, likewise */
 	const char *end;                     /* "exited", "timeout", ... */
 	bool ended;                          /* these are said: */
 	int exit_code;                       /* -1: it has none */

@@ -118,10 +118,25 @@ static void put_decision(struct buffer *out, const json_t *record)
 	}
 }
 
+/* Names of what the command left running. */
+static void put_left(struct buffer *out, const json_t *record)
+{
+	const json_t *names = json_object_get(record, "left");
+
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		buffer_putc(out, ' ');
+		cli_put_clean(json_string_value(json_array_get(names, i)), out);
+	}
+}
+
 /* What the event is about, in a few words. */
 static void put_matter(struct buffer *out, const json_t *record, const char *event)
 {
-	if (strcmp(event, "ended") == 0) {
+	if (strcmp(event, "left") == 0) {
+		put_end(out, record);
+		buffer_puts(out, "; goes on:");
+		put_left(out, record);
+	} else if (strcmp(event, "ended") == 0) {
 		put_end(out, record);
 		if (*text_of(record, "reason")) {
 			buffer_puts(out, ": ");

@@ -79,6 +79,8 @@ static void put_row(struct buffer *out, const struct find_entry *e, int64_t now,
 		buffer_puts(&what, "  # ");
 		cli_put_clean(e->description, &what);
 	}
+	for (int i = 0; i < e->port_count; i++)
+		buffer_printf(&what, "%s%u", i ? ", " : "  port ", e->ports[i]);
 	if (e->quiet[0]) {
 		buffer_puts(&what, "  [");
 		cli_put_clean(e->quiet, &what);

@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "engine/hint-path.h"
+#include "engine/hint-left.h"
 #include "task/report.h"
 #include "output/clean.h"
 #include "sandbox/limits.h"
@@ -115,6 +116,11 @@ static bool left_processes(const struct hint_facts *f)
 {
 	return f->report->end == KEEPER_END_EXITED && f->report->ended[0] &&
 	       f->report->limit_hit != LIMIT_HIT_CPU; /* which ends them all */
+}
+
+static bool keeps_leftover(const struct hint_facts *f)
+{
+	return f->left_running;
 }
 
 static bool killed_processes(const struct hint_facts *f)
@@ -232,7 +238,7 @@ static bool is_silent_client(const struct hint_facts *f)
 	"what is written there. Leave this change to the operator, or take the path off the list " \
 	"with remove: [\"sandbox.protected:{path}\"]."
 
-/* {path} {bound} {names} {killed} {max} {time} {background}: see put_field(). */
+/* {path} {bound} {names} {killed} {left} {max} {time} {background}: see put_field(). */
 static const struct row rows[] = {
 	{.topic = TOPIC_MEMORY,
          .limit = LIMIT_HIT_MEMORY,
@@ -271,6 +277,7 @@ static const struct row rows[] = {
          .holds = was_silent,
          .text = "Make the command print its progress, raise the limit on silence (timeout.idle), "
                  "or run it in the background{background}."},
+	{.topic = TOPIC_LEFT, .holds = keeps_leftover, .text = "{left}"},
 	{.topic = TOPIC_LEFT,
          .holds = killed_what_was_left,
          .text = "{killed} still alive at the end and had to be killed. Start what must go on as a "
@@ -576,6 +583,8 @@ static void put_field(const char *name, size_t n, const struct row *row, const s
 	} else if (strncmp(name, "killed", n) == 0) {
 		buffer_printf(into, "%d process%s", f->report->killed,
 		              f->report->killed == 1 ? " was" : "es were");
+	} else if (strncmp(name, "left", n) == 0) {
+		hint_put_left(f, into);
 	} else if (strncmp(name, "max", n) == 0) {
 		number_format_duration(f->timeout_max_ms, text);
 		buffer_puts(into, text);

@@ -33,9 +33,13 @@ struct hint_facts {
 	const char *home;                /* what "~/" of the spec stands for; may be NULL */
 	int exit_code;                   /* 0: it succeeded */
 	int64_t timeout_ms, timeout_max_ms;
-	uint64_t max_processes; /* that the caller asked for; 0: the spec's */
-	bool cli;               /* the caller has the options of the command line */
-	bool discreet;          /* the caller must not learn what lies where on this host */
+	bool timeout_asked; /* it is the caller's own wish */
+	bool left_running;  /* what the command left running goes on as its task */
+	const char *task_id;
+	const char *door, *tool; /* by which the caller came; each may be NULL */
+	uint64_t max_processes;  /* that the caller asked for; 0: the spec's */
+	bool cli;                /* the caller has the options of the command line */
+	bool discreet;           /* the caller must not learn what lies where on this host */
 	struct hint_stream streams[HINT_STREAMS]; /* stdout, stderr, and words of our own */
 };
 

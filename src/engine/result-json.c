@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/result.h"
 #include "json/write.h"
+#include "process/living.h"
 #include "protect/protect.h"
 #include "sandbox/layers.h"
 
@@ -136,6 +137,25 @@ static void put_held(struct json_writer *w, const struct result *r)
 	json_array_end(w);
 }
 
+void result_put_left(const struct result *r, struct json_writer *w)
+{
+	const char *line = r->left_running ? r->report.left : "";
+	struct living_process p;
+
+	json_member_array(w, "left_running");
+	while ((line = living_parse(line, &p))) {
+		json_object_begin(w);
+		json_member_int(w, "pid", p.inner);
+		json_member_text(w, "name", p.name);
+		json_member_array(w, "ports");
+		for (int i = 0; i < p.port_count; i++)
+			json_put_int(w, p.ports[i]);
+		json_array_end(w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 int result_write_json(const struct result *r, struct buffer *into)
 {
 	struct json_writer w = {.out = into};
@@ -153,6 +173,7 @@ int result_write_json(const struct result *r, struct buffer *into)
 	put_output(&w, r);
 	json_member_text(&w, "task_id", r->task_id);
 	json_member_bool(&w, "background", r->background);
+	result_put_left(r, &w);
 	if (r->background)
 		json_member_text(&w, "note", r->note);
 	put_verdict(&w, r);

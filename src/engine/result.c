@@ -314,6 +314,11 @@ static void give_hints(struct result *r, const struct run *f)
 		.home = getenv("HOME"),
 		.exit_code = r->exit_code,
 		.timeout_ms = o->timeout_ms,
+		.timeout_asked = o->timeout_asked,
+		.left_running = r->left_running,
+		.task_id = r->task_id,
+		.door = o->door,
+		.tool = p ? p->tool : NULL,
 		.timeout_max_ms = p ? p->timeout.max_ms : 0,
 		.max_processes = o->max_processes,
 		.cli = o->door && strcmp(o->door, "cli") == 0,
@@ -479,6 +484,11 @@ void run_result(const struct run *f, struct result *r)
 		r->output_kept = true;
 	} else {
 		explain_end(r, &f->order, f->engine->wishes.output_prefix != NULL);
+	}
+	if (f->task->goes_on) {
+		r->left_running = r->output_kept = true;
+		for (int i = 0; i < (f->order.merged ? 1 : 2); i++)
+			name_file(r, f, i);
 	}
 	for (int i = 0; i < (f->output_mode == OUTPUT_MERGED ? 1 : 2); i++)
 		fill_view(r, f, i);

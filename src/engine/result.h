@@ -14,6 +14,7 @@
 
 struct buffer;
 struct error;
+struct json_writer;
 
 enum {
 	EXIT_TIMED_OUT = 124,
@@ -33,7 +34,8 @@ struct result {
 	bool timed_out;
 	bool stopped;
 	bool ran;
-	bool background; /* it goes on as a task: nothing is known of its end */
+	bool background;   /* it goes on as a task: nothing is known of its end */
+	bool left_running; /* it has ended; what it left running goes on as a task, see report */
 	char task_id[STORE_ID_MAX];
 	char note[400];    /* of a background task: how to find it */
 	char reason[1024]; /* why it did not run or has no status of its own; empty: it has */
@@ -71,6 +73,9 @@ bool result_shows(const struct result *r, int stream);
 
 /* What is to be said about this stream beside its text, or NULL: some views say it inside. */
 const char *result_notice(const struct result *r, int stream);
+
+/* The member "left_running": processes that the command left running, which go on as its task. */
+void result_put_left(const struct result *r, struct json_writer *w);
 
 /* One JSON object, without a newline. */
 int result_write_json(const struct result *r, struct buffer *into);

@@ -82,6 +82,8 @@ static int choose_limits(struct run *run)
 		.findable = rq->findable,
 		.background = rq->background,
 		.timeout_lets_go = p->timeout.act == PROFILE_TIMEOUT_BACKGROUND && !rq->background,
+		.keep_leftover = !rq->end_leftover,
+		.timeout_asked = rq->timeout_ms > 0,
 		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
 		.idle_timeout_ms = p->timeout.idle_ms,
 		.grace_ms = w->grace_ms >= 0 ? w->grace_ms : p->timeout.grace_ms,
@@ -374,7 +376,7 @@ void run_done(struct run *run, bool keep)
 {
 	struct engine *e = run->engine;
 
-	if (run->left)
+	if (run->left || (run->task && run->task->goes_on))
 		task_leave(run->task);
 	else
 		task_done(run->task, &e->store, keep);

@@ -211,6 +211,39 @@ static void other_failures_earn_none(void **state)
 	expect_none(*state, NULL);
 }
 
+static void what_goes_on_is_named_with_the_tools_of_the_door(void **state)
+{
+	static const struct {
+		const char *door, *tool, *words;
+	} doors[] = {
+		{"cli", "Bash",
+	         "python3 (pid 3, ports 80, 8080), sleep (pid 9) are still running and go on as task "
+	         "bash-1. `nacre output bash-1` shows its output, `nacre stop bash-1` ends it."},
+		{"mcp", "Bash", "TaskOutput shows its output, TaskStop ends it."},
+		{"mcp", "shell", "shell_output shows its output, shell_kill ends it."},
+		{"mcp", NULL, "shell_output shows its output, shell_kill ends it."},
+		{"http", "Bash", "TaskStop (REST: POST /v1/tasks/bash-1/stop) ends it."},
+		{"library", "Bash", "nacre_stop() ends it."},
+	};
+	struct end *e = *state;
+
+	e->facts.exit_code = 0;
+	e->facts.left_running = true;
+	e->facts.task_id = "bash-1";
+	strcpy(e->report.left, "3 python3 80 8080\n9 sleep\n");
+	for (size_t i = 0; i < array_size(doors); i++) {
+		e->facts.door = doors[i].door;
+		e->facts.tool = doors[i].tool;
+		expect(e, NULL, doors[i].words);
+	}
+	e->facts.timeout_asked = true;
+	expect(e, NULL, "Its time limit stays 1s.");
+	strcpy(e->report.left, "3 a\n3 b\n3 c\n3 d\n3 e\n");
+	expect(e, NULL, "d (pid 3) and 1 more are still running");
+	e->report.left[0] = '\0';
+	expect(e, NULL, "A process of the command is still running and goes on as task bash-1.");
+}
+
 static void what_the_keeper_saw_is_told_first_and_of_success_too(void **state)
 {
 	struct end *e = *state;
@@ -388,6 +421,7 @@ int main(void)
 		TEST(without_a_sandbox_it_is_not_blamed),
 		TEST(a_layer_that_was_missing_is_not_claimed),
 		TEST(other_failures_earn_none),
+		TEST(what_goes_on_is_named_with_the_tools_of_the_door),
 		TEST(what_the_keeper_saw_is_told_first_and_of_success_too),
 		TEST(each_limit_names_its_key),
 		TEST(a_timeout_says_what_to_do),

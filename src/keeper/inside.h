@@ -5,6 +5,7 @@
  *	keeper.c    the process: its entrances, and one turn of waiting and reading
  *	start.c     from the order to a running command
  *	life.c      what happens next: the table, state by event
+ *	left.c      what the command leaves running, which goes on as a task
  *	record.c    the audit log
  *	publish.c   the report, to disk and to the starter
  *	broker.c    what the command may replace, and what is held back
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "task/control.h"
 #include "task/home.h"
 #include "task/index.h"
 #include "base/buffer.h"
@@ -41,6 +43,7 @@ enum keeper_state {
 	RUNNING,
 	LINGER,   /* the command has ended, others of its tree have not */
 	LEFTOVER, /* these were asked to end */
+	KEPT,     /* or they go on as a task */
 	ENDING,   /* the whole tree was asked to end: time limit, or a stop */
 	KILLING,  /* the whole tree was killed */
 	DRAIN,    /* nothing lives; what is in the pipes is read */
@@ -100,6 +103,7 @@ struct keeper {
 	struct keeper_pty pty; /* if the order wants a terminal: the first stream is its own */
 	enum keeper_state state;
 	int64_t deadline, linger_end;
+	int64_t time_limit; /* the deadline of the command, while its leftover lingers */
 	int64_t started_at; /* monotonic */
 	struct keeper_report report;
 	struct buffer notes;   /* what the command told for its session */
@@ -119,6 +123,9 @@ struct keeper {
 	struct container_box *container; /* NULL: the box is not one */
 	struct docker_watch starter;     /* while something is waited for before the start */
 	bool let_go;                     /* the starter was told to wait no longer */
+	uint64_t left_work;              /* of what was left running, at the last look */
+	bool committed;                  /* the session has what the command told */
+	int planted;                     /* protected paths that were moved away so far */
 	char *buffer;
 };
 
@@ -129,6 +136,20 @@ void keeper_step(struct keeper *k, enum keeper_event e);
 
 /* The command goes on; the starter is told that it need not wait. */
 void keeper_let_go(struct keeper *k);
+
+/* Whether what the command leaves running is to go on. */
+bool keeper_keeps_leftover(const struct keeper *k);
+
+/* What the command left running goes on, and the starter gets its result. Not 0: it cannot, since
+ * nobody could find or end it. */
+int keeper_keep_leftover(struct keeper *k);
+bool keeper_leftover_is_starting(struct keeper *k); /* so a look now would come too early */
+
+/* Makes the task's socket, and its directory before. */
+int keeper_listen(struct keeper *k);
+
+/* Sends the report as KIND, with what was captured. */
+int keeper_send_report(struct keeper *k, enum control_kind kind);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);

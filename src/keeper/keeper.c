@@ -28,6 +28,7 @@
 #include "session/session.h"
 #include "output/spool.h"
 #include "process/held.h"
+#include "process/living.h"
 #include "process/spawn.h"
 #include "process/tree.h"
 #include "sandbox/pids.h"
@@ -170,22 +171,46 @@ static void starter_read(struct keeper *k)
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
 		if (k->listen_at != KEEPER_DEADLINE_NONE)
 			k->listen_at = 0; /* which others look for from now on */
-		if (k->order.interactive)
+		if (k->order.interactive && k->state != KEPT)
 			keeper_step(k, EV_STOP); /* but nobody would ever end this one */
 	}
+}
+
+/* For a list of tasks, which looks at the processes below it. */
+static void tell_root(struct keeper *k)
+{
+	pid_t pid = watch_pid(k->process->init_pidfd);
+	char text[64];
+	int n;
+
+	if (pid <= 0)
+		return;
+	n = snprintf(text, sizeof(text), "%d %llu\n", (int)pid, living_start(pid));
+	(void)fd_replace_file(k->home.fd, HOME_ROOT, text, (size_t)n);
+}
+
+int keeper_listen(struct keeper *k)
+{
+	int r;
+
+	if (k->listen_at == KEEPER_DEADLINE_NONE)
+		return 0; /* it was tried before */
+	k->listen_at = KEEPER_DEADLINE_NONE;
+	keeper_settle(k);
+	r = home_make(&k->home);
+	if (r < 0)
+		return r;
+	r = listen_open(&k->listen, k->home.fd);
+	tell_root(k);
+	keeper_reserve_state(k);
+	return r;
 }
 
 /* A disk that is full, or a system without /proc, leaves a task that only its starter can stop. */
 static void listen_when_due(struct keeper *k)
 {
-	if (k->listen_at == KEEPER_DEADLINE_NONE || clock_now_ms() < k->listen_at)
-		return;
-	k->listen_at = KEEPER_DEADLINE_NONE;
-	keeper_settle(k);
-	if (home_make(&k->home) < 0)
-		return;
-	(void)listen_open(&k->listen, k->home.fd);
-	keeper_reserve_state(k);
+	if (k->listen_at != KEEPER_DEADLINE_NONE && clock_now_ms() >= k->listen_at)
+		(void)keeper_listen(k);
 }
 
 /* Where the kernel does not limit the number of processes, a storm is seen before it fills the

@@ -11,8 +11,11 @@
 #include "process/spawn.h"
 #include "sandbox/plan.h"
 
-#define LINGER_MAX_MS     500 /* how long jobs may outlive the command at most */
+#define LINGER_MAX_MS     500 /* how long jobs may outlive the command at most, or be looked at */
 #define LEFTOVER_GRACE_MS 200
+#define KEPT_GRACE_MS     100 /* what is gone within it was only ending */
+#define KEPT_LOOK_MS      50
+#define KEPT_MAX_MS       1000 /* how long it may take to start before the result is told */
 #define KILL_WAIT_MS      6000 /* init gives up by itself a little earlier */
 #define DRAIN_MS          250
 
@@ -38,17 +41,35 @@ static enum keeper_state on_failed(struct keeper *k)
 
 static enum keeper_state on_leftover(struct keeper *k)
 {
-	k->linger_end = clock_now_ms() + LINGER_MAX_MS;
-	keeper_set_deadline(k, KEEPER_LINGER_QUIET_MS);
+	k->linger_end = clock_now_ms() + (keeper_keeps_leftover(k) ? KEPT_MAX_MS : LINGER_MAX_MS);
+	k->time_limit = k->deadline;
+	keeper_set_deadline(k, keeper_keeps_leftover(k) ? KEPT_GRACE_MS : KEEPER_LINGER_QUIET_MS);
 	return LINGER;
 }
 
-static enum keeper_state linger_over(struct keeper *k)
+static enum keeper_state end_leftover(struct keeper *k)
 {
 	keeper_note_living(k);
 	process_order(k->process, INIT_TERM);
 	keeper_set_deadline(k, LEFTOVER_GRACE_MS);
 	return LEFTOVER;
+}
+
+/* Processes that only needed a moment to end are gone by now. One that is starting has a moment
+ * more, so that the port on which it will listen is told. */
+static enum keeper_state linger_over(struct keeper *k)
+{
+	if (!keeper_keeps_leftover(k))
+		return end_leftover(k);
+	if (clock_now_ms() < k->linger_end && keeper_leftover_is_starting(k)) {
+		keeper_set_deadline(k, KEPT_LOOK_MS);
+		return LINGER;
+	}
+	if (keeper_keep_leftover(k) < 0)
+		return end_leftover(k);
+	/* The limit is about how long a caller waits, unless the caller has set it. */
+	k->deadline = k->order.timeout_asked ? k->time_limit : KEEPER_DEADLINE_NONE;
+	return KEPT;
 }
 
 static enum keeper_state end_tree(struct keeper *k, enum keeper_end end)
@@ -69,6 +90,11 @@ static enum keeper_state on_timeout(struct keeper *k)
 		k->deadline = KEEPER_DEADLINE_NONE;
 		return RUNNING;
 	}
+	return end_tree(k, KEEPER_END_TIMEOUT);
+}
+
+static enum keeper_state on_kept_timeout(struct keeper *k)
+{
 	return end_tree(k, KEEPER_END_TIMEOUT);
 }
 
@@ -166,7 +192,7 @@ static const life_action life[STATE_MAX][EV_MAX] = {
 			[EV_DEADLINE] = linger_over,
 			[EV_CROWD] = on_crowd,
 			[EV_CPU] = on_cpu,
-			[EV_STOP] = linger_over,
+			[EV_STOP] = end_leftover,
 			[EV_STOP_NOW] = kill_tree,
 		},
 	[LEFTOVER] =
@@ -176,6 +202,16 @@ static const life_action life[STATE_MAX][EV_MAX] = {
 			[EV_DEADLINE] = kill_tree,
 			[EV_CROWD] = on_crowd,
 			[EV_STOP_NOW] = kill_tree,
+		},
+	[KEPT] =
+		{
+			[EV_GONE] = on_gone,
+			[EV_INIT_LOST] = on_init_lost,
+			[EV_DEADLINE] = on_kept_timeout,
+			[EV_CROWD] = on_crowd,
+			[EV_CPU] = on_cpu,
+			[EV_STOP] = on_stop,
+			[EV_STOP_NOW] = on_stop_now,
 		},
 	[ENDING] =
 		{

@@ -96,9 +96,11 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
 	scoped(buffer_donep) struct buffer replaced = {.max = REPORT_PLANTED_MAX - 1};
 	const struct protect_aside aside = {
-		.open = keeper_open_home, .owner = k, .id = k->order.task_id};
+		.open = keeper_open_home, .owner = k, .id = k->order.task_id, .first = k->planted};
 
-	(void)protect_check(sandbox_plan_protect(plan), &aside, &planted, &replaced);
+	if (k->report.planted[0]) /* of a look before, when the command had ended */
+		buffer_puts(&planted, k->report.planted);
+	k->planted += protect_check(sandbox_plan_protect(plan), &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 	snprintf(k->report.replaced, sizeof(k->report.replaced), "%s", buffer_str(&replaced));
 	hold_planted(k);
@@ -195,8 +197,9 @@ void keeper_commit_session(struct keeper *k)
 		.envp = k->order.envp,
 	};
 
-	if (!k->process || !rq->session || k->order.background)
+	if (!k->process || !rq->session || k->order.background || k->committed)
 		return;
+	k->committed = true;
 	keeper_read_notes(k);
 	if (k->notes_cut)
 		snprintf(k->report.session, sizeof(k->report.session),
@@ -253,7 +256,7 @@ static void publish_on_disk(struct keeper *k, const struct buffer *text)
 		mark_ended(k);
 }
 
-static int send_report(struct keeper *k, const struct buffer *text)
+static int send_report(struct keeper *k, enum control_kind kind, const struct buffer *text)
 {
 	scoped(buffer_donep) struct buffer packet = {0};
 	scoped(fd_closep) int captures = -1;
@@ -265,14 +268,24 @@ static int send_report(struct keeper *k, const struct buffer *text)
 		return -ENOMEM;
 
 	/* OUTPUT packets may fill the socket; the starter is owed this one. */
-	while ((r = control_send(k->fds.control, CONTROL_REPORT, packet.data, packet.len,
-	                         captures)) == -EAGAIN) {
+	while ((r = control_send(k->fds.control, kind, packet.data, packet.len, captures)) ==
+	       -EAGAIN) {
 		struct pollfd p = {.fd = k->fds.control, .events = POLLOUT};
 
 		if (poll(&p, 1, TAKE_MS) <= 0)
 			return -EAGAIN;
 	}
 	return r;
+}
+
+int keeper_send_report(struct keeper *k, enum control_kind kind)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	int r;
+
+	k->report.duration_ms = clock_now_ms() - k->started_at;
+	r = keeper_report_write(&k->report, &text);
+	return r < 0 ? r : send_report(k, kind, &text);
 }
 
 /* Whether the starter has said that the report reached whom it is for. One that ends before, or
@@ -308,7 +321,7 @@ void keeper_publish(struct keeper *k)
 		return;
 	if (is_there)
 		publish_on_disk(k, &text);
-	if (!k->starter_gone && send_report(k, &text) == 0) {
+	if (!k->starter_gone && send_report(k, CONTROL_REPORT, &text) == 0) {
 		keeper_tidy(k); /* while the starter shows the result */
 		if (is_there || is_taken(k))
 			return;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "keeper/inside.h"
+#include "process/living.h"
 #include "profile/profile.h"
 #include "sandbox/layers.h"
 #include "sandbox/plan.h"
@@ -164,6 +165,29 @@ static void fill_end(const struct keeper *k, struct audit_event *e)
 	e->bytes[0] = r->streams[0].bytes;
 	e->bytes[1] = r->streams[1].bytes;
 	e->duration_ms = k->started_at > 0 ? clock_now_ms() - k->started_at : 0;
+}
+
+void keeper_record_left(struct keeper *k)
+{
+	scoped(buffer_donep) struct buffer names = {0};
+	struct audit_event e = event_of(k, AUDIT_LEFT);
+	struct living_process p;
+	struct error err = {0};
+	uint64_t seq;
+	int r;
+
+	if (k->profile->audit.off)
+		return;
+	for (const char *line = k->report.left; (line = living_parse(line, &p));)
+		buffer_printf(&names, "%s%s", names.len > 0 ? ", " : "", p.name);
+	fill_end(k, &e);
+	e.left = buffer_str(&names);
+	r = open_log(k, &err);
+	if (r == 0)
+		r = audit_append(k->audit, &e, 1, &seq, &err);
+	if (r < 0 && !k->report.audit[0])
+		snprintf(k->report.audit, sizeof(k->report.audit),
+		         "what was left running is not in the audit log: %.180s", err.text);
 }
 
 void keeper_record_end(struct keeper *k)

@@ -26,3 +26,6 @@ int keeper_record_input_sync(struct keeper *k, uint64_t seq);
 
 /* After the end of all, or in place of a start. */
 void keeper_record_end(struct keeper *k);
+
+/* The command has ended, and what it left running goes on. */
+void keeper_record_left(struct keeper *k);

@@ -96,26 +96,39 @@ void stream_done(struct stream *s)
 	s->capture = capture_free(s->capture);
 }
 
-void stream_close(struct stream *s, struct keeper_stream *ret_facts)
+static void measure(const struct stream *s, bool finished, struct keeper_stream *ret_facts)
 {
 	struct keeper_stream facts = {.lost_errno = s->spool_errno};
 	struct spool_status status;
-	struct iovec tail[2];
 
-	fd_close(take_fd(&s->fd));
 	facts.bytes = bytes_so_far(s);
 	facts.lost_bytes = s->begun ? facts.bytes : 0;
 	if (s->spool) {
-		capture_tail(s->capture, tail);
-		spool_finish(s->spool, tail);
 		spool_status(s->spool, &status);
-		facts.file_bytes = status.size;
+		facts.file_bytes = finished ? status.size : status.written;
 		facts.dropped_at = status.dropped_at;
 		facts.dropped_bytes = status.dropped_bytes;
 		facts.lost_bytes = status.lost_bytes;
 		facts.lost_errno = status.first_errno;
 	}
 	*ret_facts = facts;
+}
+
+void stream_close(struct stream *s, struct keeper_stream *ret_facts)
+{
+	struct iovec tail[2];
+
+	fd_close(take_fd(&s->fd));
+	if (s->spool) {
+		capture_tail(s->capture, tail);
+		spool_finish(s->spool, tail);
+	}
+	measure(s, true, ret_facts);
+}
+
+void stream_measure(const struct stream *s, struct keeper_stream *ret_facts)
+{
+	measure(s, false, ret_facts);
 }
 
 bool stream_is_plain(const struct stream *s)

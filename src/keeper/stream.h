@@ -44,6 +44,9 @@ size_t stream_read(struct stream *s, char *buffer, size_t size);
 /* Forgets a stream from which nothing came. */
 void stream_done(struct stream *s);
 
+/* What became of the stream so far; it goes on. */
+void stream_measure(const struct stream *s, struct keeper_stream *ret_facts);
+
 /* Ends the stream, brings its file into its last form and says what became of it. */
 void stream_close(struct stream *s, struct keeper_stream *ret_facts);
 

@@ -204,6 +204,7 @@ enum task_event task_receive(struct task *t)
 		return TASK_NOTHING;
 	}
 	t->lost = !take_report(t, &text, fd);
+	t->goes_on = kind == CONTROL_LEFT && !t->lost;
 	return t->lost ? TASK_LOST : TASK_ENDED;
 }
 

@@ -22,6 +22,7 @@ struct task {
 	int keeper_fd; /* pidfd; with a launcher -1 until the keeper says hello */
 	bool lost;     /* the keeper was killed: there is no report */
 	bool merged;   /* there is one stream */
+	bool goes_on;  /* the command has ended, but not what it left running */
 	bool on_disk;  /* the captures did not come: the output is in the files */
 	struct keeper_report report;
 	struct capture_snapshot captures[2];

@@ -148,6 +148,8 @@ static void put_facts(struct content *c, const struct result *r)
 	json_member_uint(&w, "stderr_bytes", r->report.streams[1].bytes);
 	json_member_bool(&w, "truncated", r->views[0].truncated || r->views[1].truncated);
 	json_member_text(&w, "task_id", r->background || r->output_kept ? r->task_id : NULL);
+	if (r->left_running)
+		result_put_left(r, &w);
 	json_member_text(&w, "verdict", r->verdict);
 	json_member_text(&w, "rule", r->rule_id);
 	json_member_text(&w, "reason", r->verdict && !r->ran ? r->reason : NULL);
@@ -172,6 +174,10 @@ static void put_structured(struct content *c, const struct result *r, const char
 	json_member_bool(&w, "truncated", r->views[0].truncated || r->views[1].truncated);
 	if (r->timed_out)
 		json_member_bool(&w, "timed_out", true);
+	if (r->left_running) {
+		json_member_text(&w, "task_id", r->task_id);
+		result_put_left(r, &w);
+	}
 	if (r->notice_count > 0) {
 		json_member_array(&w, "notices");
 		for (int i = 0; i < r->notice_count; i++) {

@@ -109,7 +109,7 @@ static bool answer(struct mcp_run *run, const struct result *r)
 	struct mcp_call *c = run->call;
 
 	content_of_result(&content, r, run->engine, run->separate);
-	if (r->background)
+	if (r->background || r->left_running)
 		mcp_begun_add(c->peer, r->task_id);
 	if (r->background && c->modern && c->capabilities.tasks)
 		return mcp_task_created(c, r->task_id);
@@ -126,7 +126,7 @@ static bool settle(struct mcp_run *run, const struct result *r)
 	scoped(content_donep) struct content content = {0};
 
 	content_of_result(&content, r, run->engine, run->separate);
-	if (r->background)
+	if (r->background || r->left_running)
 		mcp_begun_add(run->call->peer, r->task_id);
 	mcp_memo_settle(run, r->background ? NULL : &content);
 	mcp_call_free(run->call);
@@ -196,6 +196,9 @@ static void start(struct mcp_run *run)
 	struct error err = {0};
 	int r;
 
+	/* What it leaves running would be a task as well. */
+	if (!run->request.background && c->peer->house)
+		run->request.end_leftover = !c->peer->house->may_begin_task(c->peer->owner);
 	r = job_start(run->engine, c->peer->server->options.loop, &run->request, run->arena,
 	              &job_ops, run, &run->job, &err);
 	if (r < 0) {

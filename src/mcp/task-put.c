@@ -74,4 +74,5 @@ void task_put_facts(struct json_writer *w, const struct find_entry *e)
 	json_member_int(w, "duration_ms", end > e->started_ms ? end - e->started_ms : 0);
 	json_member_uint(w, "stdout_bytes", e->bytes[0]);
 	json_member_uint(w, "stderr_bytes", e->bytes[1]);
+	find_put_ports(e, w);
 }

@@ -297,6 +297,8 @@ static void put_line(const struct find_entry *e, struct buffer *text)
 	buffer_printf(text, "%s  %s", e->id, find_state_name(e));
 	if (code >= 0)
 		buffer_printf(text, " (exit %d)", code);
+	for (int i = 0; i < e->port_count; i++)
+		buffer_printf(text, "%s%u", i ? ", " : "  port ", e->ports[i]);
 	buffer_printf(text, "  %s  %s%s%s%s\n", took, e->command, e->description[0] ? "  (" : "",
 	              e->description, e->description[0] ? ")" : "");
 }

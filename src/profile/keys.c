@@ -85,6 +85,7 @@ static const struct key_choice networks[] = {
 static const struct key_choice execs[] = {
 	{"any", SANDBOX_EXEC_ANY, 0}, {"listed", SANDBOX_EXEC_LISTED, 1}, {0}};
 static const struct key_choice workspaces[] = {{"readwrite", false, 0}, {"readonly", true, 1}, {0}};
+static const struct key_choice leftovers[] = {{"end", false, 1}, {"keep", true, 0}, {0}};
 static const struct key_choice audits[] = {{"refuse", false, 1}, {"notice", true, 0}, {0}};
 static const struct key_choice engines[] = {{"auto", CONTAINER_ENGINE_AUTO, 0},
                                             {"docker", CONTAINER_ENGINE_DOCKER, 0},
@@ -256,6 +257,14 @@ static const struct key workspace_keys[] = {
 	{0},
 };
 
+static const struct key room_keys[] = {
+	KEY("leftover", KEY_CHOICE, KEY_BY_RANK,
+            "What becomes of processes that a command leaves running: `end`: they end with it; "
+            "`keep`: they go on as a task with the command's id.",
+            TO(room.keep_leftover), .choices = leftovers, .fallback = "end"),
+	{0},
+};
+
 static const struct key audit_keys[] = {
 	KEY("mode", KEY_CHOICE, KEY_NOBODY,
             "`off`: nothing is recorded, and every result says so. For measurements.",
@@ -388,6 +397,8 @@ const struct key profile_keys[] = {
 	KEY("environment", KEY_GROUP, KEY_FREE, "The environment of commands.",
             .sub = environment_keys),
 	KEY("sandbox", KEY_GROUP, KEY_FREE, "The box.", .sub = sandbox_keys),
+	KEY("room", KEY_GROUP, KEY_FREE, "What calls of one session share and leave behind.",
+            .sub = room_keys),
 	KEY("workspace", KEY_GROUP, KEY_FREE, "Where commands work.", .sub = workspace_keys),
 	KEY("docker", KEY_GROUP, KEY_FREE, "Clients of a container engine (docker, podman).",
             .sub = docker_keys),

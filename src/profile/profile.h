@@ -68,6 +68,11 @@ struct profile_ask {
 	bool refused;       /* nobody is asked: what would be is refused */
 };
 
+/* What calls of one session share, and what outlives one of them. */
+struct profile_room {
+	bool keep_leftover; /* what a command leaves running goes on as a task */
+};
+
 struct profile_audit {
 	bool optional; /* a command may run although its record cannot be written */
 	bool off;      /* nothing is recorded */
@@ -99,6 +104,7 @@ struct profile {
 	struct container_spec in_container;
 	struct engine_spec docker;
 	struct profile_audit audit;
+	struct profile_room room;
 	struct profile_timeout timeout;
 	struct profile_ask ask;
 	struct profile_output output;

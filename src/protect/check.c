@@ -216,7 +216,7 @@ int protect_check(const struct protect *p, const struct protect_aside *aside,
 	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);
 	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++)
 		if (!(untouched && is_passed_over(&p->absent[i])))
-			count += check(p, workspace_fd, &p->absent[i], aside, count, planted,
-			               replaced);
+			count += check(p, workspace_fd, &p->absent[i], aside, aside->first + count,
+			               planted, replaced);
 	return count;
 }

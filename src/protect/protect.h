@@ -107,6 +107,7 @@ struct protect_aside {
 	int (*open)(void *owner); /* a descriptor that the owner keeps; -1: none */
 	void *owner;
 	const char *id; /* part of the name of a file that is renamed in place */
+	int first;      /* how many were moved before, by other looks */
 };
 
 /* The sign after a path and a tab; no sign: the file was moved to the directory. */

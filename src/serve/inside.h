@@ -85,6 +85,8 @@ struct call {
 	struct buffer result; /* of a stream: what comes after the output */
 	char result_id[STORE_ID_MAX];
 	bool keep;
+	bool left; /* what follows these bytes is the output of a task: */
+	uint64_t left_bytes;
 	struct tail *tail;
 	struct errand *errand;
 	struct loop_timer timer;

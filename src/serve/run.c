@@ -186,7 +186,13 @@ void run_pump(struct call *c)
 	if (!c->x || !c->streams)
 		return;
 	if (c->tail) {
-		switch (tail_pump(c->tail)) {
+		enum tail_state state = tail_pump(c->tail);
+
+		if (c->left && state != TAIL_DONE && tail_is_past(c->tail, c->left_bytes)) {
+			tail_end(c->tail);
+			state = TAIL_DONE;
+		}
+		switch (state) {
 		case TAIL_WAITS:
 			return;
 		case TAIL_MORE:
@@ -241,6 +247,8 @@ static bool end_stream(struct call *c, struct result *r)
 		buffer_done(&c->result);
 		buffer_puts(&c->result, "{}");
 	}
+	c->left = r->left_running;
+	c->left_bytes = r->report.streams[0].bytes + r->report.streams[1].bytes;
 	if (r->background) {
 		c->tail = tail_free(c->tail);
 		c->keep = true;
@@ -346,6 +354,9 @@ static void submit(struct call *c)
 		answer_error(c, 503, "limit", "too many tasks run in the background");
 		return;
 	}
+	/* What it leaves running would be a task as well. */
+	if (!c->request->background)
+		c->request->end_leftover = !run_may_begin_task(c->serve, c->client);
 	c->request->follow = c->request->findable = c->streams;
 	c->request->share = &c->client->share;
 	r = job_start(&c->bench->engine, c->serve->loop, c->request, c->arena, &ops, c, &c->job,

@@ -26,9 +26,11 @@ static const struct shape {
          "duration_ms:integer output?:string stdout?:string stderr?:string truncated:boolean "
          "stdout_bytes:integer stderr_bytes:integer output_file:string|null "
          "stderr_file:string|null task_id:string|null background:boolean note?:string|null "
-         "verdict:string|null reason:string|null rule:Rule|null recommended:string[] "
+         "left_running:Left[] verdict:string|null reason:string|null rule:Rule|null "
+         "recommended:string[] "
          "approval:Consent|null left_to_sandbox:boolean killed:integer processes:Processes "
          "notices:string[] sandbox:Sandbox usage:Usage"},
+	{"Left", "pid:integer name:string ports:integer[]"},
 	{"Consent", "id:string state:string|null by:string|null"},
 	{"Processes", "total:integer ended:string[] killed:string[]"},
 	{"Sandbox", "tier:string|null layers:string[] missing:string[] limit_hit:string|null"},
@@ -43,7 +45,7 @@ static const struct shape {
          "task_id:string state:string running:boolean command:string|null "
          "description:string|null principal:string|null background:boolean started_ms:integer "
          "duration_ms:integer exit_code:integer|null signal:string|null stdout_bytes:integer "
-         "stderr_bytes:integer"},
+         "stderr_bytes:integer ports:integer[]"},
 	{"Tasks", "tasks:Task[]"},
 	{"Output",
          "&Task output?:string stdout?:string stderr?:string truncated:boolean next:integer"},

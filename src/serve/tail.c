@@ -143,6 +143,18 @@ enum tail_state tail_pump(struct tail *t)
 	return t->done ? TAIL_DONE : TAIL_WAITS;
 }
 
+bool tail_is_past(const struct tail *t, uint64_t offset)
+{
+	return tasks_reader_next(t->reader) >= offset;
+}
+
+void tail_end(struct tail *t)
+{
+	(void)tasks_reader_end(t->reader);
+	(void)flush(t, true);
+	t->done = true;
+}
+
 void tail_look(struct tail *t, struct find_entry *ret_entry)
 {
 	tasks_reader_look(t->reader, ret_entry);

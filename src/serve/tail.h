@@ -8,6 +8,8 @@
  *	event: output
  *	data: {"stream":"stdout","text":"..."}
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include "base/cleanup.h"
 
 struct error;
@@ -33,4 +35,6 @@ enum tail_state {
 
 /* Sends what there is and the client can take; a bounded amount of work. */
 enum tail_state tail_pump(struct tail *t);
+bool tail_is_past(const struct tail *t, uint64_t offset); /* so much was read */
+void tail_end(struct tail *t); /* and a line that has no end yet is sent */
 void tail_look(struct tail *t, struct find_entry *ret_entry);

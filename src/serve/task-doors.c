@@ -73,6 +73,7 @@ void tasks_put_member(struct json_writer *w, const struct find_entry *e)
 	json_member_text(w, "signal", name);
 	json_member_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
 	json_member_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
+	find_put_ports(e, w);
 }
 
 /* A number of the query, if it is there. False: it is wrong, and that is answered. */

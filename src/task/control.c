@@ -39,7 +39,7 @@ int control_receive(int socket, enum control_kind *ret_kind, struct buffer *text
 		return -EPIPE;
 	if ((size_t)n >= sizeof(kind))
 		memcpy(&kind, bytes, sizeof(kind));
-	if (count > 1 || (size_t)n < sizeof(kind) || kind > CONTROL_REPORT) {
+	if (count > 1 || (size_t)n < sizeof(kind) || kind > CONTROL_LEFT) {
 		for (size_t i = 0; i < count; i++)
 			fd_close(fds[i]);
 		return -EBADMSG;

@@ -17,6 +17,8 @@ enum control_kind {
 	CONTROL_NOTE,    /* words about what is waited for before the command starts */
 	CONTROL_REPORT,  /* the end: a report as JSON, and both captures, behind a NUL that follows
 	                    it, or, where they are long, in a file whose descriptor comes along */
+	CONTROL_LEFT,    /* the same of a command that has ended, but not what it left running:
+	                    that goes on as a task */
 };
 
 /* To the keeper. */

@@ -18,6 +18,9 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/fd.h"
+#include "json/write.h"
+#include "process/living.h"
+#include "task/home.h"
 #include "base/utf8.h"
 
 #define SPEC_BYTES   (6 * PATH_MAX + 4096) /* command and description stand behind three paths */
@@ -243,6 +246,35 @@ static bool look_at_report(int dir_fd, struct find_entry *e)
 	return true;
 }
 
+static void add_port(struct find_entry *e, uint16_t port)
+{
+	for (int i = 0; i < e->port_count; i++)
+		if (e->ports[i] == port)
+			return;
+	if (e->port_count < FIND_PORTS_MAX)
+		e->ports[e->port_count++] = port;
+}
+
+/* The keeper has told below which process all of the command are. */
+static void look_at_ports(int dir_fd, struct find_entry *e)
+{
+	unsigned long long start;
+	struct living l;
+	char text[64], *end;
+	pid_t root;
+
+	if (!read_beginning(dir_fd, HOME_ROOT, text, sizeof(text)))
+		return;
+	root = (pid_t)strtol(text, &end, 10);
+	start = strtoull(end, NULL, 10);
+	if (root <= 0 || start == 0 || living_start(root) != start)
+		return;
+	living_look(root, &l);
+	for (int i = 0; i < l.count; i++)
+		for (int k = 0; k < l.list[i].port_count; k++)
+			add_port(e, l.list[i].ports[k]);
+}
+
 void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 {
 	struct find_entry e = {0};
@@ -262,7 +294,17 @@ void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 		look_at_sizes(dir_fd, &e);
 	if (e.state == FIND_RUNNING && read_beginning(dir_fd, "quiet", e.quiet, sizeof(e.quiet)))
 		e.quiet[strcspn(e.quiet, "\n")] = '\0';
+	if (e.state == FIND_RUNNING)
+		look_at_ports(dir_fd, &e);
 	*ret_entry = e;
+}
+
+void find_put_ports(const struct find_entry *e, struct json_writer *w)
+{
+	json_member_array(w, "ports");
+	for (int i = 0; i < e->port_count; i++)
+		json_put_int(w, e->ports[i]);
+	json_array_end(w);
 }
 
 DIR *find_open_dir(struct store *s)

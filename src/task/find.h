@@ -13,6 +13,7 @@
 #include "task/store.h"
 
 struct error;
+struct json_writer;
 
 enum find_state {
 	FIND_RUNNING,
@@ -27,6 +28,7 @@ struct find_origin {
 	char root[PATH_MAX], base[PATH_MAX], workspace[PATH_MAX]; /* see keeper/order.h */
 };
 
+#define FIND_PORTS_MAX  16
 #define FIND_CURSOR_MAX (STORE_ID_MAX + 24)
 
 /* What a list shows of a task. Strings are cut to what fits, never inside of a character. */
@@ -41,6 +43,8 @@ struct find_entry {
 	bool background, merged;
 	uint64_t bytes[2]; /* written by the command to stdout (or both) and stderr */
 	uint64_t timeout_ms;
+	uint16_t ports[FIND_PORTS_MAX]; /* on which its processes listen, if it runs */
+	int port_count;
 	char quiet[200];             /* why it prints nothing, if it runs and that is known */
 	struct keeper_report report; /* if it has ended */
 };
@@ -90,6 +94,9 @@ enum find_state find_state(int dir_fd);
 
 /* "running", "finished", "failed", "killed", "timed out", "stopped", "refused" or "lost". */
 const char *find_state_name(const struct find_entry *e);
+
+/* The member "ports". */
+void find_put_ports(const struct find_entry *e, struct json_writer *w);
 
 /* The exit code of nacre run for it; -1: it runs, or is lost. */
 int find_exit_code(const struct find_entry *e);

@@ -25,6 +25,9 @@ struct home {
 		.tasks_fd = -1, .fd = -1, .spec_fd = -1                                            \
 	}
 
+/* Below it: the number and the start time of the process that all of the command are below. */
+#define HOME_ROOT "root"
+
 /* Makes the directory of a task and takes its lock, which whoever has the descriptor holds: a task
  * without spec.json is being started as long as that is so. It has its name when it is locked, and
  * until then one that begins with HOME_UNBORN. A descriptor, or a negative errno. */

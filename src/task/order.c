@@ -51,6 +51,8 @@ static const struct json_field order_fields[] = {
 	JSON_BOOL("interactive", OF, interactive, JSON_SPARSE),
 	JSON_BOOL("background", OF, background, JSON_REQUIRED),
 	JSON_BOOL("timeout_lets_go", OF, timeout_lets_go, JSON_REQUIRED),
+	JSON_BOOL("keep_leftover", OF, keep_leftover, JSON_SPARSE),
+	JSON_BOOL("timeout_asked", OF, timeout_asked, JSON_SPARSE),
 	JSON_NUMBER("timeout_ms", OF, timeout_ms, JSON_REQUIRED, 0, INT64_MAX),
 	JSON_NUMBER("idle_timeout_ms", OF, idle_timeout_ms, JSON_OPTIONAL, 0, INT64_MAX),
 	JSON_NUMBER("grace_ms", OF, grace_ms, JSON_REQUIRED, 0, INT64_MAX),

@@ -52,6 +52,8 @@ struct keeper_order {
 	bool merged;
 	bool background;      /* no caller waits: its files exist from the start */
 	bool timeout_lets_go; /* at the time limit it goes on as a task */
+	bool keep_leftover;   /* what it leaves running goes on as a task, if the profile agrees */
+	bool timeout_asked;   /* the caller's wish: it holds for what is left running, too */
 	bool follow;          /* the starter wants to hear of output while it comes */
 	bool findable;        /* the starter has made the directory already */
 	int64_t timeout_ms;

@@ -43,6 +43,7 @@ struct keeper_stream {
 #define REPORT_SESSION_MAX 240
 #define REPORT_AUDIT_MAX   248
 #define REPORT_ENGINE_MAX  240
+#define REPORT_LEFT_MAX    512
 
 struct keeper_report {
 	enum keeper_end end;
@@ -66,6 +67,8 @@ struct keeper_report {
 	char ungranted[REPORT_NAMES_MAX];  /* writable paths that are not there, one per line */
 	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
 	char slain[REPORT_NAMES_MAX];      /* the same of what had to be killed for that */
+	char left[REPORT_LEFT_MAX];        /* what the command left running, which went on as the
+	                                      task; see process/living.h */
 	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
 	char engine[REPORT_ENGINE_MAX];    /* a notice about the container engine */
 	char session[REPORT_SESSION_MAX];  /* a notice about the session */

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/remove.h"
+#include "task/home.h"
 
 #define SWEEP_EVERY_S 10
 #define DISK_LOOK     4096 /* files of one task that are looked at */
@@ -24,8 +25,9 @@
 /* A task's directory holds these files, and what was planted: anything else is not ours to delete.
  */
 static const char *const task_files[] = {
-	"out",   "err",        "spec.json",       "state.json",     "sock", "sizes",   "index",
-	"quiet", ".quiet.new", ".state.json.new", ".spec.json.new", "env",  ".env.new"};
+	"out",      "err",     "spec.json",         "state.json",      "sock",           "sizes",
+	"index",    "quiet",   ".quiet.new",        ".state.json.new", ".spec.json.new", "env",
+	".env.new", HOME_ROOT, "." HOME_ROOT ".new"};
 
 /* mkdir -p with private permissions; only the last one must be ours. */
 static int make_path(char *path)

@@ -224,6 +224,7 @@ void tasks_put_entry(struct json_writer *w, const struct store *store, const str
 		json_member_int(w, "lost_bytes", (int64_t)e->report.streams[0].lost_bytes);
 	buffer_printf(&file, "%s/%s/out", store->path, e->id);
 	json_member_text(w, "output_file", buffer_str(&file));
+	find_put_ports(e, w);
 	if (e->quiet[0])
 		json_member_text(w, "quiet", e->quiet);
 }

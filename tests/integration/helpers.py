@@ -153,7 +153,8 @@ class NacreTest(unittest.TestCase):
                     "HOME": str(self.dir), "LANG": "C.UTF-8", "TMPDIR": str(self.tmp),
                     "NACRE_STATE_DIR": str(self.state), "XDG_CONFIG_HOME": str(self.config)}
         if not self.BOXED:
-            self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: none}\n"
+            # What a command leaves running ends with it: test_left.py looks at the other way.
+            self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: none}\nroom: {leftover: end}\n"
                                            "environment: {pass: ['@inherited', TMPDIR]}\n")
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             # Keeper and init have no standard error: what a sanitizer finds there goes to a file.

@@ -30,7 +30,7 @@ LEFT = {
     "a semaphore": "ipcmk -S 1 >/dev/null",
     "a queue of messages": "ipcmk -Q >/dev/null",
     "a queue with a name": "/usr/bin/python3 -IS queue.py make >/dev/null",
-    "a process": "sleep 1000 & disown",
+    "a process": "sleep 5 & disown",  # it goes on as a task for so long
     "a signal for init": "kill -RTMIN 1 2>/dev/null || true",
 }
 
