@@ -196,7 +196,7 @@ static int print_text(const struct result *r, const struct terminal *t)
 		const struct view *v = &r->views[i];
 		int to = i == 0 || r->output_mode == OUTPUT_STDERR ? STDOUT_FILENO : STDERR_FILENO;
 
-		if (!result_shows(r, i))
+		if (!result_shows(r, i) || r->background) /* then it has the id alone */
 			continue;
 		/* What was shown live is not repeated. */
 		if (!t->live || t->shown[i] == 0)

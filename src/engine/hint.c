@@ -591,6 +591,10 @@ static void put_field(const char *name, size_t n, const struct row *row, const s
 	} else if (f->cli) { /* "time", "background": the options for it */
 		buffer_puts(into,
 		            strncmp(name, "time", n) == 0 ? "--timeout, " : " (--background)");
+	} else if (f->tool && strcmp(f->tool, "Bash") == 0 && f->door &&
+	           strcmp(f->door, "mcp") == 0) {
+		buffer_puts(into, strncmp(name, "time", n) == 0 ? "`timeout`, "
+		                                                : " (`run_in_background`)");
 	}
 }
 

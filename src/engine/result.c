@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "engine/engine.h"
 #include "engine/hint.h"
+#include "engine/hint-left.h"
 #include "engine/run.h"
 #include "session/place.h"
 #include "output/capture.h"
@@ -298,13 +299,14 @@ static void note_held(struct result *r, const char *line, int n)
 		       path, line);
 }
 
-static void give_hints(struct result *r, const struct run *f)
+static struct hint_facts hint_facts_of(const struct result *r, const struct run *f)
 {
 	const struct engine *e = f->engine;
 	const struct keeper_order *o = &f->order;
 	/* There may be another one by now. */
 	const struct profile *p = f->profile_number == e->profile_number ? e->profile : NULL;
-	struct hint_facts facts = {
+
+	return (struct hint_facts){
 		.report = &r->report,
 		.spec = p ? &p->sandbox : NULL,
 		.command = o->command,
@@ -324,6 +326,11 @@ static void give_hints(struct result *r, const struct run *f)
 		.cli = o->door && strcmp(o->door, "cli") == 0,
 		.discreet = f->engine->wishes.output_prefix != NULL,
 	};
+}
+
+static void give_hints(struct result *r, const struct run *f)
+{
+	struct hint_facts facts = hint_facts_of(r, f);
 	char hints[HINTS_MAX][HINT_TEXT_MAX];
 	int n;
 
@@ -418,25 +425,47 @@ static void fill_approval(struct result *r, const struct ask *a)
 	snprintf(r->approval_by, sizeof(r->approval_by), "%s", a->by);
 }
 
-/* A command that nobody waits for. Its files are being written. */
+/* Its files have what it has written so far, since it runs for longer than a moment. */
+static void show_so_far(struct result *r, const struct run *f)
+{
+	for (int i = 0; i < (f->output_mode == OUTPUT_MERGED ? 1 : 2); i++) {
+		load_capture(f->task, i, &f->order);
+		r->report.streams[i].bytes = f->task->captures[i].counts.bytes;
+		r->report.streams[i].file_bytes = r->report.streams[i].bytes;
+		fill_view(r, f, i);
+	}
+}
+
+/* A command that nobody waits for any more. Its files are being written. */
 static void fill_task(struct result *r, const struct run *f)
 {
 	char limit[32];
 
+	scoped(buffer_donep) struct buffer note = {.max = sizeof(r->note) - 1};
+	struct hint_facts facts;
+
 	r->background = r->success = r->ran = r->output_kept = true;
 	r->exit_code = 0;
+	if (!f->order.background)
+		show_so_far(r, f);
 	for (int i = 0; i < (f->order.merged ? 1 : 2); i++)
 		name_file(r, f, i);
-	if (!f->order.background && f->timed_out) {
-		r->timed_out = true;
-		number_format_duration(f->order.timeout_ms, limit);
-		snprintf(r->note, sizeof(r->note),
-		         "still running after %s; it goes on in the background as task %s", limit,
-		         r->task_id);
-	} else {
+	if (f->order.background) {
 		snprintf(r->note, sizeof(r->note), "running in the background as task %s",
 		         r->task_id);
+		return;
 	}
+	r->let_go = true;
+	r->timed_out = f->timed_out;
+	number_format_duration(f->order.timeout_ms, limit);
+	buffer_printf(&note, "still running%s%s; it goes on in the background as task %s. ",
+	              f->timed_out ? " after " : "", f->timed_out ? limit : "", r->task_id);
+	facts = hint_facts_of(r, f);
+	hint_put_tool(&facts, HINT_TOOL_OUTPUT, &note);
+	buffer_puts(&note, " shows more of its output, ");
+	hint_put_tool(&facts, HINT_TOOL_STOP, &note);
+	buffer_puts(&note, " ends it.");
+	snprintf(r->note, sizeof(r->note), "%s", buffer_str(&note));
 }
 
 /* A caller who sees nothing of this host must not find out what lies where on it, either. */

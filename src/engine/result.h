@@ -35,6 +35,7 @@ struct result {
 	bool stopped;
 	bool ran;
 	bool background;   /* it goes on as a task: nothing is known of its end */
+	bool let_go;       /* the same, of one that was waited for: its output so far is here */
 	bool left_running; /* it has ended; what it left running goes on as a task, see report */
 	char task_id[STORE_ID_MAX];
 	char note[400];    /* of a background task: how to find it */

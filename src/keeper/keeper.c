@@ -48,7 +48,7 @@ static void output_read(struct keeper *k, struct stream *s)
 		return;
 	keeper_heard(k);
 	keeper_pty_answer(k, k->buffer, n);
-	if (k->state == LINGER && k->deadline < k->linger_end) {
+	if (k->state == LINGER && k->deadline < k->linger_end && !keeper_keeps_leftover(k)) {
 		keeper_set_deadline(k, KEEPER_LINGER_QUIET_MS);
 		if (k->deadline > k->linger_end)
 			k->deadline = k->linger_end;

@@ -225,7 +225,7 @@ void content_of_result(struct content *c, const struct result *r, const struct e
 			put_note(c, result_notice(r, i), r, tasks);
 	for (int i = 0; i < r->notice_count; i++)
 		put_note(c, r->notices[i], r, tasks);
-	if (r->background && r->timed_out)
+	if (r->let_go)
 		put_note(c, r->note, r, tasks);
 	put_status(c, r, tasks);
 }

@@ -25,6 +25,7 @@
 
 #define ARENA_MAX         ((size_t)16 << 20)
 #define PROGRESS_EVERY_MS 250
+#define TIMEOUT_SLACK_MS  10000 /* the keeper ends it before that */
 #define PROGRESS_ALIVE_MS 10000 /* some clients wait longer when they hear something */
 
 static void run_free(struct mcp_run *run)
@@ -162,7 +163,13 @@ static int64_t patience_of(const struct mcp_run *run)
 	const struct mcp_call *c = run->call;
 	const struct mcp_options *o = &c->peer->server->options;
 
-	return c->modern && c->capabilities.tasks ? o->task_after_ms : o->foreground_max_ms;
+	int64_t asked = run->request.timeout_ms + TIMEOUT_SLACK_MS;
+
+	if (c->modern && c->capabilities.tasks)
+		return o->task_after_ms;
+	/* A caller who says how long it may take waits for so long. */
+	return run->request.timeout_ms > 0 && asked > o->foreground_max_ms ? asked
+	                                                                   : o->foreground_max_ms;
 }
 
 /* It has its permit. */
