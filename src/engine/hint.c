@@ -48,6 +48,7 @@ enum topic {
 	TOPIC_NETWORK,
 	TOPIC_PATH,
 	TOPIC_PROGRAMS,
+	TOPIC_TASKS,
 };
 
 typedef bool fact(const struct hint_facts *f);
@@ -223,6 +224,27 @@ static bool is_silent_client(const struct hint_facts *f)
 	return false;
 }
 
+/* A kill that has found its process is about one of the same line. */
+bool hint_wants_tasks(const struct hint_facts *f)
+{
+	static const struct {
+		const char *word;
+		bool failed;
+	} programs[] = {{"ps", false},      {"pgrep", false}, {"pkill", false}, {"pidof", false},
+	                {"killall", false}, {"lsof", false},  {"fuser", false}, {"kill", true}};
+
+	for (size_t i = 0; f->command && i < array_size(programs); i++)
+		if (has_word(f->command, strlen(f->command), programs[i].word) &&
+		    (f->exit_code != 0 || !programs[i].failed))
+			return true;
+	return false;
+}
+
+static bool looks_for_tasks(const struct hint_facts *f)
+{
+	return f->other_tasks && hint_wants_tasks(f);
+}
+
 #define OWN_LOOPBACK                                                                               \
 	"The sandbox has a loopback network of its own (sandbox.network: none). Servers of the "   \
 	"host and of other commands are not on it. Start the server in the same command, or set "  \
@@ -238,7 +260,8 @@ static bool is_silent_client(const struct hint_facts *f)
 	"what is written there. Leave this change to the operator, or take the path off the list " \
 	"with remove: [\"sandbox.protected:{path}\"]."
 
-/* {path} {bound} {names} {killed} {left} {max} {time} {background}: see put_field(). */
+/* {path} {bound} {names} {killed} {left} {list} {stop} {max} {time} {background}: see put_field().
+ */
 static const struct row rows[] = {
 	{.topic = TOPIC_MEMORY,
          .limit = LIMIT_HIT_MEMORY,
@@ -289,6 +312,11 @@ static const struct row rows[] = {
          .holds = left_processes,
          .text = "{names} still running at the end and ended with the command. Start what must go "
                  "on as a command of its own, in the background{background}."},
+	{.topic = TOPIC_TASKS,
+         .holds = looks_for_tasks,
+         .layers = SANDBOX_LAYER_NAMESPACES,
+         .text = "A command sees only its own processes, not those of other tasks. {list} lists "
+                 "the tasks that run, {stop} ends one."},
 	{.topic = TOPIC_PTRACE,
          .layers = SANDBOX_LAYER_SECCOMP,
          .words = WORDS("leaksanitizer has encountered a fatal error",
@@ -585,6 +613,11 @@ static void put_field(const char *name, size_t n, const struct row *row, const s
 		              f->report->killed == 1 ? " was" : "es were");
 	} else if (strncmp(name, "left", n) == 0) {
 		hint_put_left(f, into);
+	} else if (strncmp(name, "list", n) == 0 || strncmp(name, "stop", n) == 0) {
+		struct hint_facts any = *f;
+
+		any.task_id = NULL; /* not this one */
+		hint_put_tool(&any, *name == 'l' ? HINT_TOOL_LIST : HINT_TOOL_STOP, into);
 	} else if (strncmp(name, "max", n) == 0) {
 		number_format_duration(f->timeout_max_ms, text);
 		buffer_puts(into, text);

@@ -34,6 +34,7 @@ struct hint_facts {
 	int exit_code;                   /* 0: it succeeded */
 	int64_t timeout_ms, timeout_max_ms;
 	bool timeout_asked; /* it is the caller's own wish */
+	bool other_tasks;   /* others of the caller run; told of hint_wants_tasks() only */
 	bool left_running;  /* what the command left running goes on as its task */
 	const char *task_id;
 	const char *door, *tool; /* by which the caller came; each may be NULL */
@@ -42,6 +43,9 @@ struct hint_facts {
 	bool discreet;           /* the caller must not learn what lies where on this host */
 	struct hint_stream streams[HINT_STREAMS]; /* stdout, stderr, and words of our own */
 };
+
+/* Whether it matters for a hint that other tasks run: the command looks for processes. */
+bool hint_wants_tasks(const struct hint_facts *facts);
 
 /* Returns how many there are. Time is linear in what is looked at. */
 int hint_find(const struct hint_facts *facts, char into[HINTS_MAX][HINT_TEXT_MAX]);

@@ -24,6 +24,7 @@
 #include "protect/protect.h"
 #include "launch/task.h"
 #include "task/follow.h"
+#include "task/find.h"
 
 static const char *const stream_files[2] = {"out", "err"};
 
@@ -328,6 +329,23 @@ static struct hint_facts hint_facts_of(const struct result *r, const struct run 
 	};
 }
 
+/* Whether the same principal has another task that runs. */
+static bool has_other_tasks(const struct result *r, const struct run *f)
+{
+	scoped(find_list_donep) struct find_list list = {0};
+	const struct find_query q = {.principal = f->order.principal ? f->order.principal : "",
+	                             .only_running = true,
+	                             .limit = 2};
+	struct store store = f->engine->store;
+
+	if (find_tasks(&store, &q, &list, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.entries[i].id, r->task_id) != 0)
+			return true;
+	return false;
+}
+
 static void give_hints(struct result *r, const struct run *f)
 {
 	struct hint_facts facts = hint_facts_of(r, f);
@@ -341,6 +359,7 @@ static void give_hints(struct result *r, const struct run *f)
 	}
 	if (r->report.end == KEEPER_END_FAILED)
 		facts.streams[2] = (struct hint_stream){r->reason, strlen(r->reason)};
+	facts.other_tasks = hint_wants_tasks(&facts) && has_other_tasks(r, f);
 	n = hint_find(&facts, hints);
 	for (int i = 0; i < n; i++)
 		notice(r, "%s", hints[i]);

@@ -217,7 +217,8 @@ static void what_goes_on_is_named_with_the_tools_of_the_door(void **state)
 		const char *door, *tool, *words;
 	} doors[] = {
 		{"cli", "Bash",
-	         "python3 (pid 3, ports 80, 8080), sleep (pid 9) are still running and go on as task "
+	         "python3 (pid 3, ports 80, 8080), sleep (pid 9) are still running and go on as "
+	         "task "
 	         "bash-1. `nacre output bash-1` shows its output, `nacre stop bash-1` ends it."},
 		{"mcp", "Bash", "TaskOutput shows its output, TaskStop ends it."},
 		{"mcp", "shell", "shell_output shows its output, shell_kill ends it."},
@@ -242,6 +243,29 @@ static void what_goes_on_is_named_with_the_tools_of_the_door(void **state)
 	expect(e, NULL, "d (pid 3) and 1 more are still running");
 	e->report.left[0] = '\0';
 	expect(e, NULL, "A process of the command is still running and goes on as task bash-1.");
+}
+
+static void who_looks_for_processes_is_sent_to_the_tasks_that_run(void **state)
+{
+	struct end *e = *state;
+
+	e->facts.exit_code = 0;
+	e->facts.other_tasks = true;
+	e->facts.task_id = "bash-1";
+	e->facts.door = "cli";
+	e->facts.command = "ps aux | grep server";
+	expect(e, NULL, "`nacre tasks` lists the tasks that run, `nacre stop ID` ends one.");
+	e->facts.command = "kill 12";
+	expect_none(e, NULL); /* it has found one of its own */
+	e->facts.exit_code = 1;
+	expect(e, NULL, "not those of other tasks");
+	e->facts.other_tasks = false;
+	expect_none(e, NULL);
+	e->facts.other_tasks = true;
+	e->report.sandbox.layers &= ~(uint32_t)SANDBOX_LAYER_NAMESPACES;
+	expect_none(e, NULL); /* it sees them all */
+	e->facts.command = "echo steps";
+	assert_false(hint_wants_tasks(&e->facts));
 }
 
 static void what_the_keeper_saw_is_told_first_and_of_success_too(void **state)
@@ -421,6 +445,7 @@ int main(void)
 		TEST(without_a_sandbox_it_is_not_blamed),
 		TEST(a_layer_that_was_missing_is_not_claimed),
 		TEST(other_failures_earn_none),
+		TEST(who_looks_for_processes_is_sent_to_the_tasks_that_run),
 		TEST(what_goes_on_is_named_with_the_tools_of_the_door),
 		TEST(what_the_keeper_saw_is_told_first_and_of_success_too),
 		TEST(each_limit_names_its_key),

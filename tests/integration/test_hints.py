@@ -25,7 +25,7 @@ class Hints(NacreTest):
 
     def policy(self, sandbox="{}", more=""):
         path = self.dir / "hints.yaml"
-        path.write_text(f"profile: hints\ninherits: bash\nsandbox: {sandbox}\n{more}")
+        path.write_text(f"profile: hints\ninherits: bash\nsandbox: {sandbox}\nroom: {{leftover: end}}\n{more}")
         return "--policy", str(path)
 
     def notices(self, line, *options):
@@ -150,7 +150,7 @@ class BothTiers(Hints):
         self.assertTrue(notice.startswith("/srv/x is outside"), notice)
 
     def test_at_most_two_on_the_terminal_and_after_the_output(self):
-        done = self.run_nacre("-c", "echo x: Could not resolve host; echo ptrace: Operation not permitted; "
+        done = self.run_nacre(*self.policy(), "-c", "echo x: Could not resolve host; echo ptrace: Operation not permitted; "
                                     "echo Too many open files; sleep 60 & exit 3")
         self.assertEqual((done.code, done.out.count(b"\n")), (3, 3))
         self.assertEqual(done.err.count(b"nacre: "), 2, done.err)

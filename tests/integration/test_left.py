@@ -321,6 +321,22 @@ class Mcp(LeftTest):
         self.assertEqual(self.task(task)["ports"], [port])
 
 
+    def test_who_looks_for_its_processes_is_sent_to_the_tasks(self):
+        words = "A command sees only its own processes, not those of other tasks. TaskList lists the tasks that run, TaskStop ends one."
+        client = self.client()
+        self.assertNotIn(words, client.text("Bash", {"command": "ps aux"}))  # there are none
+        task, _ = self.begin(client)
+        for line in ("ps aux", "pgrep -f server", "pkill python3", "kill 99999", "killall python3; true"):
+            with self.subTest(line=line):
+                self.assertIn(words, client.text("Bash", {"command": line}))
+        for line in ("echo hi", "sleep 1000 & kill $!; wait", "echo steps; ls"):
+            with self.subTest(line=line):
+                self.assertNotIn(words, client.text("Bash", {"command": line}))
+        client.text("TaskStop", {"task_id": task})
+        self.assertNotIn(words, client.text("Bash", {"command": "pkill python3"}))
+        client.close()
+
+
 class Http(LeftTest, ServeTest):
     ARGS = ("--tasks", "2")
 
