@@ -188,6 +188,16 @@ static int print_task(const struct result *r, const struct terminal *t)
 	return t->live && t->status ? 0 : fd_write_all(STDOUT_FILENO, text.data, text.len);
 }
 
+static void print_stages(const struct result *r)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+
+	for (int i = 0; i < r->stage_count; i++)
+		buffer_printf(&text, "%s%d", i ? ", " : "", r->stages[i]);
+	if (text.len > 0)
+		cli_complain("exit %d; stages %s", r->exit_code, buffer_str(&text));
+}
+
 static int print_text(const struct result *r, const struct terminal *t)
 {
 	int code = 0;
@@ -208,6 +218,7 @@ static int print_text(const struct result *r, const struct terminal *t)
 		code = print_task(r, t);
 	if (r->reason[0])
 		cli_complain("%s", r->reason);
+	print_stages(r);
 	print_advice(r);
 	for (int i = 0; i < r->notice_count; i++)
 		cli_complain("%s", r->notices[i]);

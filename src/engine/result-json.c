@@ -170,6 +170,12 @@ int result_write_json(const struct result *r, struct buffer *into)
 	json_member_text(&w, "signal", signal_name);
 	json_member_bool(&w, "timed_out", r->timed_out);
 	json_member_int(&w, "duration_ms", r->report.duration_ms);
+	if (r->stage_count > 0) {
+		json_member_array(&w, "stages");
+		for (int i = 0; i < r->stage_count; i++)
+			json_put_int(&w, r->stages[i]);
+		json_array_end(&w);
+	}
 	put_output(&w, r);
 	json_member_text(&w, "task_id", r->task_id);
 	json_member_bool(&w, "background", r->background);

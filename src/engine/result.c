@@ -94,6 +94,24 @@ static void explain_failure(struct result *r, const struct keeper_order *o, bool
 	}
 }
 
+/* A stage whose reader had enough (SIGPIPE) has not failed. */
+static void fill_stages(struct result *r)
+{
+	bool failed = false;
+	char *end;
+
+	for (const char *p = r->report.stages; *p && r->stage_count < RESULT_STAGES_MAX; p = end) {
+		int status = (int)strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		r->stages[r->stage_count++] = status;
+		failed |= *end && status != 0 && status != 128 + SIGPIPE;
+	}
+	if (!failed)
+		r->stage_count = 0;
+}
+
 static void explain_end(struct result *r, const struct keeper_order *o, bool neutral)
 {
 	int status = r->report.status;
@@ -106,6 +124,7 @@ static void explain_end(struct result *r, const struct keeper_order *o, bool neu
 			r->signal = WTERMSIG(status);
 		r->exit_code = WIFSIGNALED(status) ? 128 + r->signal : WEXITSTATUS(status);
 		r->success = r->exit_code == 0;
+		fill_stages(r);
 		break;
 	case KEEPER_END_TIMEOUT:
 		r->timed_out = true;

@@ -26,6 +26,7 @@ enum {
 
 #define RESULT_NOTICES_MAX     8
 #define RESULT_RECOMMENDED_MAX 16
+#define RESULT_STAGES_MAX      32
 
 struct result {
 	bool success; /* it ran, and ended with 0 */
@@ -37,6 +38,8 @@ struct result {
 	bool background;   /* it goes on as a task: nothing is known of its end */
 	bool let_go;       /* the same, of one that was waited for: its output so far is here */
 	bool left_running; /* it has ended; what it left running goes on as a task, see report */
+	int stages[RESULT_STAGES_MAX]; /* of its last pipeline, if one but the last has failed */
+	int stage_count;
 	char task_id[STORE_ID_MAX];
 	char note[400];    /* of a background task: how to find it */
 	char reason[1024]; /* why it did not run or has no status of its own; empty: it has */

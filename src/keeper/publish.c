@@ -204,7 +204,9 @@ void keeper_commit_session(struct keeper *k)
 	if (k->notes_cut)
 		snprintf(k->report.session, sizeof(k->report.session),
 		         "the session is as it was: its variables are too long to be kept");
-	else if (rq->state && buffer_error(&k->notes) == 0)
+	if (!k->notes_cut && buffer_error(&k->notes) == 0)
+		session_read_stages(buffer_str(&k->notes), k->notes.len, k->report.stages);
+	if (!k->notes_cut && rq->state && buffer_error(&k->notes) == 0)
 		(void)session_commit(&start, buffer_str(&k->notes), k->notes.len,
 		                     k->report.session);
 }

@@ -100,6 +100,14 @@ static void put_note(struct content *c, const char *text, const struct result *r
 	buffer_puts(&c->text, "]\n");
 }
 
+static void put_exit(struct content *c, const struct result *r, const char *took)
+{
+	buffer_printf(&c->text, "[exit %d after %s", r->exit_code, took);
+	for (int i = 0; i < r->stage_count; i++)
+		buffer_printf(&c->text, "%s%d", i ? ", " : "; stages ", r->stages[i]);
+	buffer_putc(&c->text, ']');
+}
+
 static void put_status(struct content *c, const struct result *r, const char *tasks)
 {
 	char took[32];
@@ -118,7 +126,7 @@ static void put_status(struct content *c, const struct result *r, const char *ta
 		buffer_printf(&c->text, "[killed by SIG%s after %s]",
 		              sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?", took);
 	else
-		buffer_printf(&c->text, "[exit %d after %s]", r->exit_code, took);
+		put_exit(c, r, took);
 }
 
 /* Nothing ran: what, why, and what to do instead. */

@@ -22,7 +22,7 @@ static const struct shape {
 	{"Rule", "id:string file:string|null line:integer|null"},
 	{"Shell", "success:boolean stdout:string stderr:string returncode:integer"},
 	{"Result",
-         "success:boolean exit_code:integer signal:string|null timed_out:boolean "
+         "success:boolean exit_code:integer signal:string|null timed_out:boolean stages?:integer[] "
          "duration_ms:integer output?:string stdout?:string stderr?:string truncated:boolean "
          "stdout_bytes:integer stderr_bytes:integer output_file:string|null "
          "stderr_file:string|null task_id:string|null background:boolean note?:string|null "

@@ -10,6 +10,9 @@
  *	  bash has these per function. Such a line, if it sets EXIT too, leaves the session as it
  *was;
  *	- so do `exec PROGRAM` and a death by SIGKILL.
+ *
+ * Where the line ended with a pipeline, a record of its own tells the status of each stage. bash
+ * keeps these for the handler as it keeps $?. The parts are joined by the line's own IFS.
  */
 #include "session/inside.h"
 
@@ -39,8 +42,11 @@
 #define HANDLER "{ __nacre_save && :; } >/dev/null 2>&1"
 
 static const char save_text[] =
-	"__nacre_save() { builtin local __nacre_s=$? -; builtin set +eux; "
-	"{ builtin printf '\\0nacre-session 1\\0'; builtin export -p; builtin printf '\\0'; "
+	"__nacre_save() { builtin local __nacre_s=$? __nacre_n=${#PIPESTATUS[@]} "
+	"__nacre_p=\"${PIPESTATUS[*]}\" -; builtin set +eux; "
+	"{ [[ $__nacre_n == 1 ]] || builtin printf '\\0nacre-stages %s %s\\0' \"$__nacre_n\" "
+	"\"$__nacre_p\"; builtin printf '\\0nacre-session 1\\0'; builtin export -p; builtin printf "
+        "'\\0'; "
 	"builtin pwd -P; builtin printf '\\0end\\0'; } >&" NUMBER(
 		SESSION_FD) "; builtin return $__nacre_s; }; "
 			    "builtin trap '" HANDLER "' EXIT; ";
@@ -125,6 +131,38 @@ static bool find_record(const char *bytes, size_t n, const char **ret_exports, c
 		found = true;
 	}
 	return found;
+}
+
+void session_read_stages(const char *bytes, size_t n, char into[SESSION_STAGES_MAX])
+{
+	static const char begin[] = "\0nacre-stages ";
+	const char *at = memmem(bytes, n, begin, sizeof(begin) - 1), *end;
+	size_t used = 0;
+	long count, found = 0;
+	char *next;
+
+	into[0] = '\0';
+	at = at ? at + sizeof(begin) - 1 : NULL;
+	end = at ? memchr(at, '\0', n - (size_t)(at - bytes)) : NULL;
+	if (!end)
+		return;
+	count = strtol(at, &next, 10);
+	for (at = next; at < end && found < count; found++) {
+		unsigned long status;
+
+		while (at < end && (*at < '0' || *at > '9'))
+			at++;
+		if (at == end)
+			break;
+		status = strtoul(at, &next, 10);
+		at = next;
+		if (status > 255 || used + 5 > SESSION_STAGES_MAX) /* the IFS is a digit, or none */
+			break;
+		used += (size_t)snprintf(into + used, SESSION_STAGES_MAX - used, "%s%lu",
+		                         found ? " " : "", status);
+	}
+	if (found != count || at != end)
+		into[0] = '\0';
 }
 
 /* One character behind a backslash in $'...'; *AT is moved to the last character of it. */

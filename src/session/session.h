@@ -77,6 +77,11 @@ struct session_start {
 	const char *const *envp; /* all of it */
 };
 
+/* The status of each stage of the pipeline that the line ended with, "1 0"; empty: it did not end
+ * with one of several stages, or that is not known. */
+#define SESSION_STAGES_MAX 64
+void session_read_stages(const char *bytes, size_t n, char into[SESSION_STAGES_MAX]);
+
 /* Brings into the file what the record in BYTES says to have changed since the start. 0: done, or
  * there was nothing to do. NOTICE is what the caller should know; empty: nothing. */
 int session_commit(const struct session_start *start, const char *bytes, size_t n,

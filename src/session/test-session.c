@@ -337,11 +337,36 @@ static void the_line_stays_on_its_line(void **state)
 	assert_null(strstr(errors.data, "trap() {"));
 }
 
+static void expect_stages(const char *bytes, size_t n, const char *wanted)
+{
+	char text[SESSION_STAGES_MAX];
+
+	session_read_stages(bytes, n, text);
+	assert_string_equal(text, wanted);
+}
+
+#define STAGES(bytes, wanted) expect_stages(bytes, sizeof(bytes) - 1, wanted)
+
+static void stages_are_read_or_nothing_is_said(void **state)
+{
+	STAGES("", "");
+	STAGES("\0nacre-stages 2 1 0\0", "1 0");
+	STAGES("noise\0nacre-stages 3 127x0x1\0\0nacre-session 1\0", "127 0 1");
+	STAGES("\0nacre-stages 2 1 0\0\0nacre-stages 2 0 1\0", "1 0"); /* of a handler */
+	STAGES("\0nacre-stages 2 10\0", "");                           /* joined by nothing */
+	STAGES("\0nacre-stages 2 1 0 0\0", "");
+	STAGES("\0nacre-stages 2 1 0", "");
+	STAGES("\0nacre-stages 2 1 256\0", "");
+	STAGES("\0nacre-stages \0", "");
+	STAGES("\0nacre-stages 99 1\0", "");
+}
+
 #define HOUSE_TEST(f) cmocka_unit_test_setup_teardown(f, house_make, house_remove)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stages_are_read_or_nothing_is_said),
 		cmocka_unit_test(an_id_is_a_plain_name),
 		HOUSE_TEST(a_session_that_was_never_used_is_empty),
 		HOUSE_TEST(values_are_read_as_bash_quotes_them),

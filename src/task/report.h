@@ -44,6 +44,7 @@ struct keeper_stream {
 #define REPORT_AUDIT_MAX   248
 #define REPORT_ENGINE_MAX  240
 #define REPORT_LEFT_MAX    512
+#define REPORT_STAGES_MAX  64
 
 struct keeper_report {
 	enum keeper_end end;
@@ -69,6 +70,7 @@ struct keeper_report {
 	char slain[REPORT_NAMES_MAX];      /* the same of what had to be killed for that */
 	char left[REPORT_LEFT_MAX];        /* what the command left running, which went on as the
 	                                      task; see process/living.h */
+	char stages[REPORT_STAGES_MAX];    /* status of each stage of the last pipeline */
 	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
 	char engine[REPORT_ENGINE_MAX];    /* a notice about the container engine */
 	char session[REPORT_SESSION_MAX];  /* a notice about the session */

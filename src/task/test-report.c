@@ -18,6 +18,8 @@ static struct keeper_report some_report(void)
 		.processes_bounded = 1,
 		.ended = "sleep\ncat\n",
 		.slain = "cat\n",
+		.stages = "1 0",
+		.left = "7 python3 80\n",
 		.quiet = "sleeping: sleep",
 		.session = "the working directory is gone",
 		.survivors = 1,
@@ -52,6 +54,7 @@ static void expect_comes_back(const struct keeper_report *r)
 	assert_int_equal(again.processes_bounded, r->processes_bounded);
 	assert_string_equal(again.ended, r->ended);
 	assert_string_equal(again.slain, r->slain);
+	assert_string_equal(again.left, r->left);
 	assert_string_equal(again.quiet, r->quiet);
 	assert_string_equal(again.session, r->session);
 	assert_int_equal(again.started_ms, r->started_ms);
@@ -107,19 +110,19 @@ static void a_full_report_is_these_bytes(void **state)
 	memcpy(r.engine, "d", 2);
 	memcpy(r.audit, "e", 2);
 	memcpy(r.why, "f", 2);
-	expect_bytes(&r, "{\"end\":\"crowded\",\"step\":6,\"errno\":2,\"status\":-1,\"killed\":3,"
-	                 "\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
-	                 "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
-	                 "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
-	                 "\"missing\":2},\"limit_hit\":1,\"planted\":\"a\\n\",\"replaced\":\"b�\","
-	                 "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\","
-	                 "\"slain\":\"cat\\n\","
-	                 "\"quiet\":\"sleeping: sleep\","
-	                 "\"session\":\"the working directory is gone\",\"engine\":\"d\","
-	                 "\"audit\":\"e\",\"why\":\"f\",\"out\":{\"bytes\":10,\"file_bytes\":9,"
-	                 "\"dropped_at\":5,\"dropped_bytes\":1,\"lost_bytes\":0,\"lost_errno\":0},"
-	                 "\"err\":{\"bytes\":1099511627776,\"file_bytes\":0,\"dropped_at\":0,"
-	                 "\"dropped_bytes\":0,\"lost_bytes\":7,\"lost_errno\":28}}\n");
+	expect_bytes(
+		&r, "{\"end\":\"crowded\",\"step\":6,\"errno\":2,\"status\":-1,\"killed\":3,"
+		    "\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
+		    "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
+		    "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
+		    "\"missing\":2},\"limit_hit\":1,\"planted\":\"a\\n\",\"replaced\":\"b�\","
+		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":\"cat\\n\","
+		    "\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
+		    "\"session\":\"the working directory is gone\",\"engine\":\"d\","
+		    "\"audit\":\"e\",\"why\":\"f\",\"out\":{\"bytes\":10,\"file_bytes\":9,"
+		    "\"dropped_at\":5,\"dropped_bytes\":1,\"lost_bytes\":0,\"lost_errno\":0},"
+		    "\"err\":{\"bytes\":1099511627776,\"file_bytes\":0,\"dropped_at\":0,"
+		    "\"dropped_bytes\":0,\"lost_bytes\":7,\"lost_errno\":28}}\n");
 }
 
 static void an_empty_report_is_these_bytes(void **state)
@@ -129,9 +132,9 @@ static void an_empty_report_is_these_bytes(void **state)
 	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
 	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
 	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
-	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
-	             "\"ungranted\":\"\","
-	             "\"ended\":\"\",\"slain\":\"\",\"quiet\":\"\",\"session\":\"\","
+	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"held\":\"\",\"ungranted\":\"\","
+	             "\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
+	             "\"session\":\"\","
 	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
 	             "\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
 	             "\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"

@@ -385,5 +385,49 @@ class Warm(SessionTest):
         self.assertEqual(nacre.wait(DEADLINE), 0)
 
 
+class Stages(NacreTest):
+    """The status of each stage of a pipeline that the line ended with, if one but the last has failed."""
+
+    BOXED = True
+
+    def stages(self, line):
+        result = self.run_json("--session", "s", "-c", line)
+        return result["exit_code"], result.get("stages")
+
+    def test_told(self):
+        for line, expected in (("false | cat", (0, [1, 0])),
+                               ("(exit 3) | false | true", (0, [3, 1, 0])),
+                               ("set -eu -o pipefail; (exit 7) | true", (7, [7, 0])),
+                               ("trap 'echo bye | cat' EXIT; false | cat", (0, [1, 0])),
+                               ("! false | true", (1, [1, 0])),
+                               ("nacre-no-such-program | true", (0, [127, 0]))):
+            with self.subTest(line=line):
+                self.assertEqual(self.stages(line), expected)
+
+    def test_not_told(self):
+        for line in ("true | cat", "yes | head -n 1", "false | cat; true", "false; true", "true | true; echo", "f() { false | cat; }; f"):
+            with self.subTest(line=line):
+                self.assertEqual(self.stages(line), (0, None))
+        self.assertEqual(self.stages("true | false"), (1, None))
+
+    def test_a_line_s_own_separator_tells_nothing_false(self):
+        for separator in ("", "0", "1", "x", "10"):
+            with self.subTest(separator=separator):
+                self.assertIn(self.stages(f"IFS={separator}; false | (exit 10) | true"), ((0, [1, 10, 0]), (0, None)))
+
+    def test_the_meaning_of_the_line_stays(self):
+        line = 'false | true; echo "${PIPESTATUS[@]}" $?; f() { echo "$?"; }; trap f EXIT; (exit 4)'
+        bare = self.run_json("-c", line)
+        result = self.run_json("--session", "s", "-c", line)
+        self.assertEqual((result["stdout"], result["exit_code"]), (bare["stdout"], bare["exit_code"]))
+
+    def test_text(self):
+        self.assertEqual(self.run_nacre("--session", "s", "-c", "false | cat").err, b"nacre: exit 0; stages 1, 0\n")
+        client = Client(self, "--profile", "bash")
+        client.initialize()
+        self.assertRegex(client.text("Bash", {"command": "false | cat"}), r"\[exit 0 after [0-9]+ms; stages 1, 0\]")
+        client.close()
+
+
 if __name__ == "__main__":
     unittest.main()
