@@ -26,6 +26,7 @@
 #include "base/number.h"
 #include "engine/hint-path.h"
 #include "engine/hint-left.h"
+#include "engine/hint-lost.h"
 #include "task/report.h"
 #include "output/clean.h"
 #include "sandbox/limits.h"
@@ -49,6 +50,7 @@ enum topic {
 	TOPIC_PATH,
 	TOPIC_PROGRAMS,
 	TOPIC_TASKS,
+	TOPIC_LOST,
 };
 
 typedef bool fact(const struct hint_facts *f);
@@ -61,8 +63,9 @@ typedef bool fact(const struct hint_facts *f);
 
 struct row {
 	enum topic topic;
-	enum limit_hit limit;     /* LIMIT_HIT_NONE: any */
-	fact *holds;              /* NULL: nothing more is asked */
+	enum limit_hit limit; /* LIMIT_HIT_NONE: any */
+	fact *holds;          /* NULL: nothing more is asked */
+	bool (*finds)(const struct hint_facts *f, char path[HINT_PATH_MAX]); /* likewise */
 	bool walled;              /* in force was a wall between the files inside and outside */
 	uint32_t layers;          /* all of these were in force */
 	const char *const *words; /* NULL: the output does not matter */
@@ -260,7 +263,8 @@ static bool looks_for_tasks(const struct hint_facts *f)
 	"what is written there. Leave this change to the operator, or take the path off the list " \
 	"with remove: [\"sandbox.protected:{path}\"]."
 
-/* {path} {bound} {names} {killed} {left} {list} {stop} {max} {time} {background}: see put_field().
+/* {path} {bound} {names} {killed} {left} {list} {stop} {again} {max} {time} {background}: see
+ * put_field().
  */
 static const struct row rows[] = {
 	{.topic = TOPIC_MEMORY,
@@ -317,6 +321,14 @@ static const struct row rows[] = {
          .layers = SANDBOX_LAYER_NAMESPACES,
          .text = "A command sees only its own processes, not those of other tasks. {list} lists "
                  "the tasks that run, {stop} ends one."},
+	{.topic = TOPIC_LOST,
+         .holds = hint_lost_directory,
+         .text = "The working directory is not kept for the next command. {again}"},
+	{.topic = TOPIC_LOST,
+         .finds = hint_lost_file,
+         .layers = SANDBOX_LAYER_NAMESPACES,
+         .text = "{path} was of this command alone and is gone with it. Write into the workspace "
+                 "what the next command needs."},
 	{.topic = TOPIC_PTRACE,
          .layers = SANDBOX_LAYER_SECCOMP,
          .words = WORDS("leaksanitizer has encountered a fatal error",
@@ -544,6 +556,8 @@ static bool is_earned(const struct row *row, const struct hint_facts *f, const s
 		return false;
 	if ((row->about_host && f->discreet) || (row->holds && !row->holds(f)))
 		return false;
+	if (row->finds && !row->finds(f, path))
+		return false;
 	return !row->words || is_in_output(row, f, l, path);
 }
 
@@ -618,6 +632,10 @@ static void put_field(const char *name, size_t n, const struct row *row, const s
 
 		any.task_id = NULL; /* not this one */
 		hint_put_tool(&any, *name == 'l' ? HINT_TOOL_LIST : HINT_TOOL_STOP, into);
+	} else if (strncmp(name, "again", n) == 0) {
+		buffer_puts(into,
+		            f->cli ? "Name a session (--session ID), or the directory (--cwd)."
+		                   : "Begin each line with cd, or name the directory with it.");
 	} else if (strncmp(name, "max", n) == 0) {
 		number_format_duration(f->timeout_max_ms, text);
 		buffer_puts(into, text);

@@ -34,6 +34,8 @@ struct hint_facts {
 	int exit_code;                   /* 0: it succeeded */
 	int64_t timeout_ms, timeout_max_ms;
 	bool timeout_asked; /* it is the caller's own wish */
+	bool has_session;   /* it keeps the working directory */
+	bool scratch_stays; /* /tmp, /dev/shm and home are not of this command alone */
 	bool other_tasks;   /* others of the caller run; told of hint_wants_tasks() only */
 	bool left_running;  /* what the command left running goes on as its task */
 	const char *task_id;

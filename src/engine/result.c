@@ -338,6 +338,7 @@ static struct hint_facts hint_facts_of(const struct result *r, const struct run 
 		.timeout_ms = o->timeout_ms,
 		.timeout_asked = o->timeout_asked,
 		.left_running = r->left_running,
+		.has_session = o->request.session != NULL,
 		.task_id = r->task_id,
 		.door = o->door,
 		.tool = p ? p->tool : NULL,

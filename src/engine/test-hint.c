@@ -211,6 +211,41 @@ static void other_failures_earn_none(void **state)
 	expect_none(*state, NULL);
 }
 
+static void what_was_done_for_nothing_is_told(void **state)
+{
+	static const char *const lost[] = {"echo a > /tmp/x", "date >>/dev/shm/y",
+	                                   "ls >~/list; true"};
+	static const char *const kept[] = {"echo a > x",         "echo a > /tmp/x; cat /tmp/x",
+	                                   "echo a > /dev/null", "echo '> /tmp/x'",
+	                                   "cat /tmp/x",         "echo a > /tmp/",
+	                                   "echo a >/srv/x"};
+	static const char *const open[] = {"/tmp", NULL};
+	struct end *e = *state;
+
+	e->facts.exit_code = 0;
+	for (size_t i = 0; i < array_size(lost); i++) {
+		e->facts.command = lost[i];
+		expect(e, NULL, "was of this command alone and is gone with it");
+	}
+	for (size_t i = 0; i < array_size(kept); i++) {
+		e->facts.command = kept[i];
+		expect_none(e, NULL);
+	}
+	e->facts.command = lost[0];
+	e->spec.writable = open;
+	expect_none(e, NULL);
+	e->spec.writable = NULL;
+	e->facts.scratch_stays = true;
+	expect_none(e, NULL);
+	e->facts.command = "cd src";
+	expect(e, NULL, "The working directory is not kept for the next command.");
+	e->facts.has_session = true;
+	expect_none(e, NULL);
+	e->facts.has_session = false;
+	e->facts.command = "cd src; make";
+	expect_none(e, NULL);
+}
+
 static void what_goes_on_is_named_with_the_tools_of_the_door(void **state)
 {
 	static const struct {
@@ -445,6 +480,7 @@ int main(void)
 		TEST(without_a_sandbox_it_is_not_blamed),
 		TEST(a_layer_that_was_missing_is_not_claimed),
 		TEST(other_failures_earn_none),
+		TEST(what_was_done_for_nothing_is_told),
 		TEST(who_looks_for_processes_is_sent_to_the_tasks_that_run),
 		TEST(what_goes_on_is_named_with_the_tools_of_the_door),
 		TEST(what_the_keeper_saw_is_told_first_and_of_success_too),

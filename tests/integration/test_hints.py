@@ -167,6 +167,17 @@ class Landlock(BothTiers):
 class Namespaces(Hints):
     """What only this tier has."""
 
+    def test_what_is_lost_with_the_command(self):
+        (self.work / "sub").mkdir()
+        self.expect("/tmp/kept was of this command alone and is gone with it. Write into the workspace", "echo a > /tmp/kept")
+        self.expect("~/kept was of this command alone", "echo a >> ~/kept")
+        self.expect_none("echo a > /tmp/kept; cat /tmp/kept")
+        self.expect_none("echo a > sub/kept; ls /tmp")
+        self.expect("The working directory is not kept for the next command. Name a session (--session ID)", "cd sub")
+        self.expect_none("cd sub; ls")
+        self.expect_none("cd sub", "--session", "s")
+        self.expect_none("echo a > /tmp/kept", *self.policy("{writable: [/tmp]}"))
+
     def setUp(self):
         super().setUp()
         for words in (("init", "-q", "."), ("config", "user.name", "x"), ("config", "user.email", "x@y")):

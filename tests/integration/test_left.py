@@ -54,8 +54,8 @@ class LeftTest(NacreTest):
         [task] = [task for task in json.loads(self.nacre("tasks", "--json"))["tasks"] if task["task_id"] == id]
         return task
 
-    def read(self, task, stream="out"):
-        return json.loads(self.nacre("output", "--json", "--stream", stream, task))[f"std{stream}"]
+    def read(self, task, stream="stdout"):
+        return json.loads(self.nacre("output", "--json", "--stream", stream, task))[stream]
 
     def run_left(self, *args, **more):
         """A result with something left running; its task runs."""
@@ -70,7 +70,7 @@ class LeftTest(NacreTest):
 
     def records(self, task):
         records = json.loads(self.nacre("audit", "show", "--all", "--json"))["records"]
-        return [record for record in records if record.get("task") == task]
+        return [record for record in records if record.get("task_id") == task]
 
     def expect_served(self, result, name="python3"):
         """The result, the list and the log tell of the server; a stop ends exactly that."""
@@ -162,7 +162,7 @@ class Limits(LeftTest):
         result = self.run_left("-c", "(until [ -e go ]; do sleep 0.02; done; echo later; echo wrong >&2; sleep 1000) & echo now")
         self.assertEqual(result["stdout"], "now\n")
         (self.work / "go").touch()
-        for stream, text in (("out", "now\nlater\n"), ("err", "wrong\n")):
+        for stream, text in (("stdout", "now\nlater\n"), ("stderr", "wrong\n")):
             wait_until("it is there", lambda: self.read(result["task_id"], stream) == text)
 
     def test_it_ends_by_itself(self):
@@ -207,7 +207,7 @@ class Limits(LeftTest):
                                ("readonly", False), ("verify", False)):
             with self.subTest(profile=profile):
                 text = self.nacre("policy", "show", *(["--agent"] if profile == "coder" else ["--profile"]), profile)
-                self.assertEqual("leftover: keep" in text, keeps, text)
+                self.assertIn(f'room.leftover: "{"keep" if keeps else "end"}"', text)
 
     def test_a_project_can_only_end_it(self):
         (self.work / ".nacre.yaml").write_text("room: {leftover: end}\n")
