@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
