@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "session/environment.h"
 #include "session/place.h"
+#include "session/search-path.h"
 #include "session/use.h"
 #include "task/order.h"
 #include "task/request.h"
@@ -19,6 +20,7 @@ int question_of(struct arena *arena, const struct question_source *from, struct 
 	const struct session_use *session = from->session ? from->session : &none;
 	const struct request *rq = from->request;
 	struct keeper_request *asked = &order->request;
+	struct search_ground ground;
 	int r;
 
 	order->cwd = arena_strdup(arena, from->place->cwd);
@@ -33,16 +35,19 @@ int question_of(struct arena *arena, const struct question_source *from, struct 
 	if (!order->cwd || !order->base || !asked->workspace || !asked->root || !asked->cwd ||
 	    session_environment(session, arena, rq->env, &asked->env) < 0)
 		return error_nomem(err);
-	r = environment_build(arena,
-	                      &(struct environment_wish){.base = from->environment,
-	                                                 .pass = from->profile->environment_pass,
-	                                                 .set = from->profile->environment_set,
-	                                                 .kept = session->state.set,
-	                                                 .dropped = session->state.unset,
-	                                                 .extra = rq->env,
-	                                                 .cwd = order->cwd,
-	                                                 .terminal = rq->rows > 0},
-	                      &order->envp, err);
+	r = environment_build(
+		arena,
+		&(struct environment_wish){
+			.base = from->environment,
+			.pass = from->profile->environment_pass,
+			.set = from->profile->environment_set,
+			.kept = session->state.set,
+			.dropped = session->state.unset,
+			.extra = rq->env,
+			.ground = search_ground_of(from->profile, asked->workspace, &ground),
+			.cwd = order->cwd,
+			.terminal = rq->rows > 0},
+		&order->envp, err);
 	if (r < 0)
 		return r;
 	*ret_question = (struct question){.profile = from->profile,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "session/search-path.h"
 #include "session/variables.h"
 #include "shell/facts.h"
 
@@ -94,6 +95,17 @@ static size_t count_of(const char *const *list)
 	return n;
 }
 
+/* One that is empty by now would be the current directory: the usual one is better. */
+static int clean_path(struct arena *arena, const struct search_ground *ground, const char **value)
+{
+	const char *clean = search_path_clean(arena, *value + strlen("PATH="), ground);
+
+	if (!clean)
+		return -ENOMEM;
+	*value = *clean ? arena_printf(arena, "PATH=%s", clean) : DEFAULT_PATH;
+	return *value ? 0 : -ENOMEM;
+}
+
 int environment_build(struct arena *arena, const struct environment_wish *wish,
                       const char *const **ret_env, struct error *err)
 {
@@ -119,8 +131,12 @@ int environment_build(struct arena *arena, const struct environment_wish *wish,
 
 		if ((name_in(passed, array_size(passed), name, n) ||
 		     name_in(wish->pass, passes, name, n)) &&
-		    !is_foreign_locale(name))
+		    !is_foreign_locale(name)) {
+			if (wish->ground && strncmp(name, "PATH=", 5) == 0 &&
+			    clean_path(arena, wish->ground, &name) < 0)
+				return error_nomem(err);
 			set(env, &count, name);
+		}
 	}
 	set(env, &count, pwd);
 	if (wish->terminal) /* nacre's own may be another kind, or none */

@@ -7,6 +7,7 @@
 
 struct arena;
 struct error;
+struct search_ground;
 
 struct environment_wish {
 	const char *const *base; /* nacre's own */
@@ -15,8 +16,10 @@ struct environment_wish {
 	const char *const *kept; /* NAME=VALUE, by the session; may be NULL */
 	const char *const *dropped; /* names that the session has unset; may be NULL */
 	const char *const *extra;   /* NAME=VALUE, by the request; may be NULL */
-	const char *cwd;            /* becomes PWD */
-	bool terminal;              /* there is one, of the kind that output/screen.h knows */
+	/* Of BASE's PATH only what no command can fill; NULL: all of it. */
+	const struct search_ground *ground;
+	const char *cwd; /* becomes PWD */
+	bool terminal;   /* there is one, of the kind that output/screen.h knows */
 };
 
 /* The array and its strings live in the arena, or are those of the wish. */
