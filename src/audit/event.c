@@ -243,6 +243,7 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	put_field(&w, "profile", e->profile);
 	put_field(&w, "agent", e->agent);
 	put_field(&w, "session", e->session);
+	put_field(&w, "room", e->room);
 	put_field(&w, "workspace", e->workspace);
 	put_field(&w, "cwd", e->cwd);
 	put_masked(&w, "description", e->description, mask);

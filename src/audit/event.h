@@ -39,6 +39,7 @@ struct audit_event {
 	const char *task;
 	const char *principal, *door; /* who asks, and by which door */
 	const char *profile, *agent, *session, *workspace, *cwd, *description;
+	const char *room;            /* what it shares files with: id/generation */
 	const char *command;         /* raw: one string, or */
 	const char *const *argv;     /* words */
 	const char *const *env;      /* what the request adds to the environment */

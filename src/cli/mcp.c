@@ -21,6 +21,7 @@
 #include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/result.h"
+#include "session/room.h"
 #include "session/use.h"
 #include "base/loop.h"
 #include "mcp/server.h"
@@ -127,6 +128,8 @@ static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal
 	if (r == 0)
 		r = stdio_serve(&o, &err);
 	explicit_bzero(o.mcp.key, sizeof(o.mcp.key));
+	if (hold >= 0 && !a->session) /* nobody knows its name any more */
+		room_end_idle(state, o.session);
 	if (r < 0)
 		cli_complain("mcp: %s", err.text[0] ? err.text : strerrordesc_np(-r));
 	return r < 0 ? EXIT_NACRE_FAILED : 0;

@@ -120,7 +120,10 @@ static int read_pty(void *options, const struct cli_option *row, const char *val
 
 int run_options_check(struct run_options *o, int argc, char **argv)
 {
+	static const struct cli_option session_row = {
+		.name = "session", .at = offsetof(struct run_options, request.session)};
 	struct request *rq = &o->request;
+	const char *own = getenv("NACRE_SESSION");
 
 	if (!o->arena) {
 		cli_complain("out of memory");
@@ -128,6 +131,8 @@ int run_options_check(struct run_options *o, int argc, char **argv)
 	}
 	rq->can_ask = rq->approval_timeout_ms > 0;
 	rq->env = o->env;
+	if (!rq->session && own && *own && cli_read_session(o, &session_row, own) < 0)
+		return -EINVAL;
 	if (argc > 0)
 		rq->argv = (const char *const *)argv;
 	if (o->batch) {
@@ -181,7 +186,7 @@ static const struct cli_option options[] = {
          CLI_DURATION(RUN, request.idle_timeout_ms, 1, CLI_FOREVER)},
 	{"grace", "DUR", "time between SIGTERM and SIGKILL (at most 60s)",
          CLI_DURATION(RUN, wishes.grace_ms, 0, 60000)},
-	{"session", "ID", "keep the working directory and exported variables between calls",
+	{"session", "ID", "keep directory, exported variables and files between calls",
          CLI_SESSION(RUN, request.session)},
 	{"env", "NAME[=VALUE]", "set a variable, or pass on nacre's own; repeatable",
          CLI_BY(read_env)},

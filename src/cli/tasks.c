@@ -16,6 +16,7 @@
 #include "cli/table.h"
 #include "engine/engine.h"
 #include "engine/result.h"
+#include "session/room.h"
 #include "session/use.h"
 #include "task/tasks.h"
 #include "json/write.h"
@@ -155,8 +156,10 @@ static int clean(struct store *store, const struct tasks_options *o)
 
 	/* Sessions are not tasks: they are not counted, and --all does not affect them. */
 	if (store->tasks_fd >= 0 &&
-	    (size_t)snprintf(state, sizeof(state), "%s/..", store->path) < sizeof(state))
+	    (size_t)snprintf(state, sizeof(state), "%s/..", store->path) < sizeof(state)) {
 		(void)session_sweep(state, o->older_ms);
+		(void)room_sweep(state);
+	}
 	printf(o->json ? "{\"deleted\":%d}\n" : "%d deleted\n", removed);
 	return fflush(stdout) == 0 ? 0 : EXIT_NACRE_FAILED;
 }

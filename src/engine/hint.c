@@ -174,6 +174,12 @@ static bool has_readonly_workspace(const struct hint_facts *f)
 	return f->spec && f->spec->workspace_readonly;
 }
 
+/* Else it is the session's. */
+static bool has_own_tmp(const struct hint_facts *f)
+{
+	return !f->report->room.id[0];
+}
+
 static bool has_noexec_workspace(const struct hint_facts *f)
 {
 	return f->spec && f->spec->workspace_noexec && f->exit_code == 126;
@@ -442,6 +448,7 @@ static const struct row rows[] = {
          .text = "{path} is outside of the workspace, and the sandbox does not show it. Use files "
                  "of the workspace, or add the path to sandbox.readable or sandbox.writable."},
 	{.topic = TOPIC_PATH,
+         .holds = has_own_tmp,
          .layers = SANDBOX_LAYER_NAMESPACES,
          .words = WORDS("no such file or directory"),
          .path = HINT_PATH_TMP,

@@ -95,6 +95,23 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 	json_object_end(w);
 }
 
+/* What it shared with other calls of its session; null: nothing. */
+static void put_room(struct json_writer *w, const struct result *r)
+{
+	const struct keeper_room_report *room = &r->report.room;
+
+	json_put_key(w, "room");
+	if (!room->id[0] || r->background) {
+		json_put_null(w);
+		return;
+	}
+	json_object_begin(w);
+	json_member_string(w, "id", room->id);
+	json_member_uint(w, "generation", room->generation);
+	json_member_bool(w, "fresh", room->fresh);
+	json_object_end(w);
+}
+
 static void put_names(struct json_writer *w, const char *key, const char *names)
 {
 	json_member_array(w, key);
@@ -194,6 +211,7 @@ int result_write_json(const struct result *r, struct buffer *into)
 			json_put_string(&w, result_notice(r, i));
 	json_array_end(&w);
 	put_sandbox(&w, r);
+	put_room(&w, r);
 	json_member_object(&w, "usage");
 	json_member_int(&w, "cpu_ms", r->report.cpu_ms);
 	json_member_int(&w, "max_rss_kb", r->report.max_rss_kb);

@@ -403,6 +403,8 @@ static void note_circumstances(struct result *r, const struct run *f)
 		note_audit(r, f, f->audit_notice);
 	if (r->report.audit[0])
 		note_audit(r, f, r->report.audit);
+	if (r->report.room.notice[0])
+		notice(r, "%s", r->report.room.notice);
 	if (r->report.session[0])
 		notice(r, "%s", r->report.session);
 	if (r->report.engine[0])

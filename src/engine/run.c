@@ -20,6 +20,7 @@
 #include "launch/ahead.h"
 #include "launch/task.h"
 #include "session/place.h"
+#include "session/room.h"
 
 /* The words with blanks between: for people, so an end is enough of a very long one. */
 static const char *join(struct arena *arena, const char *const *argv)
@@ -211,6 +212,10 @@ static void begin_ahead(struct run *run)
 		                                              .root = o->request.root,
 		                                              .state = o->request.state,
 		                                              .policy_file = e->wishes.policy_file,
+		                                              .session = o->request.session,
+		                                              .principal = o->principal,
+		                                              .profile_name = o->request.profile,
+		                                              .agent = o->request.agent,
 		                                              .envp = o->envp,
 		                                              .max_processes = o->max_processes});
 }
@@ -370,6 +375,8 @@ static void sweep(struct engine *e, struct arena *arena)
 	(void)store_sweep(&e->store, e->wishes.state_cap, e->wishes.state_age_ms);
 	if (state)
 		(void)session_sweep(state, SESSION_AGE_MS);
+	if (state)
+		(void)room_sweep(state);
 }
 
 void run_done(struct run *run, bool keep)

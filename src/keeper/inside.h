@@ -25,6 +25,7 @@
 #include "task/report.h"
 #include "keeper/stream.h"
 #include "keeper/watch.h"
+#include "session/room.h"
 #include "container/tool.h"
 #include "sandbox/plan.h"
 #include "sandbox/spec.h"
@@ -87,6 +88,8 @@ struct keeper {
 	const struct shell_facts *facts; /* and what it has read in the words */
 	struct sandbox_spec spec;        /* its box, with our limits */
 	struct sandbox_plan *plan;       /* NULL: no box */
+	struct room room;                /* of the session; dir -1: none */
+	bool owns_room;                  /* it was opened here */
 	int init_socket, init_pidfd;     /* of an init that stands by; -1: none */
 	int init_asks;                   /* where its filter asks; -1: nowhere */
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */
@@ -150,6 +153,13 @@ int keeper_listen(struct keeper *k);
 
 /* Sends the report as KIND, with what was captured. */
 int keeper_send_report(struct keeper *k, enum control_kind kind);
+
+/* room.c: before the plan, before the start, and at the end. */
+void keeper_room_open(struct keeper *k);
+void keeper_room_begin(struct keeper *k);
+void keeper_room_mark(struct keeper *k); /* others can find the task now */
+void keeper_room_end(struct keeper *k);
+void keeper_room_close(struct keeper *k);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);

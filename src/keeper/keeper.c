@@ -202,6 +202,7 @@ int keeper_listen(struct keeper *k)
 		return r;
 	r = listen_open(&k->listen, k->home.fd);
 	tell_root(k);
+	keeper_room_mark(k);
 	keeper_reserve_state(k);
 	return r;
 }
@@ -376,6 +377,7 @@ static void keep(struct keeper *k, const struct buffer *order)
 		keeper_settle(k);
 	keeper_heard(k); /* what was said about its silence is over */
 	keeper_commit_session(k);
+	keeper_room_end(k);
 	keeper_judge_box(k);
 	keeper_container_end(k);
 	keeper_explain_client(k);
@@ -403,6 +405,7 @@ void keeper_tidy(struct keeper *k)
 static _Noreturn void leave(struct keeper *k)
 {
 	keeper_tidy(k);
+	keeper_room_close(k);
 	_exit(0);
 }
 
@@ -412,6 +415,7 @@ static const struct keeper empty = {.fds = {.control = -1, .tasks = -1, .input =
                                     .init_socket = -1,
                                     .init_pidfd = -1,
                                     .init_asks = -1,
+                                    .room = {.dir = -1, .tmp = -1, .home = -1, .shm = -1},
                                     .index.fd = -1,
                                     .state_file = -1,
                                     .report.sandbox.tier = SANDBOX_TIER_NONE};
@@ -506,6 +510,10 @@ static void make_box(struct keeper *k)
 	k->order.request.root = k->ahead->root;
 	k->order.request.policy_file = k->ahead->policy_file; /* it may lie in the workspace */
 	k->order.request.state = k->ahead->state;
+	k->order.request.session = k->ahead->session;
+	k->order.request.profile = k->ahead->profile_name;
+	k->order.request.agent = k->ahead->agent;
+	k->order.principal = k->ahead->principal;
 	k->order.envp = k->ahead->envp;
 	k->order.max_processes = k->ahead->max_processes;
 	keeper_choose_spec(k);
@@ -563,6 +571,8 @@ static bool begin_anew(struct keeper *k)
 	next.init_asks = take_fd(&k->process->asks);
 	next.profile = k->profile;
 	next.plan = k->plan;
+	next.room = k->room;
+	next.room.fresh = false;
 	next.audit = k->audit;
 	next.buffer = k->buffer;
 	forget(k);
@@ -587,11 +597,15 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper k = empty;
 	bool has_init;
-	int keep_fds[3 + SANDBOX_JUDGE_FDS] = {ready->orders, ready->init, ready->again};
+	int keep_fds[3 + SANDBOX_JUDGE_FDS + 4] = {ready->orders, ready->init, ready->again};
 	const pid_t self = getpid();
 
 	if (ready->their_init >= 0)
 		make_own_box(ready);
+	if (ready->room)
+		k.room = *ready->room;
+	memcpy(keep_fds + 3 + SANDBOX_JUDGE_FDS,
+	       (const int[]){k.room.dir, k.room.tmp, k.room.home, k.room.shm}, 4 * sizeof(int));
 	sandbox_plan_judge_fds(ready->plan, keep_fds + 3);
 	detach(keep_fds, array_size(keep_fds));
 	keeper_record_prepare(&k, ready->state, ready->profile);
@@ -602,6 +616,7 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	await_order(&k, ready->orders, &order);
 	if (!has_init) {
 		/* The box is gone: one is made as for anybody. */
+		k.room = empty.room;
 		fd_close(ready->orders);
 		keep(&k, &order);
 		leave(&k);

@@ -9,6 +9,7 @@
 
 struct buffer;
 struct profile;
+struct room;
 struct sandbox_plan;
 
 struct keeper_fds {
@@ -59,6 +60,7 @@ struct keeper_ready {
 	struct profile *profile;   /* that the box was made from */
 	struct sandbox_plan *plan; /* that the box was made by */
 	const char *state;         /* of the commands that will come */
+	const struct room *room;   /* that the box has; or NULL */
 };
 _Noreturn void keeper_wait(const struct keeper_ready *ready);
 
@@ -68,7 +70,8 @@ struct keeper_ahead {
 	int orders; /* as above */
 	struct profile *profile;
 	const char *workspace, *root, *state, *policy_file;
-	const char *const *envp; /* of the command */
-	uint64_t max_processes;  /* that the order will have */
+	const char *session, *principal, *profile_name, *agent; /* each may be NULL */
+	const char *const *envp;                                /* of the command */
+	uint64_t max_processes;                                 /* that the order will have */
 };
 _Noreturn void keeper_begin(const struct keeper_ahead *ahead);

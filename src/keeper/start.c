@@ -223,6 +223,11 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 	                  .home = getenv("HOME"),
 	                  .hidden = ret->hidden},
 	};
+	if (k->room.dir >= 0)
+		ret->place.room = (struct sandbox_room){.path = k->room.path,
+		                                        .tmp = k->room.tmp,
+		                                        .home = k->room.home,
+		                                        .shm = k->room.shm};
 	profile_request_init(&files, ret->buffer, sizeof(ret->buffer));
 	if (files.user_dir)
 		ret->hidden[n++] = files.user_dir;
@@ -237,6 +242,7 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 {
 	struct keeper_place at;
 
+	keeper_room_open(k);
 	keeper_fill_place(k, &at);
 	return sandbox_plan_new(spec, &at.place, ret_plan, err);
 }
@@ -275,6 +281,10 @@ static bool box_is_for(const struct keeper_ahead *box, const struct keeper_order
 	       (same_text(box->workspace, o->request.workspace) &&
 	        same_text(box->root, o->request.root) && same_text(box->state, o->request.state) &&
 	        same_text(box->policy_file, o->request.policy_file) &&
+	        same_text(box->session, o->request.session) &&
+	        same_text(box->principal, o->principal) &&
+	        same_text(box->profile_name, o->request.profile) &&
+	        same_text(box->agent, o->request.agent) &&
 	        same_text(env_value(box->envp, "HOME"), env_value(o->envp, "HOME")) &&
 	        box->max_processes == o->max_processes);
 }
@@ -369,6 +379,7 @@ int keeper_launch(struct keeper *k, struct error *err)
 	r = k->spec.tier == SANDBOX_TIER_CONTAINER ? keeper_container_make(k, arena, err) : 0;
 	if (r < 0)
 		return r;
+	keeper_room_begin(k);
 	keeper_heard(k); /* what was waited for was not the command's silence */
 	r = spend_consent(k, &asked, arena, err);
 	if (r == 0)

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/packet.h"
 #include "keeper/keeper.h"
+#include "keeper/room.h"
 #include "process/clone.h"
 #include "process/held.h"
 #include "profile/profile.h"
@@ -41,7 +42,8 @@ struct shelf {
 	char *profile_name, *agent, *policy_file, *workspace, *root, *state, *session, *principal;
 	struct profile *profile;
 	struct sandbox_plan *plan;
-	struct held box; /* for all keepers; none where each has its own */
+	struct room room; /* of the session; dir -1: none */
+	struct held box;  /* for all keepers; none where each has its own */
 	int again;
 	int64_t box_made_at, failed_at, used_at, peak_at;
 	struct ready ready[READY_MAX]; /* the oldest first */
@@ -57,6 +59,7 @@ struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms)
 	if (!s)
 		return NULL;
 	s->box = (struct held){.pidfd = -1, .socket = -1};
+	s->room = ROOM_NONE;
 	s->profile_name = strdup(key->profile);
 	s->agent = strdup(key->agent);
 	s->policy_file = strdup(key->policy_file);
@@ -84,6 +87,7 @@ static void take_down(struct shelf *s)
 	 * by whoever comes next. */
 	held_done(&s->box, s->running_count == 0 ? BOX_END_MS : 0);
 	s->plan = sandbox_plan_free(s->plan);
+	room_close(&s->room);
 	s->profile = profile_free(s->profile);
 	for (int i = 0; i < s->running_count; i++) {
 		s->running[i].inside = false; /* of the next one */
@@ -125,6 +129,7 @@ int64_t shelf_used_at(const struct shelf *s)
 static bool is_current(const struct shelf *s, int64_t now_ms)
 {
 	return s->plan && now_ms - s->box_made_at < BOX_AGE_MS && profile_is_current(s->profile) &&
+	       (s->room.dir < 0 || room_is_current(s->state, &s->room)) &&
 	       sandbox_plan_is_current(s->plan);
 }
 
@@ -234,6 +239,25 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 	return r;
 }
 
+/* A room that is not to be had is said to be missing by the keeper of each command. */
+static int open_room(struct shelf *s, struct sandbox_place *place)
+{
+	const struct room_key key = {or_null(s->principal),    or_null(s->session),
+	                             or_null(s->profile_name), or_null(s->agent),
+	                             or_null(s->policy_file),  s->workspace};
+	int r;
+
+	if (!keeper_room_wanted(s->profile, s->state, s->session))
+		return 0;
+	r = keeper_room_take(s->state, &key, s->profile, &s->room, NULL);
+	if (r == 0)
+		place->room = (struct sandbox_room){.path = s->room.path,
+		                                    .tmp = s->room.tmp,
+		                                    .home = s->room.home,
+		                                    .shm = s->room.shm};
+	return r;
+}
+
 /* Only a box with namespaces is worth keeping: the other layers are per command anyway. */
 static int make_box(struct shelf *s, int64_t now_ms)
 {
@@ -257,6 +281,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 	if (*s->policy_file)
 		hidden[n++] = s->policy_file;
 	r = load_profile(s, &rq);
+	if (r == 0)
+		r = open_room(s, &place);
 	if (r == 0)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
 	if (r == 0 && sandbox_plan_clone_flags(s->plan) == 0)
@@ -303,10 +329,12 @@ static int make_ready(struct shelf *s)
 		                                   .workspace = s->workspace,
 		                                   .profile = s->profile,
 		                                   .plan = s->plan,
+		                                   .room = &s->room,
 		                                   .state = s->state});
 	if (pid < 0)
 		return (int)pid;
 	fd_close(pidfd);
+	s->room.fresh = false; /* one of them says so */
 	s->ready[s->ready_count++] = (struct ready){.socket = take_fd(&our_orders), .keeper = pid};
 	return 0;
 }

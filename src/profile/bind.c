@@ -423,14 +423,28 @@ int bind_defaults(struct binder *b)
 	return defaults_of(b, profile_keys);
 }
 
+/* The proof of such a profile is about arguments, and programs read more than these: what an
+ * earlier call left in home would change what a listed program does. */
+static void bound_share(struct profile *p)
+{
+	if (p->sandbox.tier != SANDBOX_TIER_STRICT)
+		p->room.share = PROFILE_SHARE_NONE;
+	if (p->room.share == PROFILE_SHARE_ALL &&
+	    (p->sandbox.exec == SANDBOX_EXEC_LISTED || p->rules.fallback == POLICY_VERDICT_DENY))
+		p->room.share = PROFILE_SHARE_TMP;
+}
+
 int bind_finish(struct binder *b)
 {
 	struct profile *p = b->profile;
+	int r;
 
 	p->container = p->mode == PROFILE_MODE_CONTAINER;
 	p->sandbox.tier = p->mode == PROFILE_MODE_NONE        ? SANDBOX_TIER_NONE
 	                  : p->mode == PROFILE_MODE_LANDLOCK  ? SANDBOX_TIER_LANDLOCK
 	                  : p->mode == PROFILE_MODE_CONTAINER ? SANDBOX_TIER_CONTAINER
 	                                                      : SANDBOX_TIER_STRICT;
-	return bind_finish_rules(b);
+	r = bind_finish_rules(b);
+	bound_share(p);
+	return r;
 }

@@ -99,6 +99,10 @@ static const struct key_choice paths[] = {
 	{"outside", POLICY_PATHS_OUTSIDE, 0},
 	{0},
 };
+static const struct key_choice shares[] = {{"none", PROFILE_SHARE_NONE, 2},
+                                           {"tmp", PROFILE_SHARE_TMP, 1},
+                                           {"all", PROFILE_SHARE_ALL, 0},
+                                           {0}};
 static const struct key_choice enforcers[] = {{"box", false, 0}, {"line", true, 0}, {0}};
 
 static const struct key timeout_keys[] = {
@@ -258,6 +262,24 @@ static const struct key workspace_keys[] = {
 };
 
 static const struct key room_keys[] = {
+	KEY("share", KEY_CHOICE, KEY_BY_RANK,
+            "What persists between the calls of a session: `none`; `tmp`: /tmp, /dev/shm and the "
+            "loopback interface; `all`: home as well. A profile with `exec: listed` or `default: "
+            "deny` never shares home.",
+            TO(room.share), .choices = shares, .fallback = "none"),
+	KEY("network", KEY_BOOL, KEY_FALSE,
+            "Whether the calls of a session have one loopback interface. No effect with "
+            "`sandbox.network: host`.",
+            TO(room.network), .fallback = "true"),
+	KEY("size", KEY_SIZE, KEY_LIMIT, "Bytes of all files of the room; 0: no limit.",
+            TO(room.size), .max = (uint64_t)1 << 44, .fallback = "2G"),
+	KEY("files", KEY_COUNT, KEY_LIMIT, "And how many there may be; 0: no limit.",
+            TO(room.files), .max = (uint64_t)1 << 32, .fallback = "200000"),
+	KEY("idle", KEY_DURATION, KEY_LOWER,
+            "The room ends if nothing runs in it and nobody called for so long.", TO(room.idle_ms),
+            .min = 1, .max = (uint64_t)30 * 86400000, .fallback = "30m"),
+	KEY("age", KEY_DURATION, KEY_LOWER, "And when it is this old and nothing runs in it.",
+            TO(room.age_ms), .min = 1, .max = (uint64_t)30 * 86400000, .fallback = "24h"),
 	KEY("leftover", KEY_CHOICE, KEY_BY_RANK,
             "What becomes of processes that a command leaves running: `end`: they end with it; "
             "`keep`: they go on as a task with the command's id.",

@@ -22,6 +22,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "base/path.h"
 #include "base/suggest.h"
 #include "policy/policy.h"
@@ -73,6 +74,30 @@ static int remember(struct loader *l, const char *path, const struct stat *st, i
 	return 0;
 }
 
+/* One text more; the order of the files counts. */
+static void mix_digest(struct profile_store *store, const struct buffer *bytes)
+{
+	struct policy_digest both[2] = {store->digest};
+
+	policy_digest(buffer_str(bytes), bytes->len, &both[1]);
+	policy_digest(both, sizeof(both), &store->digest);
+}
+
+void profile_digest(const struct profile *p, char into[PROFILE_DIGEST_SIZE])
+{
+	struct policy_digest all;
+	struct {
+		struct policy_digest files, names;
+	} both = {.files = p->store->digest};
+	char names[512];
+	int n = snprintf(names, sizeof(names), "%s %s %s", NACRE_VERSION, p->base ? p->base : "",
+	                 p->name ? p->name : "");
+
+	policy_digest(names, n < (int)sizeof(names) ? (size_t)n : sizeof(names) - 1, &both.names);
+	policy_digest(&both, sizeof(both), &all);
+	hex_write(all.bytes, (PROFILE_DIGEST_SIZE - 1) / 2, into);
+}
+
 /* Reads an open file into a tree; NAME is for messages and lives as long as the profile. */
 static int read_file(struct loader *l, int fd, const char *name, int directory,
                      const struct yaml_node **ret_root)
@@ -92,6 +117,7 @@ static int read_file(struct loader *l, int fd, const char *name, int directory,
 	r = remember(l, name, &st, directory);
 	if (r < 0)
 		return r;
+	mix_digest(l->store, &bytes);
 	return yaml_read(l->store->arena, name, buffer_str(&bytes), bytes.len, ret_root, l->err);
 }
 

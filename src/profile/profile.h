@@ -62,6 +62,22 @@ struct profile_workspace {
 	const char *const *roots; /* a caller may name a workspace below one of these; NULL: any */
 };
 
+/* What the calls of one session share. */
+enum profile_share {
+	PROFILE_SHARE_NONE,
+	PROFILE_SHARE_TMP, /* /tmp, /dev/shm and the loopback interface */
+	PROFILE_SHARE_ALL, /* home as well */
+	PROFILE_SHARE_MAX,
+};
+
+struct profile_room {
+	enum profile_share share;
+	bool network;
+	uint64_t size, files;    /* of all that is in it; 0: not limited */
+	int64_t idle_ms, age_ms; /* when it ends by itself */
+	bool keep_leftover;      /* what a command leaves running goes on as a task */
+};
+
 struct profile_ask {
 	int64_t timeout_ms; /* how long a request waits for a person */
 	int64_t keep_ms;    /* how long the question stays open, and the answer good */
@@ -69,10 +85,6 @@ struct profile_ask {
 };
 
 /* What calls of one session share, and what outlives one of them. */
-struct profile_room {
-	bool keep_leftover; /* what a command leaves running goes on as a task */
-};
-
 struct profile_audit {
 	bool optional; /* a command may run although its record cannot be written */
 	bool off;      /* nothing is recorded */
@@ -104,11 +116,11 @@ struct profile {
 	struct container_spec in_container;
 	struct engine_spec docker;
 	struct profile_audit audit;
-	struct profile_room room;
 	struct profile_timeout timeout;
 	struct profile_ask ask;
 	struct profile_output output;
 	struct profile_workspace workspace;
+	struct profile_room room;
 	const char *const *environment_pass; /* names and globs: "LANG", "LC_*" */
 	const char *const *environment_set;  /* NAME=VALUE */
 	struct sandbox_spec sandbox;         /* programs and denied follow from the rules */
@@ -155,6 +167,10 @@ DEFINE_CLEANUP(struct profile *, profile_free);
 /* Whether the files of its layers, and the absence of those that were not there, are as they were
  * when it was loaded: a server may keep it so long. */
 bool profile_is_current(const struct profile *p);
+
+/* What tells this profile from what its files said before, in hexadecimal digits. */
+#define PROFILE_DIGEST_SIZE 33
+void profile_digest(const struct profile *p, char into[PROFILE_DIGEST_SIZE]);
 
 /* Every profile and agent that can be loaded, shipped ones first; PATH is NULL for these. */
 typedef void profile_visit(void *context, const char *name, const char *path, bool agent);

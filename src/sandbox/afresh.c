@@ -32,13 +32,24 @@ static bool look_at_part(const char *path, dev_t scratch, struct box_traces *t)
 	return true;
 }
 
-static bool look_at_parts(const struct sandbox_plan *p, struct box_traces *t)
+/* Where the command's own temporary files are; NULL: all are the session's. */
+static const char *scratch_of(const struct sandbox_plan *p)
+{
+	if (!p->room.path)
+		return "/dev/shm";
+	for (size_t i = 0; i < p->ground_count; i++)
+		if (p->grounds[i].kind == BOX_GROUND_SCRATCH)
+			return p->grounds[i].path;
+	return NULL;
+}
+
+static bool look_at_parts(const struct sandbox_plan *p, const char *scratch, struct box_traces *t)
 {
 	static const char hidden[] = "dev/shm/"; /* where the parts are made, and then bound */
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (stat("/dev/shm", &st) < 0 || !look_at_part("/dev/shm", st.st_dev, t))
+	if (stat(scratch, &st) < 0 || (!p->room.path && !look_at_part(scratch, st.st_dev, t)))
 		return false;
 	for (size_t i = 0; i < p->ground_count; i++)
 		if (p->grounds[i].kind == BOX_GROUND_SCRATCH &&
@@ -98,16 +109,25 @@ static bool look_at_ranks(struct box_traces *t)
 	return errno == 0 && sched_getaffinity(0, sizeof(t->processors), &t->processors) == 0;
 }
 
-static bool look(const struct sandbox_plan *p, struct box_traces *t)
+/* What lies in a room is there for the next command. */
+static bool look_at_scratch(const struct sandbox_plan *p, struct box_traces *t)
 {
+	const char *path = scratch_of(p);
 	struct statfs scratch;
 
-	*t = (struct box_traces){0};
-	if (statfs("/dev/shm", &scratch) < 0 || scratch.f_files == 0)
+	if (!path)
+		return true;
+	if (statfs(path, &scratch) < 0 || scratch.f_files == 0)
 		return false;
 	t->files = scratch.f_files - scratch.f_ffree;
 	t->blocks = scratch.f_blocks - scratch.f_bfree;
-	return look_at_parts(p, t) && look_at_objects(t) && look_at_queues(p, t) &&
+	return look_at_parts(p, path, t);
+}
+
+static bool look(const struct sandbox_plan *p, struct box_traces *t)
+{
+	*t = (struct box_traces){0};
+	return look_at_scratch(p, t) && look_at_objects(t) && look_at_queues(p, t) &&
 	       look_at_ranks(t);
 }
 

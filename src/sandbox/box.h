@@ -77,7 +77,8 @@ struct box_step {
 	unsigned long flags; /* mount flags */
 	uint64_t attr;       /* MOUNT_ATTR_... to be set */
 	mode_t mode;
-	bool each; /* done anew for each command of a box that is kept */
+	bool careful; /* the way to it leads through a room: no link is followed */
+	bool each;    /* done anew for each command of a box that is kept */
 	int fd;
 	dev_t device;
 	ino_t inode;
@@ -104,12 +105,14 @@ struct box_rules {
 enum box_ground_kind {
 	BOX_GROUND_SKELETON,
 	BOX_GROUND_SCRATCH,
+	BOX_GROUND_ROOM, /* a directory that commands before have filled */
 	BOX_GROUND_HOST,
 };
 
 struct box_ground {
 	const char *path; /* with a leading slash, as all paths of the plan but those of steps */
 	enum box_ground_kind kind;
+	int fd; /* of a room */
 };
 
 struct box_directory {
@@ -169,8 +172,10 @@ struct sandbox_plan {
 	const char *hidden[BOX_HIDDEN_MAX]; /* nacre's own places, as the caller knows them */
 	size_t hidden_count;
 	const char *tmp;
-	int workspace_fd;   /* O_PATH */
-	int workspace_tree; /* its mount, idmapped and detached; -1 */
+	struct sandbox_room room; /* path NULL: none */
+	bool has_scratch;         /* commands have temporary files of their own */
+	int workspace_fd;         /* O_PATH */
+	int workspace_tree;       /* its mount, idmapped and detached; -1 */
 	dev_t workspace_device;
 	ino_t workspace_inode;
 	struct timespec workspace_changed;
@@ -252,6 +257,8 @@ enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *pat
 /* A file (a directory without DATA and with S_IFDIR in MODE) of the box's own, read-only, to be
  * bound where it is wanted: its path as a source, or NULL. */
 const char *box_own_file(struct sandbox_plan *p, const char *name, mode_t mode, const char *data);
+/* Whether a path leads through a room. */
+bool box_is_careful(const struct sandbox_plan *p, const char *path);
 /* A mount point at PATH, with the directories above it, where the host does not provide them. */
 int box_point(struct sandbox_plan *p, const char *path, bool is_directory);
 /* Cover a file or directory of the host with an empty one that cannot be opened. */
@@ -266,6 +273,15 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
  * with NULL. */
 extern const char *const box_machine_paths[];
 int box_machine_plan(struct sandbox_plan *p);
+
+/* room.c: the directories of the session's room at their places. */
+bool box_room_begin(struct sandbox_plan *p);
+int box_room_part(struct sandbox_plan *p, const char *path, const char *name, int fd);
+int box_room_shm(struct sandbox_plan *p);
+/* Marks the steps whose way leads through a room. */
+void box_room_care(struct sandbox_plan *p);
+/* Takes away what is no directory (IS_DIRECTORY; else no file) where a mount point has to be. */
+void box_room_clear(const struct sandbox_plan *p, const char *path, bool is_directory);
 
 /* The workspace at its own path. */
 int box_workspace_plan(struct sandbox_plan *p);

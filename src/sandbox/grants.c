@@ -35,6 +35,16 @@ static void grants_done(struct grants *g)
 		fd_close(g->items[i].fd);
 }
 
+/* A room's home has its own configuration of git, which began as a copy of the operator's. */
+static bool is_in_room(const struct sandbox_plan *p, const char *asked)
+{
+	size_t n = p->home ? strlen(p->home) : 0;
+
+	return p->room.path && p->room.home >= 0 && p->home && path_is_in(asked, p->home) &&
+	       asked[n] == '/' &&
+	       (strcmp(asked + n, "/.gitconfig") == 0 || path_is_in(asked + n, "/.config/git"));
+}
+
 /* What is not there is not granted. */
 static int collect(struct sandbox_plan *p, struct grants *g, const char *const *list, bool writable)
 {
@@ -44,7 +54,7 @@ static int collect(struct sandbox_plan *p, struct grants *g, const char *const *
 	for (; list && *list; list++) {
 		const char *asked = box_expand(p, *list);
 
-		if (!asked)
+		if (!asked || is_in_room(p, asked))
 			continue;
 		if (g->count == GRANTS_MAX)
 			return -E2BIG;

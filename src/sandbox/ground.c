@@ -34,7 +34,7 @@ int box_ground_add(struct sandbox_plan *p, const char *path, enum box_ground_kin
 {
 	if (p->ground_count == BOX_GROUNDS_MAX)
 		return -E2BIG;
-	p->grounds[p->ground_count++] = (struct box_ground){.path = path, .kind = kind};
+	p->grounds[p->ground_count++] = (struct box_ground){.path = path, .kind = kind, .fd = -1};
 	return 0;
 }
 
@@ -52,6 +52,14 @@ enum box_ground_kind box_ground_of(const struct sandbox_plan *p, const char *pat
 		}
 	}
 	return kind;
+}
+
+bool box_is_careful(const struct sandbox_plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->ground_count; i++)
+		if (p->grounds[i].kind == BOX_GROUND_ROOM && path_is_in(path, p->grounds[i].path))
+			return true;
+	return false;
 }
 
 /* The first one makes their directory, bound on itself: mounts that are taken from a read-only
@@ -133,6 +141,8 @@ int box_point(struct sandbox_plan *p, const char *path, bool is_directory)
 		ground = box_ground_of(p, part);
 		if (ground == BOX_GROUND_HOST || is_planned(p, part + 1))
 			continue;
+		if (ground == BOX_GROUND_ROOM)
+			box_room_clear(p, part, !last || is_directory);
 		phase = ground == BOX_GROUND_SKELETON ? BOX_SKELETON : BOX_GRANTS;
 		s = box_step_add(p, phase, last && !is_directory ? BOX_FILE : BOX_DIRECTORY,
 		                 part + 1);

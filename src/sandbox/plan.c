@@ -293,6 +293,8 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 			p->loopback = true;
 		}
 	}
+	if (tier != SANDBOX_TIER_STRICT)
+		p->room.path = NULL;
 	r = box_identity_choose(p, err);
 	if (r < 0)
 		return r;
@@ -364,6 +366,9 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	p->queues_fd = p->company_fd = p->listener = -1;
 	p->keeps = place->kept;
 	p->spec = spec;
+	p->room = place->room;
+	if (p->room.path)
+		p->room.path = arena_strdup(p->arena, p->room.path);
 	p->umask = umask(0);
 	(void)umask(p->umask);
 	p->runs_own = spec->exec == SANDBOX_EXEC_ANY && !spec->workspace_noexec;

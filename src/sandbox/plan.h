@@ -21,6 +21,13 @@ struct limits_evidence;
 struct protect;
 struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 
+/* Directories of the host that a box has instead of temporary ones of its own. They are what
+ * commands before it have made of them. */
+struct sandbox_room {
+	const char *path;   /* of the directory that they are in; NULL: there is no room */
+	int tmp, home, shm; /* O_PATH; home -1: it is not shared */
+};
+
 struct sandbox_place {
 	const char *workspace; /* an existing directory */
 	/* The directory that the operator gave to the caller, canonical. The caller chose the
@@ -30,6 +37,7 @@ struct sandbox_place {
 	bool resolved;    /* it was found to be allowed, and had no links on the way then */
 	const char *home; /* where the box has a private home; NULL: nowhere */
 	bool kept; /* the plan is for a box that is kept: sandbox_plan_is_current() will be asked */
+	struct sandbox_room room; /* the descriptors stay the caller's, as long as the plan */
 	const char *tmp; /* a private directory for temporary files; used without namespaces only */
 	const char *const *hidden; /* absolute paths of nacre's own (state, policy files): masked
 	                              wherever a granted tree has them; NULL: none */
@@ -71,6 +79,8 @@ size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds);
 bool sandbox_plan_waits(const struct sandbox_plan *p);
 int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err);
 const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p);
+/* Whether the box has the room of its place; where owners cannot be mapped there it has none. */
+bool sandbox_plan_has_room(const struct sandbox_plan *p);
 /* Whether the seal gives a descriptor by which some of the command's calls are asked for. */
 bool sandbox_plan_asks(const struct sandbox_plan *p);
 /* Whether these are for the keeper (broker.h); else they are for init. */

@@ -139,7 +139,8 @@ int box_standing_settle(struct sandbox_plan *p, struct error *err)
 
 bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
 {
-	return p->clone_flags && p->spec->limits.tmp_bytes && limits_is_full("/dev/shm");
+	return p->clone_flags && !p->room.path && p->spec->limits.tmp_bytes &&
+	       limits_is_full("/dev/shm");
 }
 
 bool sandbox_plan_is_shared(const struct sandbox_plan *p)

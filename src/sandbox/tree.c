@@ -169,6 +169,7 @@ static int plan_scratch_part(struct sandbox_plan *p, const char *path, const cha
                              mode_t mode)
 {
 	const char *source = arena_printf(p->arena, "dev/shm/%s", part);
+	bool careful = box_is_careful(p, path);
 	int r;
 
 	if (!source)
@@ -179,7 +180,7 @@ static int plan_scratch_part(struct sandbox_plan *p, const char *path, const cha
 	if (r == 0)
 		r = box_directory(p, BOX_PRIVATE, source, mode);
 	if (r == 0)
-		r = box_bind(p, BOX_PRIVATE, source, path + 1);
+		r = box_bind(p, careful ? BOX_GRANTS : BOX_PRIVATE, source, path + 1);
 	if (r == 0)
 		mark_each(p, 2);
 	if (r == 0)
@@ -190,6 +191,27 @@ static int plan_scratch_part(struct sandbox_plan *p, const char *path, const cha
 static bool is_granted_by_host(const struct sandbox_plan *p, const char *path)
 {
 	return path_is_in(path, p->workspace) || box_ground_of(p, path) == BOX_GROUND_HOST;
+}
+
+/* Home is the session's, or the command's alone. One that lies in /tmp is a directory there, unless
+ * /tmp is shared and home is not. */
+static int plan_home(struct sandbox_plan *p)
+{
+	enum box_ground_kind ground = box_ground_of(p, p->home);
+
+	if (p->room.path && p->room.home >= 0)
+		return box_room_part(p, p->home, "home", p->room.home);
+	if (ground == BOX_GROUND_SCRATCH)
+		return box_point(p, p->home, true);
+	return plan_scratch_part(p, p->home, "home", 0700);
+}
+
+/* Whether a command has temporary files that no other sees, beside those of a room. */
+static bool needs_scratch(const struct sandbox_plan *p)
+{
+	return !p->room.path ||
+	       (path_is_in(p->workspace, "/var/tmp") && !is_granted_by_host(p, "/var/tmp")) ||
+	       (p->room.home < 0 && p->home && !is_granted_by_host(p, p->home));
 }
 
 static int plan_scratch(struct sandbox_plan *p)
@@ -206,25 +228,32 @@ static int plan_scratch(struct sandbox_plan *p)
 		                       (unsigned long long)bytes / 1024 + 1024);
 	if (!options)
 		return -ENOMEM;
+	(void)box_room_begin(p);
+	p->has_scratch = needs_scratch(p);
 	r = box_directory(p, BOX_SKELETON, "dev/shm", 0755);
 	if (r == 0)
 		r = file_system(p, "tmpfs", "dev/shm", flags, options);
+	if (r == 0 && !p->has_scratch) /* it has files of the box's own only */
+		p->steps.items[p->steps.count - 1].each = false;
 	if (r == 0 && !is_granted_by_host(p, "/tmp"))
-		r = plan_scratch_part(p, "/tmp", "tmp", 01777);
+		r = p->room.path ? box_room_part(p, "/tmp", "tmp", p->room.tmp)
+		                 : plan_scratch_part(p, "/tmp", "tmp", 01777);
 	if (r == 0 && var_tmp && !is_granted_by_host(p, "/var/tmp"))
 		r = plan_scratch_part(p, "/var/tmp", "var-tmp", 01777);
 	else if (r == 0 && !is_granted_by_host(p, "/var/tmp"))
 		r = symlink_to(p, "../tmp", "var/tmp");
 	if (r == 0 && p->home && !is_granted_by_host(p, p->home))
-		r = box_ground_of(p, p->home) == BOX_GROUND_SKELETON
-		            ? plan_scratch_part(p, p->home, "home", 0700)
-		            : box_point(p, p->home, true); /* in /tmp */
+		r = plan_home(p);
 	return r;
 }
 
 static int plan_shm(struct sandbox_plan *p)
 {
-	int r = box_directory(p, BOX_PRIVATE, "dev/shm/shm", 01777);
+	int r;
+
+	if (p->room.path)
+		return box_room_shm(p);
+	r = box_directory(p, BOX_PRIVATE, "dev/shm/shm", 01777);
 
 	if (r == 0)
 		r = box_bind(p, BOX_LAST, "dev/shm/shm", "dev/shm");
@@ -407,6 +436,7 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 		r = box_rule_add(p, "/dev", LANDLOCK_DEVICE);
 	if (r == 0)
 		r = box_programs_plan(p, err);
+	box_room_care(p);
 	if (r == 0)
 		r = p->unknown;
 	return r < 0 ? box_plan_error(p, r, "planning the tree of the box", err) : 0;

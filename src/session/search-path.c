@@ -99,6 +99,6 @@ const struct search_ground *search_ground_of(const struct profile *profile, cons
 	                               .home = getenv("HOME"),
 	                               .readable = box->readable,
 	                               .writable = box->writable,
-	                               .private_home = box->tier == SANDBOX_TIER_FULL};
+	                               .private_home = box->tier == SANDBOX_TIER_STRICT};
 	return into;
 }

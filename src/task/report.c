@@ -36,6 +36,15 @@ static const struct json_field stream_fields[] = {
 	{0},
 };
 
+#define ROOM struct keeper_room_report
+static const struct json_field room_fields[] = {
+	JSON_CHARS("id", ROOM, id, JSON_REQUIRED),
+	JSON_NUMBER("generation", ROOM, generation, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_BOOL("fresh", ROOM, fresh, JSON_REQUIRED),
+	JSON_CHARS("notice", ROOM, notice, JSON_REQUIRED),
+	{0},
+};
+
 /* The optional ones came later: a report of before is still one. */
 static const struct json_field report_fields[] = {
 	JSON_NAME("end", OF, end, JSON_REQUIRED, end_names),
@@ -52,6 +61,11 @@ static const struct json_field report_fields[] = {
 	JSON_NUMBER("max_rss_kb", OF, max_rss_kb, JSON_REQUIRED, 0, INT64_MAX),
 	JSON_OBJECT("sandbox", OF, sandbox, sandbox_fields),
 	JSON_NUMBER("limit_hit", OF, limit_hit, JSON_REQUIRED, 0, LIMIT_HIT_MAX - 1),
+	{.name = "room",
+         .type = JSON_FIELD_OBJECT,
+         .presence = JSON_OPTIONAL,
+         .offset = offsetof(OF, room),
+         .sub = room_fields},
 	JSON_CHARS("planted", OF, planted, JSON_REQUIRED),
 	JSON_CHARS("replaced", OF, replaced, JSON_OPTIONAL),
 	JSON_CHARS("held", OF, held, JSON_OPTIONAL),

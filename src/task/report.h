@@ -46,6 +46,16 @@ struct keeper_stream {
 #define REPORT_LEFT_MAX    512
 #define REPORT_STAGES_MAX  64
 
+#define REPORT_ROOM_ID_SIZE 40
+
+/* What the command shared with others of its session. */
+struct keeper_room_report {
+	char id[REPORT_ROOM_ID_SIZE]; /* empty: nothing */
+	uint64_t generation;
+	bool fresh; /* it was the first that had it */
+	char notice[REPORT_SESSION_MAX];
+};
+
 struct keeper_report {
 	enum keeper_end end;
 	enum child_step step;
@@ -59,6 +69,7 @@ struct keeper_report {
 	struct keeper_stream streams[2];
 	struct sandbox_standing sandbox; /* tier "none" without a box */
 	enum limit_hit limit_hit;
+	struct keeper_room_report room;
 	char planted[REPORT_PLANTED_MAX];  /* protected paths that were made, one per line, and what
 	                                      came of them; see protect/protect.h */
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */

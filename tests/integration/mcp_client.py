@@ -24,7 +24,7 @@ class Client:
         options.setdefault("cwd", test.work)
         env = {**test.env, **options.pop("env", {})}
         reads = options.pop("reads", True)
-        self.popen = subprocess.Popen([NACRE, "mcp", *args], stdout=subprocess.PIPE,
+        self.popen = subprocess.Popen([options.pop("program", NACRE), "mcp", *args], stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, env=env, **options)
         test.started.append(self.popen)
         if reads:

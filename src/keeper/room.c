@@ -1,0 +1,111 @@
+/*
+ * The room of a command: found or made before its box is planned, looked at when the command has
+ * ended. A command without a session has none. Where a room is not to be had the command runs as it
+ * would without one, and the result says so.
+ */
+#include "keeper/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/fd.h"
+#include "keeper/room.h"
+#include "profile/profile.h"
+#include "sandbox/plan.h"
+
+bool keeper_room_wanted(const struct profile *profile, const char *state, const char *session)
+{
+	return session && *session && state && *state &&
+	       profile->room.share != PROFILE_SHARE_NONE &&
+	       profile->sandbox.tier == SANDBOX_TIER_STRICT;
+}
+
+int keeper_room_take(const char *state, const struct room_key *key, const struct profile *profile,
+                     struct room *ret_room, struct error *err)
+{
+	char digest[PROFILE_DIGEST_SIZE];
+	struct room_wish wish = {.key = *key,
+	                         .digest = digest,
+	                         .home = getenv("HOME"),
+	                         .share_home = profile->room.share == PROFILE_SHARE_ALL,
+	                         .idle_ms = profile->room.idle_ms,
+	                         .age_ms = profile->room.age_ms};
+	struct stat st;
+
+	profile_digest(profile, digest);
+	if (stat(key->workspace, &st) < 0)
+		return error_sys(err, errno, "workspace");
+	wish.uid = st.st_uid;
+	wish.gid = st.st_gid;
+	return room_open(state, &wish, ret_room, err);
+}
+
+void keeper_room_open(struct keeper *k)
+{
+	const struct keeper_request *rq = &k->order.request;
+	const struct room_key key = {k->order.principal, rq->session,     rq->profile,
+	                             rq->agent,          rq->policy_file, rq->workspace};
+	struct error why = {0};
+
+	if (k->room.dir >= 0 || !keeper_room_wanted(k->profile, rq->state, rq->session))
+		return;
+	k->owns_room = true;
+	if (keeper_room_take(rq->state, &key, k->profile, &k->room, &why) < 0)
+		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
+		         "this call shares no files with others of its session: %.150s", why.text);
+}
+
+void keeper_room_begin(struct keeper *k)
+{
+	char notice[ROOM_NOTICE_MAX];
+
+	if (k->room.dir < 0)
+		return;
+	if (k->plan && !sandbox_plan_has_room(k->plan)) {
+		snprintf(
+			k->report.room.notice, sizeof(k->report.room.notice),
+			"this call shares no files with others of its session: the owners of files "
+			"cannot be mapped in the state directory");
+		return;
+	}
+	/* What runs in the background may have changed it since the last look. */
+	room_hold_git(&k->room, notice);
+	snprintf(k->report.room.id, sizeof(k->report.room.id), "%s", k->room.id);
+	k->report.room.generation = k->room.generation;
+	k->report.room.fresh = k->room.fresh;
+	room_touch(k->order.request.state, &k->room);
+}
+
+void keeper_room_mark(struct keeper *k)
+{
+	if (k->report.room.id[0])
+		room_mark(&k->room, k->order.task_id);
+}
+
+void keeper_room_end(struct keeper *k)
+{
+	char moved[ROOM_NOTICE_MAX];
+
+	if (!k->report.room.id[0])
+		return;
+	room_unmark(&k->room, k->order.task_id);
+	room_hold_git(&k->room, moved);
+	room_touch(k->order.request.state, &k->room);
+	if (*moved)
+		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
+		         "%.90s had keys that name programs, aliases or more files, which git "
+		         "would use "
+		         "in later calls. They were taken out. Use `git -c KEY=VALUE` instead.",
+		         moved);
+}
+
+void keeper_room_close(struct keeper *k)
+{
+	if (k->owns_room)
+		room_close(&k->room);
+}
