@@ -90,6 +90,7 @@ struct keeper {
 	struct sandbox_plan *plan;       /* NULL: no box */
 	struct room room;                /* of the session; dir -1: none */
 	bool owns_room;                  /* it was opened here */
+	struct sandbox_net net;          /* of the room; -1: none */
 	int init_socket, init_pidfd;     /* of an init that stands by; -1: none */
 	int init_asks;                   /* where its filter asks; -1: nowhere */
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */

@@ -416,6 +416,7 @@ static const struct keeper empty = {.fds = {.control = -1, .tasks = -1, .input =
                                     .init_pidfd = -1,
                                     .init_asks = -1,
                                     .room = {.dir = -1, .tmp = -1, .home = -1, .shm = -1},
+                                    .net = {.user = -1, .net = -1},
                                     .index.fd = -1,
                                     .state_file = -1,
                                     .report.sandbox.tier = SANDBOX_TIER_NONE};
@@ -426,7 +427,9 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *or
 
 	k.fds = *fds;
 	k.profile = fds->profile;
-	detach((const int[]){fds->control, fds->tasks, fds->input}, 3);
+	if (fds->net)
+		k.net = *fds->net;
+	detach((const int[]){fds->control, fds->tasks, fds->input, k.net.user, k.net.net}, 5);
 	keep(&k, order);
 	leave(&k);
 }
@@ -465,6 +468,7 @@ _Noreturn void keeper_launched(const struct keeper_packet *packet)
 	struct keeper_fds own;
 
 	fetch(packet, &own, &order);
+	own.net = packet->net;
 	keeper_main(&own, &order);
 }
 
@@ -498,7 +502,7 @@ static void await_order(struct keeper *k, int orders, struct buffer *order)
 
 	if (n <= 0 || count < KEEPER_FD_TASKS || count > KEEPER_FD_MAX)
 		leave(k);
-	fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1}, &k->fds, order);
+	fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1, NULL}, &k->fds, order);
 }
 
 /* What goes wrong here goes wrong again, and is told, when there is an order. */
@@ -573,6 +577,7 @@ static bool begin_anew(struct keeper *k)
 	next.plan = k->plan;
 	next.room = k->room;
 	next.room.fresh = false;
+	next.net = k->net;
 	next.audit = k->audit;
 	next.buffer = k->buffer;
 	forget(k);
@@ -597,15 +602,19 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper k = empty;
 	bool has_init;
-	int keep_fds[3 + SANDBOX_JUDGE_FDS + 4] = {ready->orders, ready->init, ready->again};
+	int keep_fds[3 + SANDBOX_JUDGE_FDS + 6] = {ready->orders, ready->init, ready->again};
 	const pid_t self = getpid();
 
 	if (ready->their_init >= 0)
 		make_own_box(ready);
 	if (ready->room)
 		k.room = *ready->room;
+	if (ready->net)
+		k.net = *ready->net;
 	memcpy(keep_fds + 3 + SANDBOX_JUDGE_FDS,
-	       (const int[]){k.room.dir, k.room.tmp, k.room.home, k.room.shm}, 4 * sizeof(int));
+	       (const int[]){k.room.dir, k.room.tmp, k.room.home, k.room.shm, k.net.user,
+	                     k.net.net},
+	       6 * sizeof(int));
 	sandbox_plan_judge_fds(ready->plan, keep_fds + 3);
 	detach(keep_fds, array_size(keep_fds));
 	keeper_record_prepare(&k, ready->state, ready->profile);

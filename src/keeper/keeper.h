@@ -10,6 +10,7 @@
 struct buffer;
 struct profile;
 struct room;
+struct sandbox_net;
 struct sandbox_plan;
 
 struct keeper_fds {
@@ -19,6 +20,7 @@ struct keeper_fds {
 	int input;   /* standard input of the command */
 	bool hello;  /* the starter is not the parent and needs a pidfd */
 	struct profile *profile; /* in memory still from before the fork; NULL: it is loaded */
+	const struct sandbox_net *net; /* of its room, if the starter has it; or NULL */
 };
 
 /* Runs in a process of its own, right after the fork. ORDER is a keeper_order as JSON. Takes the
@@ -41,6 +43,7 @@ struct keeper_packet {
 	size_t count;
 	const char *text;
 	size_t text_bytes;
+	const struct sandbox_net *net; /* does not travel: a launcher has it; or NULL */
 };
 
 /* Puts the descriptors in their order; returns how many there are. */
@@ -57,10 +60,11 @@ struct keeper_ready {
 	int init;       /* packets from and to an init that waits for a plan */
 	int their_init; /* its end of these: the keeper makes the box, too; -1: there is one */
 	const char *workspace;
-	struct profile *profile;   /* that the box was made from */
-	struct sandbox_plan *plan; /* that the box was made by */
-	const char *state;         /* of the commands that will come */
-	const struct room *room;   /* that the box has; or NULL */
+	struct profile *profile;       /* that the box was made from */
+	struct sandbox_plan *plan;     /* that the box was made by */
+	const char *state;             /* of the commands that will come */
+	const struct room *room;       /* that the box has; or NULL */
+	const struct sandbox_net *net; /* that it is in; or NULL */
 };
 _Noreturn void keeper_wait(const struct keeper_ready *ready);
 

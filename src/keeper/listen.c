@@ -18,7 +18,7 @@
 
 void listen_init(struct listen *l)
 {
-	*l = (struct listen){.fd = -1, .dir_fd = -1};
+	*l = (struct listen){.fd = -1, .dir_fd = -1, .room = {-1, -1}};
 	for (int i = 0; i < LISTEN_CLIENTS_MAX; i++)
 		l->clients[i] = -1;
 }
@@ -93,7 +93,15 @@ static void greet(struct listen *l)
 }
 
 /* False: there is no other one yet. */
-static bool take_order(int *client, listen_order order, void *owner)
+static void hand_out_room(int client, const int room[2])
+{
+	const uint32_t kind = CONTROL_ROOM;
+
+	(void)packet_send(client, &kind, sizeof(kind), NULL, 0, room, room[0] >= 0 ? 2 : 0,
+	                  MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static bool take_order(const struct listen *l, int *client, listen_order order, void *owner)
 {
 	char bytes[sizeof(uint32_t) + LISTEN_ORDER_MAX];
 	int fds[PACKET_FDS_MAX];
@@ -110,14 +118,17 @@ static bool take_order(int *client, listen_order order, void *owner)
 		return false;
 	}
 	memcpy(&kind, bytes, sizeof(kind));
-	order(owner, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
+	if (kind == CONTROL_ROOM)
+		hand_out_room(*client, l->room);
+	else
+		order(owner, kind, bytes + sizeof(kind), (size_t)n - sizeof(kind));
 	return *client >= 0;
 }
 
 /* All that one has sent comes before what another sends who has come after that. */
-static void take_orders(int *client, listen_order order, void *owner)
+static void take_orders(const struct listen *l, int *client, listen_order order, void *owner)
 {
-	for (int i = 0; i < ORDERS_A_TURN && take_order(client, order, owner); i++)
+	for (int i = 0; i < ORDERS_A_TURN && take_order(l, client, order, owner); i++)
 		;
 }
 
@@ -125,7 +136,7 @@ void listen_serve(struct listen *l, const struct pollfd *polled, listen_order or
 {
 	for (int i = 0; i < LISTEN_CLIENTS_MAX; i++)
 		if (polled[1 + i].revents && polled[1 + i].fd == l->clients[i])
-			take_orders(&l->clients[i], order, owner);
+			take_orders(l, &l->clients[i], order, owner);
 	if (polled[0].revents)
 		greet(l);
 }

@@ -5,7 +5,8 @@
  *
  * Packets as on the control socket: an enum control_order in four bytes, then what belongs to it.
  * A client is greeted with CONTROL_HELLO, which carries a pidfd of the keeper, so that it can wait
- * for the end. Nothing else is sent, so a client that does not read delays nothing.
+ * for the end. Nothing else is sent to it but the answer to CONTROL_ROOM, so a client that does not
+ * read delays nobody.
  */
 #include <poll.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@ struct listen {
 	int fd; /* -1: not open */
 	int dir_fd;
 	int clients[LISTEN_CLIENTS_MAX]; /* -1: free */
+	int room[2]; /* borrowed: what CONTROL_ROOM is answered with; -1: nothing */
 };
 
 void listen_init(struct listen *l);

@@ -17,6 +17,7 @@
 #include "keeper/room.h"
 #include "profile/profile.h"
 #include "sandbox/plan.h"
+#include "task/reach.h"
 
 bool keeper_room_wanted(const struct profile *profile, const char *state, const char *session)
 {
@@ -45,6 +46,47 @@ int keeper_room_take(const char *state, const struct room_key *key, const struct
 	return room_open(state, &wish, ret_room, err);
 }
 
+bool keeper_net_wanted(const struct profile *profile)
+{
+	return profile->room.network && profile->sandbox.network == SANDBOX_NETWORK_NONE;
+}
+
+struct search {
+	int tasks;
+	struct sandbox_net *net;
+};
+
+static int ask_task(void *context, const char *task)
+{
+	const struct search *s = context;
+	scoped(fd_closep) int dir =
+		openat(s->tasks, task, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fds[2];
+
+	if (dir < 0 || reach_room(dir, fds) < 0)
+		return 0;
+	s->net->user = fds[0];
+	s->net->net = fds[1];
+	return 1;
+}
+
+int keeper_net_take(const char *state, const char *id, const char *workspace,
+                    struct sandbox_net *ret_net)
+{
+	struct sandbox_net net = SANDBOX_NET_NONE;
+	scoped(fd_closep) int tasks = -1;
+	struct search s = {.net = &net};
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/tasks", state) < (int)sizeof(path))
+		s.tasks = tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tasks < 0 || room_tasks(state, id, ask_task, &s) == 0)
+		return sandbox_net_make(workspace, ret_net);
+	sandbox_net_user(workspace, &net.uid, &net.gid);
+	*ret_net = net;
+	return 0;
+}
+
 void keeper_room_open(struct keeper *k)
 {
 	const struct keeper_request *rq = &k->order.request;
@@ -58,6 +100,8 @@ void keeper_room_open(struct keeper *k)
 	if (keeper_room_take(rq->state, &key, k->profile, &k->room, &why) < 0)
 		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
 		         "this call shares no files with others of its session: %.150s", why.text);
+	else if (k->net.user < 0 && keeper_net_wanted(k->profile))
+		(void)keeper_net_take(rq->state, k->room.id, rq->workspace, &k->net);
 }
 
 void keeper_room_begin(struct keeper *k)
@@ -83,8 +127,13 @@ void keeper_room_begin(struct keeper *k)
 
 void keeper_room_mark(struct keeper *k)
 {
-	if (k->report.room.id[0])
-		room_mark(&k->room, k->order.task_id);
+	if (!k->report.room.id[0])
+		return;
+	if (k->plan && sandbox_plan_joins(k->plan)) {
+		k->listen.room[0] = k->net.user;
+		k->listen.room[1] = k->net.net;
+	}
+	room_mark(&k->room, k->order.task_id);
 }
 
 void keeper_room_end(struct keeper *k)
@@ -108,4 +157,6 @@ void keeper_room_close(struct keeper *k)
 {
 	if (k->owns_room)
 		room_close(&k->room);
+	if (k->owns_room)
+		sandbox_net_done(&k->net);
 }

@@ -227,7 +227,8 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 		ret->place.room = (struct sandbox_room){.path = k->room.path,
 		                                        .tmp = k->room.tmp,
 		                                        .home = k->room.home,
-		                                        .shm = k->room.shm};
+		                                        .shm = k->room.shm,
+		                                        .net = k->net};
 	profile_request_init(&files, ret->buffer, sizeof(ret->buffer));
 	if (files.user_dir)
 		ret->hidden[n++] = files.user_dir;

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,17 +29,31 @@
 #include "base/packet.h"
 #include "task/order.h"
 #include "process/clone.h"
+#include "keeper/room.h"
 #include "launch/shelf.h"
+#include "sandbox/plan.h"
 
 #define KEY_MAX     12288
-#define KEY_PARTS   8
+#define KEY_PARTS   9
+#define NETS_MAX    64
+#define NEW_MS      10000
 #define SHELVES_MAX 8
 #define CALM_MS     2      /* without a request: then there is time to make more stand by */
 #define IDLE_MS     300000 /* a shelf that nobody asks for is given up */
 #define LEAVE_MS    1000
 
+/* The network of a room: it lives as long as somebody has its descriptors. */
+struct net_hold {
+	char id[ROOM_ID_SIZE];
+	char *state;
+	struct sandbox_net net;
+	int64_t used_at;
+};
+
 struct launching {
 	int socket, signals;
+	struct net_hold nets[NETS_MAX];
+	int net_count;
 	int again[2]; /* keepers that stand by once more write their pid to the second */
 	struct shelf *shelves[SHELVES_MAX];
 	int shelf_count;
@@ -59,8 +74,8 @@ static size_t read_key(const char *text, size_t n, struct shelf_key *ret_key)
 		parts[i] = text + at;
 		at += len + 1;
 	}
-	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3],
-	                              parts[4], parts[5], parts[6], parts[7]};
+	*ret_key = (struct shelf_key){parts[0], parts[1], parts[2], parts[3], parts[4],
+	                              parts[5], parts[6], parts[7], parts[8]};
 	return at;
 }
 
@@ -86,6 +101,78 @@ static struct shelf *find_shelf(struct launching *l, const struct shelf_key *key
 	return l->shelves[l->shelf_count] ? l->shelves[l->shelf_count++] : NULL;
 }
 
+static void drop_net(struct launching *l, int i)
+{
+	sandbox_net_done(&l->nets[i].net);
+	free(l->nets[i].state);
+	l->nets[i] = l->nets[--l->net_count];
+}
+
+/* A room that has ended has no record. */
+static bool room_is_there(const char *state, const char *id)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/rooms/%s.json", state, id) < (int)sizeof(path) &&
+	       access(path, F_OK) == 0;
+}
+
+/* The keeper of the first call may still be making it. */
+static void drop_ended_nets(struct launching *l, int64_t now)
+{
+	for (int i = l->net_count; i-- > 0;)
+		if (now - l->nets[i].used_at > NEW_MS &&
+		    !room_is_there(l->nets[i].state, l->nets[i].id))
+			drop_net(l, i);
+}
+
+static bool has_same_user(const struct sandbox_net *net, const char *workspace)
+{
+	uid_t uid;
+	gid_t gid;
+
+	sandbox_net_user(workspace, &uid, &gid);
+	return net->uid == uid && net->gid == gid;
+}
+
+/* Of a room, from its first call on; NULL: it has none. */
+static const struct sandbox_net *find_net(struct launching *l, const struct shelf_key *key,
+                                          int64_t now)
+{
+	struct net_hold *hold;
+	int oldest = 0;
+
+	if (!room_id_is_valid(key->room))
+		return NULL;
+	for (int i = l->net_count; i-- > 0;) {
+		hold = &l->nets[i];
+		if (strcmp(hold->id, key->room) == 0) {
+			if ((now - hold->used_at < NEW_MS ||
+			     room_is_there(key->state, key->room)) &&
+			    has_same_user(&hold->net, key->workspace)) {
+				hold->used_at = now;
+				return &hold->net;
+			}
+			drop_net(l, i);
+		}
+	}
+	for (int i = 0; i < l->net_count; i++)
+		if (l->nets[i].used_at < l->nets[oldest].used_at)
+			oldest = i;
+	if (l->net_count == NETS_MAX)
+		drop_net(l, oldest);
+	hold = &l->nets[l->net_count];
+	*hold = (struct net_hold){.used_at = now, .state = strdup(key->state)};
+	memcpy(hold->id, key->room, sizeof(hold->id));
+	if (!hold->state ||
+	    keeper_net_take(key->state, key->room, key->workspace, &hold->net) < 0) {
+		free(hold->state);
+		return NULL;
+	}
+	l->net_count++;
+	return &hold->net;
+}
+
 /* PACKET as it came, with the key in front of its text. */
 static void start_keeper(struct launching *l, struct keeper_packet *packet)
 {
@@ -100,8 +187,12 @@ static void start_keeper(struct launching *l, struct keeper_packet *packet)
 		return;
 	packet->text += key_bytes;
 	packet->text_bytes -= key_bytes;
-	if (*key.workspace) /* else the key was too long: there is no box for it, only a keeper */
+	if (*key.workspace) { /* else the key was too long: there is no box for it, only a keeper */
 		shelf = find_shelf(l, &key, now);
+		packet->net = find_net(l, &key, now);
+	}
+	if (shelf && packet->net)
+		shelf_share_net(shelf, packet->net);
 	if (shelf && shelf_hand_out(shelf, packet, now))
 		return;
 	pid = process_clone(&pidfd);
@@ -172,6 +263,7 @@ static int drop_idle(struct launching *l)
 	int64_t now = clock_now_ms();
 	int next = -1;
 
+	drop_ended_nets(l, now);
 	for (int i = l->shelf_count; i-- > 0;) {
 		if (now - shelf_used_at(l->shelves[i]) > IDLE_MS)
 			drop_shelf(l, i);
@@ -286,9 +378,16 @@ void launcher_done(struct launcher *l)
 static int put_key(struct buffer *key, const struct keeper_order *order)
 {
 	const struct keeper_request *rq = &order->request;
-	const char *const parts[KEY_PARTS] = {rq->profile,   rq->agent,       rq->policy_file,
-	                                      rq->workspace, rq->root,        rq->state,
-	                                      rq->session,   order->principal};
+	const struct room_key room = {order->principal, rq->session,     rq->profile,
+	                              rq->agent,        rq->policy_file, rq->workspace};
+	char id[ROOM_ID_SIZE] = "";
+	const char *const parts[KEY_PARTS] = {rq->profile,   rq->agent,        rq->policy_file,
+	                                      rq->workspace, rq->root,         rq->state,
+	                                      rq->session,   order->principal, id};
+
+	if (order->profile && keeper_room_wanted(order->profile, rq->state, rq->session) &&
+	    keeper_net_wanted(order->profile))
+		room_id(&room, id);
 
 	for (int i = 0; i < KEY_PARTS; i++) {
 		buffer_puts(key, parts[i] ? parts[i] : "");
@@ -333,7 +432,7 @@ int launcher_spawn(struct launcher *l, const struct keeper_fds *fds,
 	/* Without one the last attempt to start one has failed. */
 	r = ended(l) ? -EPIPE
 	             : packet_send(l->socket, key.data, key.len, text, text_bytes, wire, count,
-	                                MSG_NOSIGNAL);
+	                           MSG_NOSIGNAL);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		/* Forking from here may be slow by now, but it is once. */
 		launcher_done(l);

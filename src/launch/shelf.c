@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -43,7 +44,8 @@ struct shelf {
 	struct profile *profile;
 	struct sandbox_plan *plan;
 	struct room room; /* of the session; dir -1: none */
-	struct held box;  /* for all keepers; none where each has its own */
+	struct sandbox_net net;
+	struct held box; /* for all keepers; none where each has its own */
 	int again;
 	int64_t box_made_at, failed_at, used_at, peak_at;
 	struct ready ready[READY_MAX]; /* the oldest first */
@@ -60,6 +62,7 @@ struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms)
 		return NULL;
 	s->box = (struct held){.pidfd = -1, .socket = -1};
 	s->room = ROOM_NONE;
+	s->net = SANDBOX_NET_NONE;
 	s->profile_name = strdup(key->profile);
 	s->agent = strdup(key->agent);
 	s->policy_file = strdup(key->policy_file);
@@ -101,6 +104,7 @@ struct shelf *shelf_free(struct shelf *s)
 	if (!s)
 		return NULL;
 	take_down(s);
+	sandbox_net_done(&s->net);
 	free(s->profile_name);
 	free(s->agent);
 	free(s->policy_file);
@@ -111,6 +115,20 @@ struct shelf *shelf_free(struct shelf *s)
 	free(s->principal);
 	free(s);
 	return NULL;
+}
+
+void shelf_share_net(struct shelf *s, const struct sandbox_net *net)
+{
+	struct stat have, given;
+
+	if (s->net.net >= 0 && fstat(s->net.net, &have) == 0 && fstat(net->net, &given) == 0 &&
+	    have.st_ino == given.st_ino)
+		return;
+	take_down(s); /* its box is in another one */
+	sandbox_net_done(&s->net);
+	s->net = *net;
+	s->net.user = fcntl(net->user, F_DUPFD_CLOEXEC, 3);
+	s->net.net = fcntl(net->net, F_DUPFD_CLOEXEC, 3);
 }
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
@@ -251,10 +269,12 @@ static int open_room(struct shelf *s, struct sandbox_place *place)
 		return 0;
 	r = keeper_room_take(s->state, &key, s->profile, &s->room, NULL);
 	if (r == 0)
-		place->room = (struct sandbox_room){.path = s->room.path,
-		                                    .tmp = s->room.tmp,
-		                                    .home = s->room.home,
-		                                    .shm = s->room.shm};
+		place->room = (struct sandbox_room){
+			.path = s->room.path,
+			.tmp = s->room.tmp,
+			.home = s->room.home,
+			.shm = s->room.shm,
+			.net = keeper_net_wanted(s->profile) ? s->net : SANDBOX_NET_NONE};
 	return r;
 }
 
@@ -330,6 +350,7 @@ static int make_ready(struct shelf *s)
 		                                   .profile = s->profile,
 		                                   .plan = s->plan,
 		                                   .room = &s->room,
+		                                   .net = &s->net,
 		                                   .state = s->state});
 	if (pid < 0)
 		return (int)pid;

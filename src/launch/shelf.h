@@ -22,6 +22,7 @@ struct shelf_key {
 	const char *state;     /* nacre's own directory, hidden from the box; may be "" */
 	const char *session;   /* may be "" */
 	const char *principal; /* who asks; may be "": commands of one box can talk to each other */
+	const char *room;      /* id of a room with a network that it shares; may be "" */
 };
 
 /* Keepers say at the descriptor AGAIN, which stays the caller's, that they stand by once more.
@@ -30,6 +31,10 @@ struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms);
 struct shelf *shelf_free(struct shelf *s); /* what is ready ends, what runs goes on */
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key);
+
+/* The network of the session's room, for boxes that are made from now on; it is copied. */
+struct sandbox_net;
+void shelf_share_net(struct shelf *s, const struct sandbox_net *net);
 
 /* Hands an order to a keeper that is ready. False: there is none; the caller starts one and tells
  * shelf_started(). */

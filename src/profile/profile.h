@@ -84,7 +84,6 @@ struct profile_ask {
 	bool refused;       /* nobody is asked: what would be is refused */
 };
 
-/* What calls of one session share, and what outlives one of them. */
 struct profile_audit {
 	bool optional; /* a command may run although its record cannot be written */
 	bool off;      /* nothing is recorded */

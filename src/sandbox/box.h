@@ -173,6 +173,7 @@ struct sandbox_plan {
 	size_t hidden_count;
 	const char *tmp;
 	struct sandbox_room room; /* path NULL: none */
+	bool joins;               /* the namespaces of its net */
 	bool has_scratch;         /* commands have temporary files of their own */
 	int workspace_fd;         /* O_PATH */
 	int workspace_tree;       /* its mount, idmapped and detached; -1 */
@@ -273,6 +274,9 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
  * with NULL. */
 extern const char *const box_machine_paths[];
 int box_machine_plan(struct sandbox_plan *p);
+
+/* enter.c: the loopback interface of a new network namespace. */
+int sandbox_net_enter(void);
 
 /* room.c: the directories of the session's room at their places. */
 bool box_room_begin(struct sandbox_plan *p);

@@ -70,7 +70,7 @@ static int become_user(const struct sandbox_plan *p)
 	 * was not. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
-	if (!id->by_parent)
+	if (!id->by_parent || p->joins)
 		return map_self(p);
 	if (syscall(SYS_setgroups, 0, NULL) < 0 ||
 	    syscall(SYS_setresgid, id->gid, id->gid, id->gid) < 0 ||
@@ -542,6 +542,32 @@ static int group_join(const struct sandbox_plan *p, int *ret_step)
 {
 	*ret_step = BOX_AT_GROUP;
 	return p->join_count > 0 ? cgroup_join(p->join_fds, p->join_count) : 0;
+}
+
+/* The user namespace first: it gives the rights over the other. Root is nobody in it, and keeps its
+ * capabilities there when it becomes the one user that there is. The limit of processes is set
+ * later, in a user namespace of the command's own: here it would count all that runs in the room.
+ */
+int sandbox_join(struct sandbox_plan *p)
+{
+	const struct box_identity *id = &p->identity;
+	int r = p->join_count > 0 ? cgroup_join(p->join_fds, p->join_count) : 0;
+
+	if (r < 0)
+		return r;
+	p->join_count = 0;
+	if (setns(p->room.net.user, CLONE_NEWUSER) < 0 || setns(p->room.net.net, CLONE_NEWNET) < 0)
+		return -errno;
+	if (id->by_parent && (syscall(SYS_setgroups, 0, NULL) < 0 ||
+	                      syscall(SYS_setresgid, id->gid, id->gid, id->gid) < 0 ||
+	                      syscall(SYS_setresuid, id->uid, id->uid, id->uid) < 0))
+		return -errno;
+	return 0;
+}
+
+int sandbox_net_enter(void)
+{
+	return loopback_up();
 }
 
 int sandbox_enter(struct sandbox_plan *p, int *ret_step)

@@ -16,6 +16,10 @@
 
 struct sandbox_plan;
 
+/* For the process that clones the box's first one, and nothing else: it becomes the box's user in
+ * the namespaces of the room, and enters the control group. 0, or a negative errno. */
+int sandbox_join(struct sandbox_plan *p);
+
 /* Builds the tree and makes it the root, becomes the box's user, gives up all capabilities. */
 int sandbox_enter(struct sandbox_plan *p, int *ret_step);
 /* The same, and sandbox_seal() for all that is forked from here on. Only for a box with namespaces,

@@ -189,7 +189,7 @@ int box_identity_write(const struct sandbox_plan *p, pid_t pid, struct error *er
 {
 	int r;
 
-	if (!p->identity.by_parent)
+	if (!p->identity.by_parent || p->joins)
 		return 0;
 	r = write_map(pid, "gid_map", p->gid_map);
 	if (r == 0)

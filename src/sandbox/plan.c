@@ -280,6 +280,32 @@ const char *sandbox_plan_ungranted(const struct sandbox_plan *p)
 	return p->ungranted;
 }
 
+/* The namespaces of a room have one user, who may be another one than this box's. */
+static void choose_net(struct sandbox_plan *p)
+{
+	const struct sandbox_net *net = &p->room.net;
+
+	p->joins = p->room.path && p->loopback && net->user >= 0 && net->net >= 0 &&
+	           net->uid == p->identity.uid && net->gid == p->identity.gid;
+	if (!p->joins)
+		return;
+	p->clone_flags &= ~(uint64_t)CLONE_NEWNET;
+	p->loopback = false;
+}
+
+bool sandbox_plan_joins(const struct sandbox_plan *p)
+{
+	return p->joins;
+}
+
+void sandbox_plan_stay_apart(struct sandbox_plan *p)
+{
+	p->joins = false;
+	p->loopback = true;
+	p->clone_flags |= CLONE_NEWNET;
+	p->room.net = SANDBOX_NET_NONE;
+}
+
 static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *err)
 {
 	int r, abi = landlock_abi();
@@ -298,6 +324,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	r = box_identity_choose(p, err);
 	if (r < 0)
 		return r;
+	choose_net(p);
 	find_ungranted(p);
 	if (tier == SANDBOX_TIER_STRICT)
 		r = box_tree_plan(p, err);
@@ -308,6 +335,9 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	if (abi >= (p->clone_flags ? LANDLOCK_ABI_USEFUL : 1))
 		p->wall = landlock_wall(abi, !p->clone_flags &&
 		                                     p->spec->network == SANDBOX_NETWORK_NONE);
+	/* The network namespace keeps others out, and calls of a session may talk to each other. */
+	if (p->joins)
+		p->wall.scoped &= ~(uint64_t)LL_SCOPE_ABSTRACT_SOCKET;
 	p->filtered = seccomp_available();
 	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
 	p->brokered =
@@ -342,7 +372,7 @@ static void box_forget(struct sandbox_plan *p)
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
-	p->filtered = p->asks = p->brokered = p->loopback = p->has_own = p->offers_which =
+	p->filtered = p->asks = p->brokered = p->joins = p->loopback = p->has_own = p->offers_which =
 		p->programs_leak = false;
 	p->mask_file = p->mask_directory = NULL;
 	p->clone_flags = 0;
@@ -508,7 +538,7 @@ size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds)
 
 bool sandbox_plan_waits(const struct sandbox_plan *p)
 {
-	return p->identity.by_parent || p->group_later;
+	return (p->identity.by_parent && !p->joins) || p->group_later;
 }
 
 const char *sandbox_plan_tmp(const struct sandbox_plan *p)

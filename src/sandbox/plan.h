@@ -23,9 +23,31 @@ struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
 
 /* Directories of the host that a box has instead of temporary ones of its own. They are what
  * commands before it have made of them. */
+/* A user and a network namespace that several boxes are in. Open descriptors keep them alive,
+ * without any process. */
+struct sandbox_net {
+	int user, net; /* -1: none */
+	uid_t uid;     /* the one that the user namespace has */
+	gid_t gid;
+};
+
+#define SANDBOX_NET_NONE                                                                           \
+	(struct sandbox_net)                                                                       \
+	{                                                                                          \
+		.user = -1, .net = -1                                                              \
+	}
+
+/* Makes them, with the loopback interface up, for boxes of this workspace. 0, or a negative errno.
+ */
+int sandbox_net_make(const char *workspace, struct sandbox_net *ret_net);
+/* Whether the user is the one that boxes of this workspace have. */
+void sandbox_net_user(const char *workspace, uid_t *ret_uid, gid_t *ret_gid);
+void sandbox_net_done(struct sandbox_net *n);
+
 struct sandbox_room {
-	const char *path;   /* of the directory that they are in; NULL: there is no room */
-	int tmp, home, shm; /* O_PATH; home -1: it is not shared */
+	const char *path;       /* of the directory that they are in; NULL: there is no room */
+	int tmp, home, shm;     /* O_PATH; home -1: it is not shared */
+	struct sandbox_net net; /* counts only where there is a room */
 };
 
 struct sandbox_place {
@@ -67,6 +89,10 @@ DEFINE_CLEANUP(struct sandbox_plan *, sandbox_plan_free);
 const char *sandbox_plan_ungranted(const struct sandbox_plan *p);
 /* Flags for clone: the namespaces of the box. 0 where there are none. */
 uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p);
+/* Whether the box joins namespaces of its room: who clones it calls sandbox_join() in between, in
+ * a process of its own. Where that fails it calls sandbox_plan_stay_apart(), and clones as ever. */
+bool sandbox_plan_joins(const struct sandbox_plan *p);
+void sandbox_plan_stay_apart(struct sandbox_plan *p);
 /* A control group of version 2 for CLONE_INTO_CGROUP, or -1; where that fails, the parent moves the
  * process in when it admits it. */
 int sandbox_plan_group_fd(const struct sandbox_plan *p);

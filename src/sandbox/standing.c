@@ -99,7 +99,8 @@ static void find_layers(struct sandbox_plan *p)
 	else if (p->wall.abi > 0 && spec->exec == SANDBOX_EXEC_ANY) /* the loader maps what it can
 	                                                               read */
 		have |= SANDBOX_LAYER_PROGRAMS;
-	if (p->clone_flags & CLONE_NEWNET || (!p->clone_flags && p->filtered)) /* no sockets */
+	if (p->clone_flags & CLONE_NEWNET || p->joins ||
+	    (!p->clone_flags && p->filtered)) /* no sockets */
 		have |= SANDBOX_LAYER_NETWORK;
 	if (landlock_is_whole(p))
 		have |= SANDBOX_LAYER_LANDLOCK;

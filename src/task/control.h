@@ -29,6 +29,8 @@ enum control_order {
 	CONTROL_RESIZE,   /* a struct control_size for it follows */
 	CONTROL_TAKEN,    /* the report was delivered: it need not be on the disk */
 	CONTROL_KEEP,     /* it has not: put it on the disk */
+	CONTROL_ROOM,     /* answered on a task's socket by a packet of the same kind, with the user
+	                     and the network namespace of its room, or with no descriptor */
 };
 
 #define CONTROL_INPUT_MAX   4096  /* bytes of one packet */

@@ -144,3 +144,29 @@ void reach_kill(struct reach *r)
 {
 	(void)pidfd_send_signal(r->keeper, SIGKILL, NULL, 0);
 }
+
+int reach_room(int dir_fd, int ret_fds[2])
+{
+	scoped(reach_donep) struct reach r = {.socket = -1, .keeper = -1};
+	struct pollfd p = {.events = POLLIN};
+	int fds[PACKET_FDS_MAX], code = reach_try(dir_fd, &r);
+	size_t count = 0;
+	uint32_t kind = 0;
+	ssize_t n;
+
+	if (code < 0)
+		return code;
+	p.fd = r.socket;
+	if (poll(&p, 1, HELLO_MS) <= 0 || reach_greeted(&r) < 0 ||
+	    reach_order(&r, CONTROL_ROOM, NULL, 0) < 0 || poll(&p, 1, HELLO_MS) <= 0)
+		return -ETIMEDOUT;
+	n = packet_receive(r.socket, &kind, sizeof(kind), fds, &count, MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof(kind) && kind == CONTROL_ROOM && count == 2) {
+		ret_fds[0] = fds[0];
+		ret_fds[1] = fds[1];
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return -ENOENT;
+}

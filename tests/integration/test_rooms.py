@@ -1,8 +1,6 @@
 """Rooms: what the calls of one session share, and what they do not."""
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 import time
 import unittest
@@ -262,6 +260,104 @@ class Points(RoomTest):
         self.assertEqual(self.says("cat ~/tools/t"), "granted")
 
 
+SERVE = "exec python3 -u -m http.server 8123 --bind 127.0.0.1"
+ASK = "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8123/"
+
+
+class Network(RoomTest):
+    """A server that was started is reached by every later call of its session, and by no other."""
+
+    def serve(self, **more):
+        started = self.run_json("--session", "s", "--background", "-c", SERVE, **{**self.options, **more})
+        self.addCleanup(self.nacre, "session", "end", "s")
+        return started["task_id"]
+
+    def answer(self, **more):
+        return self.call(ASK, **more)["stdout"]
+
+    def test_by_run(self):
+        self.serve()
+        wait_until("the server answers", lambda: self.answer() == "200")
+        self.assertEqual(self.answer(session="t"), "000")
+        self.assertEqual(self.run_json("-c", ASK, **self.options)["stdout"], "000")
+        self.assertEqual(self.call(ASK, "--profile", "universal")["stdout"], "000")
+
+    def test_after_a_change_of_the_profile(self):
+        self.serve()
+        wait_until("the server answers", lambda: self.answer() == "200")
+        self.write_config("bash.yaml", "profile: bash\ndeny: [something]\n")
+        result = self.call(ASK)
+        self.assertEqual((result["stdout"], result["room"]["generation"]), ("200", 2))
+
+    def text(self, client, line, **more):
+        return client.call("Bash", {"command": line, **more})["content"][0]["text"]
+
+    def test_over_mcp_and_after_kill_9(self):
+        c = Client(self, "--profile", "bash", "--session", "s", **self.options)
+        c.initialize()
+        self.addCleanup(self.nacre, "session", "end", "s")
+        self.text(c, SERVE, run_in_background=True)
+        wait_until("the server answers", lambda: self.text(c, ASK).startswith("200"))
+        for _ in range(5):  # by kept boxes
+            self.assertTrue(self.text(c, ASK).startswith("200"))
+        c.popen.kill()
+        c.popen.wait(DEADLINE)
+        c = Client(self, "--profile", "bash", "--session", "s", **self.options)
+        c.initialize()
+        for _ in range(5):
+            self.assertTrue(self.text(c, ASK).startswith("200"))
+        c.close()
+
+    def test_it_can_be_switched_off(self):
+        self.write_config("bash.yaml", "profile: bash\nroom: {network: false}\n")
+        self.serve()
+        wait_until("it has begun", lambda: self.nacre("session", "show", "s", "--json").stdout.count("bash-"))
+        self.assertEqual(self.answer(), "000")
+
+    def test_there_is_no_way_out_and_no_right_over_it(self):
+        result = self.call("cat /proc/net/dev | wc -l; ip link add x type dummy 2>&1; grep -c . /proc/self/uid_map; "
+                           "grep CapEff /proc/self/status; grep CapBnd /proc/self/status; unshare -n true 2>&1; "
+                           "nsenter --net=/proc/1/ns/net true 2>&1")
+        lines = result["stdout"].splitlines()
+        self.assertEqual(lines[0], "3")  # two lines of names, and lo
+        self.assertIn("CapEff:\t0000000000000000", lines)
+        self.assertIn("CapBnd:\t0000000000000000", lines)
+        self.assertIn("network", result["sandbox"]["layers"])
+
+    def test_sockets_by_path_and_by_abstract_name(self):
+        server = ("import socket\nfor name in ('/tmp/s', '\\0s'):\n a = socket.socket(socket.AF_UNIX); a.bind(name); a.listen()\n"
+                  " globals()[repr(name)] = a\nopen('/tmp/ready', 'w')\nimport time; time.sleep(1000)\n")
+        (self.work / "server.py").write_text(server)
+        self.run_json("--session", "s", "--background", "-c", "exec python3 server.py", **self.options)
+        self.addCleanup(self.nacre, "session", "end", "s")
+        wait_until("it listens", lambda: self.call("ls /tmp/ready")["exit_code"] == 0)
+        line = "python3 -c \"import socket; [socket.socket(socket.AF_UNIX).connect(n) for n in ('/tmp/s', '\\0s')]\""
+        self.assertEqual(self.call(line)["exit_code"], 0)
+        self.assertNotEqual(self.call(line, session="t")["exit_code"], 0)
+
+    def test_a_storm_in_one_call_leaves_the_server_alone(self):
+        self.write_config("bash.yaml", "profile: bash\nsandbox: {limits: {processes: 60}}\n")
+        self.serve()
+        wait_until("the server answers", lambda: self.answer() == "200")
+        (self.work / "storm.py").write_text("import os\nwhile True:\n try:\n  if os.fork() == 0: os.setsid()\n"
+                                            " except OSError: pass\n")
+        storm = self.call("python3 storm.py", "--timeout", "3s")
+        self.assertNotEqual(storm["exit_code"], 0)
+        self.assertEqual(self.answer(), "200")
+        self.assertEqual(self.call("for i in $(seq 20); do sleep 0.01 & done; wait; echo all")["stdout"], "all\n")
+
+
+class Many(RoomTest):
+    def test_many_sessions_leave_nothing(self):
+        """A sample of what a thousand would leave: no mount, namespace, process or file."""
+        for i in range(25):
+            self.call("echo x >/tmp/x", session=f"s{i}")
+        self.assertEqual(len(self.rooms()), 25)
+        done = self.nacre("session", "end", *(f"s{i}" for i in range(25)))
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(os.listdir(self.state / "rooms"), [".swept"])
+
+
 class AsUser:
     """The same for an ordinary user."""
 
@@ -296,6 +392,10 @@ class GitOfAUser(AsUser, Git):
 
 
 class PointsOfAUser(AsUser, Points):
+    pass
+
+
+class NetworkOfAUser(AsUser, Network):
     pass
 
 
