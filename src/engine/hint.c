@@ -298,6 +298,11 @@ static const struct row rows[] = {
          .limit = LIMIT_HIT_TMP,
          .text = "the limit on temporary files was reached{bound}. /tmp, /dev/shm and home share "
                  "it. Write large files into the workspace, or raise sandbox.limits.tmp."},
+	{.topic = TOPIC_TMP,
+         .limit = LIMIT_HIT_ROOM,
+         .text = "the limit on the files of a session was reached. /tmp, /dev/shm and home share "
+                 "it. Delete what is not needed, write large files into the workspace, or raise "
+                 "room.size or room.files."},
 	{.topic = TOPIC_TIME,
          .holds = timed_out,
          .text = "Ask for a longer time limit ({time}at most {max}, timeout.max), or run the "

@@ -26,6 +26,7 @@
 #include "keeper/stream.h"
 #include "keeper/watch.h"
 #include "session/room.h"
+#include "session/room-watch.h"
 #include "container/tool.h"
 #include "sandbox/plan.h"
 #include "sandbox/spec.h"
@@ -61,6 +62,7 @@ enum keeper_event {
 	EV_DEADLINE,
 	EV_CROWD, /* more processes than allowed */
 	EV_CPU,   /* no processor time is left */
+	EV_ROOM,  /* the room has more in it than it may */
 	EV_IDLE,  /* no output for too long */
 	EV_STOP,
 	EV_STOP_NOW,
@@ -91,6 +93,7 @@ struct keeper {
 	struct room room;                /* of the session; dir -1: none */
 	bool owns_room;                  /* it was opened here */
 	struct sandbox_net net;          /* of the room; -1: none */
+	struct room_watch room_watch;    /* of its size */
 	int init_socket, init_pidfd;     /* of an init that stands by; -1: none */
 	int init_asks;                   /* where its filter asks; -1: nowhere */
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */

@@ -254,6 +254,8 @@ static void turn(struct keeper *k)
 		wait_ms = CROWD_LOOK_MS;
 	if (watch_wait_ms(&k->watch, clock_now_ms()) < wait_ms)
 		wait_ms = watch_wait_ms(&k->watch, clock_now_ms());
+	if (room_watch_wait_ms(&k->room_watch, clock_now_ms()) < wait_ms)
+		wait_ms = room_watch_wait_ms(&k->room_watch, clock_now_ms());
 	n = poll(fds, array_size(fds), wait_ms > 0 ? (int)wait_ms : 0);
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
@@ -280,6 +282,9 @@ static void turn(struct keeper *k)
 		keeper_step(k, EV_CROWD);
 	if (k->watch.cpu_spent)
 		keeper_step(k, EV_CPU);
+	room_watch_look(&k->room_watch, clock_now_ms());
+	if (k->room_watch.full)
+		keeper_step(k, EV_ROOM);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */

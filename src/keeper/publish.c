@@ -135,6 +135,7 @@ void keeper_judge_box(struct keeper *k)
 		.forks_denied = k->watch.crowded || k->report.end == KEEPER_END_CROWDED,
 		.cpu_spent = k->watch.cpu_spent,
 		.tmp_full = k->tmp_full,
+		.room_full = k->room_watch.full,
 	};
 
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "keeper/room.h"
@@ -123,6 +124,12 @@ void keeper_room_begin(struct keeper *k)
 	k->report.room.generation = k->room.generation;
 	k->report.room.fresh = k->room.fresh;
 	room_touch(k->order.request.state, &k->room);
+	room_watch_begin(&k->room_watch, &k->room, k->profile->room.size, k->profile->room.files,
+	                 clock_now_ms());
+	if (k->room_watch.was_full)
+		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
+		         "the files of this session are more than room.size or room.files allows. "
+		         "Delete some in /tmp, /dev/shm or home.");
 }
 
 void keeper_room_mark(struct keeper *k)
@@ -139,13 +146,20 @@ void keeper_room_mark(struct keeper *k)
 void keeper_room_end(struct keeper *k)
 {
 	char moved[ROOM_NOTICE_MAX];
+	bool swamped;
 
 	if (!k->report.room.id[0])
 		return;
 	room_unmark(&k->room, k->order.task_id);
+	swamped = room_watch_end(&k->room_watch);
 	room_hold_git(&k->room, moved);
 	room_touch(k->order.request.state, &k->room);
-	if (*moved)
+	if (swamped) {
+		(void)room_end(k->order.request.state, k->room.id);
+		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
+		         "the files of this session were more than twice what room.size and "
+		         "room.files allow. All of them were removed.");
+	} else if (*moved)
 		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
 		         "%.90s had keys that name programs, aliases or more files, which git "
 		         "would use "

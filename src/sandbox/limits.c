@@ -98,6 +98,7 @@ const char *limit_hit_name(enum limit_hit hit)
 		[LIMIT_HIT_FILE_SIZE] = "file_size",
 		[LIMIT_HIT_CPU] = "cpu",
 		[LIMIT_HIT_TMP] = "tmp",
+		[LIMIT_HIT_ROOM] = "room",
 	};
 
 	return hit < LIMIT_HIT_MAX ? names[hit] : NULL;
@@ -115,6 +116,8 @@ enum limit_hit limits_judge(const struct sandbox_limits *limits, const struct li
 {
 	uint64_t cpu_us = limits->cpu_seconds * 1000000;
 
+	if (e->room_full) /* then the signal was ours */
+		return LIMIT_HIT_ROOM;
 	if (limits->memory_bytes && e->oom_kills)
 		return LIMIT_HIT_MEMORY;
 	/* A process that the kernel ended for it has used all of it alone. */

@@ -38,10 +38,11 @@ enum limit_hit {
 	LIMIT_HIT_FILE_SIZE,
 	LIMIT_HIT_CPU,
 	LIMIT_HIT_TMP,
+	LIMIT_HIT_ROOM,
 	LIMIT_HIT_MAX,
 };
 
-/* "memory", "processes", "file_size", "cpu", "tmp"; NULL for NONE. */
+/* "memory", "processes", "file_size", "cpu", "tmp", "room"; NULL for NONE. */
 const char *limit_hit_name(enum limit_hit hit);
 
 struct limits_evidence {       /* what was seen at the end of a command */
@@ -51,6 +52,7 @@ struct limits_evidence {       /* what was seen at the end of a command */
 	uint64_t forks_denied; /* of its cgroup */
 	bool cpu_spent;        /* a watch saw it */
 	bool tmp_full;
+	bool room_full; /* the room of the session has more in it than it may */
 };
 
 /* The limit that struck, the gravest first. A program that was told EFBIG, EAGAIN or ENOMEM and

@@ -347,6 +347,35 @@ class Network(RoomTest):
         self.assertEqual(self.call("for i in $(seq 20); do sleep 0.01 & done; wait; echo all")["stdout"], "all\n")
 
 
+class Size(RoomTest):
+    """The files of a room are bounded, if with a delay."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_config("bash.yaml", "profile: bash\nroom: {size: 64M, files: 3000}\n")
+
+    def test_a_call_that_fills_it_is_ended(self):
+        result = self.call("while :; do head -c 4M /dev/zero >>/tmp/big; done", "--timeout", "60s")
+        self.assertEqual((result["exit_code"], result["sandbox"]["limit_hit"]), (137, "room"), result)
+        self.assertIn("room.size", " ".join(result["notices"]))
+
+    def test_many_files_end_it_as_well(self):
+        result = self.call("i=0; while :; do mkdir ~/d$i; touch ~/d$i/{1..200}; i=$((i+1)); done", "--timeout", "60s")
+        self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
+
+    def test_it_can_be_cleared_up(self):
+        self.call("head -c 80M /dev/zero >/tmp/big")
+        full = self.call("ls /tmp; rm /tmp/big")
+        self.assertEqual(full["exit_code"], 0, full)
+        self.assertEqual(self.call("head -c 8M /dev/zero >/tmp/big && ls /tmp")["exit_code"], 0)
+
+    def test_short_calls_cannot_add_to_it_without_end(self):
+        for _ in range(12):
+            last = self.call("head -c 24M /dev/zero >/tmp/f$RANDOM$RANDOM")
+        size = sum(path.stat().st_size for path in (self.state / "rooms").rglob("f*") if path.is_file())
+        self.assertLess(size, 200 << 20, last)
+
+
 class Many(RoomTest):
     def test_many_sessions_leave_nothing(self):
         """A sample of what a thousand would leave: no mount, namespace, process or file."""
@@ -392,6 +421,10 @@ class GitOfAUser(AsUser, Git):
 
 
 class PointsOfAUser(AsUser, Points):
+    pass
+
+
+class SizeOfAUser(AsUser, Size):
     pass
 
 
