@@ -17,6 +17,7 @@
 #include "json/write.h"
 #include "profile/profile.h"
 #include "sandbox/layers.h"
+#include "sandbox/plan.h"
 #include "sandbox/probe.h"
 
 #define PROFILES_MAX    64
@@ -113,6 +114,23 @@ static const char *cgroup_name(enum cgroup_kind kind)
 	return names[kind];
 }
 
+/* What the calls of a session can share here: files need a tree for each call, as root with owners
+ * mapped; a network is tried. */
+static bool shares_files(const struct sandbox_survey *s)
+{
+	return sandbox_survey_tier(s) == SANDBOX_TIER_STRICT &&
+	       (!s->root || s->trials[SANDBOX_TRIAL_IDMAP].sys == 0);
+}
+
+static bool shares_network(const struct sandbox_survey *s)
+{
+	struct sandbox_net net = SANDBOX_NET_NONE;
+	bool works = shares_files(s) && sandbox_net_make(".", &net) == 0;
+
+	sandbox_net_done(&net);
+	return works;
+}
+
 static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
 {
 	json_member_object(w, "kernel");
@@ -130,6 +148,10 @@ static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
 	json_member_bool(w, "processes", *s->cgroup.path[CGROUP_PIDS]);
 	if (s->cgroup_remedy)
 		json_member_string(w, "remedy", s->cgroup_remedy);
+	json_object_end(w);
+	json_member_object(w, "rooms");
+	json_member_bool(w, "files", shares_files(s));
+	json_member_bool(w, "network", shares_network(s));
 	json_object_end(w);
 	json_member_string(w, "tier", sandbox_tier_name(sandbox_survey_tier(s)));
 }
@@ -233,6 +255,10 @@ static void print_machine(const struct sandbox_survey *s, struct buffer *out)
 	print_landlock(s, out);
 	buffer_printf(out, "%-20s%s\n", "seccomp", s->probe.seccomp ? "yes" : "no");
 	print_cgroup(&s->cgroup, out);
+	buffer_printf(out, "%-20s%s\n", "rooms of sessions",
+	              !shares_files(s)    ? "no: they need the tier strict"
+	              : shares_network(s) ? "files on disk, and a loopback interface"
+	                                  : "files on disk; each call has its own loopback");
 	buffer_printf(out, "%-20s%s\n", "best tier", sandbox_tier_name(sandbox_survey_tier(s)));
 }
 

@@ -581,7 +581,6 @@ static bool begin_anew(struct keeper *k)
 	next.profile = k->profile;
 	next.plan = k->plan;
 	next.room = k->room;
-	next.room.fresh = false;
 	next.net = k->net;
 	next.audit = k->audit;
 	next.buffer = k->buffer;

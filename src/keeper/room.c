@@ -122,7 +122,7 @@ void keeper_room_begin(struct keeper *k)
 	room_hold_git(&k->room, notice);
 	snprintf(k->report.room.id, sizeof(k->report.room.id), "%s", k->room.id);
 	k->report.room.generation = k->room.generation;
-	k->report.room.fresh = k->room.fresh;
+	k->report.room.fresh = room_claim(&k->room);
 	room_touch(k->order.request.state, &k->room);
 	room_watch_begin(&k->room_watch, &k->room, k->profile->room.size, k->profile->room.files,
 	                 clock_now_ms());

@@ -355,7 +355,6 @@ static int make_ready(struct shelf *s)
 	if (pid < 0)
 		return (int)pid;
 	fd_close(pidfd);
-	s->room.fresh = false; /* one of them says so */
 	s->ready[s->ready_count++] = (struct ready){.socket = take_fd(&our_orders), .keeper = pid};
 	return 0;
 }

@@ -187,6 +187,11 @@ bool tasks_may_see(const struct call *c, const struct find_origin *origin);
 /* Members of an object about a task, without paths. */
 void tasks_put_member(struct json_writer *w, const struct find_entry *e);
 
+/* sessions.c */
+void sessions_list(struct call *c);
+void sessions_one(struct call *c);
+void sessions_end(struct call *c);
+
 /* approvals.c, audit.c, about.c */
 void approvals_list(struct call *c);
 struct approval;

@@ -68,6 +68,10 @@ static const struct shape {
          "error?:Fault"},
 	{"Fault", "code:integer message:string data?:object"},
 	{"Document", "openapi:string info:object paths:object ..."},
+	{"Session",
+         "room:string session:string profile:string|null generation:integer made_ms:integer "
+         "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
+	{"Sessions", "sessions:Session[]"},
 	{"Nothing", ""},
 };
 

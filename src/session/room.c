@@ -34,6 +34,7 @@
 #define NAME_SIZE  (ROOM_ID_SIZE + 8)
 #define GONE       ".gone-"
 #define TASKS      "tasks"
+#define UNUSED     "unused" /* until a command has it */
 #define SWEPT      ".swept"
 #define SWEEP_MS   60000
 
@@ -241,7 +242,7 @@ static int make_generation(int rooms, const char *id, const char *name, const st
 			r = -errno;
 	if (r == 0 && w->share_home)
 		r = room_git_seed(dir, w->home, w->uid, w->gid);
-	return r;
+	return r < 0 ? r : fd_replace_file(dir, UNUSED, "", 0);
 }
 
 static int open_part(int dir, const char *name)
@@ -304,7 +305,7 @@ static int settle(int rooms, const struct room_wish *wish, struct arena *arena, 
 		snprintf(path, sizeof(path), "%s/%lld/tmp", room->id, (long long)record.generation);
 		same = faccessat(rooms, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	}
-	room->fresh = !same;
+	room->made = !same;
 	if (!same)
 		record.generation = found ? record.generation + 1 : 1;
 	room->generation = (uint64_t)record.generation;
@@ -355,11 +356,16 @@ int room_open(const char *state, const struct room_wish *wish, struct room *ret_
 	}
 	if (dropped)
 		remove_gone(rooms);
-	if (room.fresh)
+	if (room.made)
 		room_sweep_now_and_then(state);
 	room_touch(state, &room);
 	*ret_room = room;
 	return 0;
+}
+
+bool room_claim(const struct room *r)
+{
+	return unlinkat(r->dir, UNUSED, 0) == 0;
 }
 
 void room_touch(const char *state, const struct room *r)

@@ -48,7 +48,7 @@ struct room_wish {
 struct room {
 	char id[ROOM_ID_SIZE];
 	uint64_t generation;
-	bool fresh;          /* this call is the first that has it */
+	bool made;           /* it was not there before */
 	char path[PATH_MAX]; /* of the generation; empty: there is no room */
 	int dir;             /* the same, with the lock; -1: no room */
 	int tmp, home, shm;  /* O_PATH; home is -1 where it is not shared */
@@ -68,6 +68,9 @@ void room_close(struct room *r);
 
 /* Whether the room that was opened is still the one that room_open() would find. */
 bool room_is_current(const char *state, const struct room *r);
+
+/* Whether this is the first command that has it; says so once. */
+bool room_claim(const struct room *r);
 
 /* Notes that it is in use now. */
 void room_touch(const char *state, const struct room *r);

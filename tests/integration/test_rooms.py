@@ -7,6 +7,7 @@ import unittest
 
 from helpers import DEADLINE, NACRE, NacreTest, wait_until
 from mcp_client import Client
+from serving import ServeTest
 
 
 class SearchPath(NacreTest):
@@ -376,6 +377,34 @@ class Size(RoomTest):
         self.assertLess(size, 200 << 20, last)
 
 
+class Http(ServeTest):
+    BOXED = True
+
+    def test_calls_share_files_and_a_server(self):
+        first = self.run_command("echo a >/tmp/a; echo b >~/b", session="s")
+        second = self.run_command("cat /tmp/a ~/b", session="s")
+        self.assertEqual((first["room"]["fresh"], second["room"]["fresh"], second["stdout"]), (True, False, "a\nb\n"))
+        task = self.run_command(SERVE, session="s", background=True)["task_id"]
+        wait_until("the server answers", lambda: self.run_command(ASK, session="s")["stdout"] == "200")
+        self.assertEqual(self.run_command(ASK, session="t")["stdout"], "000")
+        [one] = self.get("/v1/sessions/s").json["sessions"]
+        self.assertEqual((one["room"], one["tasks"]), (first["room"]["id"], [task]))
+        self.assertEqual(len(self.get("/v1/sessions").json["sessions"]), 2)
+        self.assertEqual(self.ask("DELETE", "/v1/sessions/s").status, 409)
+        self.post(f"/v1/tasks/{task}/stop", {})
+        wait_until("it has ended", lambda: self.ask("DELETE", "/v1/sessions/s").status == 200)
+        self.assertEqual(self.get("/v1/sessions/s").status, 404)
+        self.assertTrue(self.run_command("ls ~", session="s")["room"]["fresh"])
+
+    def test_another_principal_has_another_room(self):
+        other = self.make_token("other", "--workspace", str(self.work))
+        self.run_command("echo a >/tmp/a", session="s")
+        self.assertEqual(self.run_command("ls /tmp/a", session="s", token=other)["exit_code"], 2)
+        [one] = self.get("/v1/sessions", token=other).json["sessions"]
+        self.assertNotEqual(one["room"], self.get("/v1/sessions/s").json["sessions"][0]["room"])
+        self.assertEqual(self.ask("DELETE", f"/v1/sessions/{self.get('/v1/sessions/s').json['sessions'][0]['room']}", token=other).status, 404)
+
+
 class Many(RoomTest):
     def test_many_sessions_leave_nothing(self):
         """A sample of what a thousand would leave: no mount, namespace, process or file."""
@@ -432,7 +461,7 @@ class NetworkOfAUser(AsUser, Network):
     pass
 
 
-del RoomTest, AsUser
+del RoomTest, AsUser, ServeTest
 
 
 if __name__ == "__main__":
