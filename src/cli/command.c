@@ -22,7 +22,9 @@
 
 const struct cli_command *const cli_commands[] = {&cli_run,           &cli_input,
                                                   &cli_call,          &cli_tasks,
-                                                  &cli_output,        &cli_stop, &cli_session, &cli_session_list, &cli_session_show, &cli_session_end,
+                                                  &cli_output,        &cli_stop,
+                                                  &cli_session,       &cli_session_list,
+                                                  &cli_session_show,  &cli_session_end,
                                                   &cli_approvals,     &cli_approve,
                                                   &cli_deny,          &cli_audit,
                                                   &cli_audit_show,    &cli_audit_tail,

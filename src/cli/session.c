@@ -136,8 +136,9 @@ static int work(struct wanted *x)
 	if (r < 0)
 		cli_complain("session: %s", strerrordesc_np(-r));
 	else if (x->name && x->found == 0)
-		cli_complain("no session '%s' has files; 'nacre session list' shows those that have",
-		             x->name);
+		cli_complain(
+			"no session '%s' has files; 'nacre session list' shows those that have",
+			x->name);
 	if (r < 0 || (x->name && x->found == 0))
 		return EXIT_NACRE_FAILED;
 	return cli_print(&x->out);
@@ -196,7 +197,8 @@ static const struct cli_option rows[] = {
 const struct cli_command cli_session = {
 	.name = "session",
 	.summary = "list, show and end what the calls of sessions share",
-	.about = "Calls of one session share /tmp, /dev/shm and, by most profiles, home. These files "
+	.about = "Calls of one session share /tmp, /dev/shm and, by most profiles, home. These "
+                 "files "
 		 "are its room. A session has one for each profile and workspace.",
 };
 
@@ -225,8 +227,9 @@ const struct cli_command cli_session_end = {
 	.name = "session end",
 	.summary = "stop the tasks of sessions and remove their rooms",
 	.usage = "[OPTIONS] SESSION...",
-	.about = "SESSION is the id of a session, or of one room. A room ends by itself when nobody "
-		 "used it for room.idle, or at the age room.age.",
+	.about =
+		"SESSION is the id of a session, or of one room. A room ends by itself when nobody "
+		"used it for room.idle, or at the age room.age.",
 	.options = rows,
 	.least = 1,
 	.most = -1,
