@@ -103,6 +103,8 @@ static void a_full_report_is_these_bytes(void **state)
 	r.sandbox = (struct sandbox_standing){
 		.tier = SANDBOX_TIER_CONTAINER, .layers = 5, .missing = 2};
 	r.limit_hit = (enum limit_hit)1;
+	r.room = (struct keeper_room_report){
+		.id = "ab", .generation = 3, .fresh = true, .notice = "g"};
 	memcpy(r.planted, "a\n", 3);
 	memcpy(r.replaced, "b\xff", 3);
 	memcpy(r.held, "g", 2);
@@ -115,7 +117,8 @@ static void a_full_report_is_these_bytes(void **state)
 		    "\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
 		    "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
 		    "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
-		    "\"missing\":2},\"limit_hit\":1,\"planted\":\"a\\n\",\"replaced\":\"b�\","
+		    "\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
+		    "\"fresh\":true,\"notice\":\"g\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
 		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
 	            "\"cat\\n\","
 		    "\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
@@ -133,7 +136,8 @@ static void an_empty_report_is_these_bytes(void **state)
 	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
 	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
 	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
-	             "\"limit_hit\":0,\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
+	             "\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
+	             "\"fresh\":false,\"notice\":\"\"},\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
 	             "\"ungranted\":\"\","
 	             "\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
 	             "\"session\":\"\","
