@@ -120,7 +120,7 @@ static void a_full_report_is_these_bytes(void **state)
 		    "\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
 		    "\"fresh\":true,\"notice\":\"g\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
 		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
-	            "\"cat\\n\","
+		    "\"cat\\n\","
 		    "\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
 		    "\"session\":\"the working directory is gone\",\"engine\":\"d\","
 		    "\"audit\":\"e\",\"why\":\"f\",\"out\":{\"bytes\":10,\"file_bytes\":9,"
@@ -131,21 +131,22 @@ static void a_full_report_is_these_bytes(void **state)
 
 static void an_empty_report_is_these_bytes(void **state)
 {
-	expect_bytes(&(struct keeper_report){0},
-	             "{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
-	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
-	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
-	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
-	             "\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
-	             "\"fresh\":false,\"notice\":\"\"},\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
-	             "\"ungranted\":\"\","
-	             "\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
-	             "\"session\":\"\","
-	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
-	             "\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
-	             "\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
-	             "\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
-	             "\"lost_errno\":0}}\n");
+	expect_bytes(
+		&(struct keeper_report){0},
+		"{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
+		"\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
+		"\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
+		"\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
+		"\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
+		"\"fresh\":false,\"notice\":\"\"},\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
+		"\"ungranted\":\"\","
+		"\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
+		"\"session\":\"\","
+		"\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
+		"\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+		"\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
+		"\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+		"\"lost_errno\":0}}\n");
 }
 
 static void the_largest_report_fits_into_a_packet(void **state)
