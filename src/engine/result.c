@@ -339,6 +339,7 @@ static struct hint_facts hint_facts_of(const struct result *r, const struct run 
 		.timeout_ms = o->timeout_ms,
 		.timeout_asked = o->timeout_asked,
 		.left_running = r->left_running,
+		.scratch_stays = r->report.room.id[0] != '\0',
 		.has_session = o->request.session != NULL,
 		.task_id = r->task_id,
 		.door = o->door,

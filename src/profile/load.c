@@ -77,24 +77,24 @@ static int remember(struct loader *l, const char *path, const struct stat *st, i
 /* One text more; the order of the files counts. */
 static void mix_digest(struct profile_store *store, const struct buffer *bytes)
 {
-	struct policy_digest both[2] = {store->digest};
+	struct digest both[2] = {store->digest};
 
-	policy_digest(buffer_str(bytes), bytes->len, &both[1]);
-	policy_digest(both, sizeof(both), &store->digest);
+	digest_make(buffer_str(bytes), bytes->len, &both[1]);
+	digest_make(both, sizeof(both), &store->digest);
 }
 
 void profile_digest(const struct profile *p, char into[PROFILE_DIGEST_SIZE])
 {
-	struct policy_digest all;
+	struct digest all;
 	struct {
-		struct policy_digest files, names;
+		struct digest files, names;
 	} both = {.files = p->store->digest};
 	char names[512];
 	int n = snprintf(names, sizeof(names), "%s %s %s", NACRE_VERSION, p->base ? p->base : "",
 	                 p->name ? p->name : "");
 
-	policy_digest(names, n < (int)sizeof(names) ? (size_t)n : sizeof(names) - 1, &both.names);
-	policy_digest(&both, sizeof(both), &all);
+	digest_make(names, n < (int)sizeof(names) ? (size_t)n : sizeof(names) - 1, &both.names);
+	digest_make(&both, sizeof(both), &all);
 	hex_write(all.bytes, (PROFILE_DIGEST_SIZE - 1) / 2, into);
 }
 

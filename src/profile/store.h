@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 #include <sys/stat.h>
+#include "base/digest.h"
 #include "base/path.h"
 #include "policy/grants.h"
 
@@ -36,5 +37,5 @@ struct profile_store {
 	/* From the root down to the workspace; all are ours. */
 	int directories[PATH_DESCENT_MAX];
 	int directory_count;
-	struct policy_digest digest; /* of the texts of all files that were read */
+	struct digest digest; /* of the texts of all files that were read */
 };

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/hex.h"
@@ -65,11 +66,11 @@ void room_id(const struct room_key *key, char into[ROOM_ID_SIZE])
 {
 	const char *const parts[] = {key->principal, key->session,     key->profile,
 	                             key->agent,     key->policy_file, key->workspace};
-	struct policy_digest all[array_size(parts)], id;
+	struct digest all[array_size(parts)], id;
 
 	for (size_t i = 0; i < array_size(parts); i++)
-		policy_digest(parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) : 0, &all[i]);
-	policy_digest(all, sizeof(all), &id);
+		digest_make(parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) : 0, &all[i]);
+	digest_make(all, sizeof(all), &id);
 	hex_write(id.bytes, (ROOM_ID_SIZE - 1) / 2, into);
 }
 
