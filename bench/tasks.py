@@ -69,13 +69,18 @@ def many(bench):
     rolls = {name: [rollup(pid) for pid in pids] for name, pids in found.items()}
     rows, private = [], 0
     for name, each in rolls.items():
-        own = median([r["Private_Clean"] + r["Private_Dirty"] for r in each if r])
+        each = [r for r in each if r]
+        if not each:  # an ordinary user may not look into processes that cannot be dumped
+            rows.append([name, len(found[name]), "unreadable", "unreadable", "unreadable"])
+            continue
+        own = median([r["Private_Clean"] + r["Private_Dirty"] for r in each])
         private += own
-        rows.append([name, len(each), own, median([r["Pss_Anon"] for r in each if r]),
-                     median([r["Pss"] for r in each if r])])
+        rows.append([name, len(found[name]), own, median([r["Pss_Anon"] for r in each]),
+                     median([r["Pss"] for r in each])])
     table(f"{count} tasks at once, started in {took:.1f} s",
           ["process", "count", "private KiB", "share of anonymous KiB", "share of all KiB"], rows)
-    judge(bench, "private memory of an idle task, keeper and init", private, 1024, "KiB")
+    if private:
+        judge(bench, "private memory of an idle task, keeper and init", private, 1024, "KiB")
     began = time.monotonic()
     call(bench, "stop", "--now", *ids)
     bench.note(f"{count} tasks stopped one after another in {time.monotonic() - began:.1f} s")

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "engine/hint.h"
+#include "task/report.h"
 #include "sandbox/spec.h"
 
 #define BETWEEN " \t\n'\"`:;,=()[]{}<>|&*?$\\"
@@ -125,10 +126,21 @@ static bool find_protected(const struct hint_facts *f, const char *path, bool ar
 	return false;
 }
 
+/* Then a notice of its own says what became of it. */
+static bool is_held(const struct hint_facts *f, const char *entry)
+{
+	size_t n = strlen(entry);
+
+	for (const char *line = f->report->held; *line; line = strchrnul(line, '\n'), line += !!*line)
+		if (strncmp(line, entry, n) == 0 && line[n] == '\t')
+			return true;
+	return false;
+}
+
 static bool fits_protected(const struct hint_facts *f, const char *path, const char *written,
                            char ret_path[HINT_PATH_MAX])
 {
-	return find_protected(f, path, false, ret_path);
+	return find_protected(f, path, false, ret_path) && !is_held(f, ret_path);
 }
 
 static bool fits_around(const struct hint_facts *f, const char *path, const char *written,

@@ -80,36 +80,26 @@ static void note_epoll(struct thread_look *l, int fd)
 	}
 }
 
-/* Who holds what PID waits for: the entry with the same number that does not wait. */
+/* Who holds what PID waits for: the last entry before it that does not wait. 0: not known. */
 static pid_t lock_holder(pid_t pid)
 {
-	char lines[64][96], number[16], waiter[16];
-	pid_t holder = 0, found;
 	FILE *f = fopen("/proc/locks", "re");
+	pid_t holder = 0, found;
 	char line[256];
-	int count = 0;
+	bool waits = false;
 
 	if (!f)
 		return 0;
-	/* The waiting ones follow the one that holds. */
-	for (int n = 0; n < LINES_MAX && fgets(line, sizeof(line), f); n++) {
-		/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote the number */
-		if (sscanf(line, "%15[0-9]: -> %*s %*s %*s %d", waiter, &found) == 2) {
-			if (found != pid)
-				continue;
-			for (int i = 0; i < count; i++)
-				/* NOLINTNEXTLINE(cert-err34-c) */
-				if (sscanf(lines[i], "%15[0-9]: %*s %*s %*s %d", number, &found) ==
-				            2 &&
-				    strcmp(number, waiter) == 0)
-					holder = found;
-			break;
-		}
-		snprintf(lines[count % 64], sizeof(lines[0]), "%.95s", line);
-		count = count < 63 ? count + 1 : 63;
+	for (int n = 0; !waits && n < LINES_MAX && fgets(line, sizeof(line), f); n++) {
+		/* NOLINTBEGIN(cert-err34-c): the kernel wrote the numbers */
+		if (sscanf(line, "%*[0-9]: -> %*s %*s %*s %d", &found) == 1)
+			waits = found == pid;
+		else if (sscanf(line, "%*[0-9]: %*s %*s %*s %d", &found) == 1)
+			holder = found;
+		/* NOLINTEND(cert-err34-c) */
 	}
 	fclose(f);
-	return holder;
+	return waits ? holder : 0;
 }
 
 /* Whoever took a lock may have ended, and its descriptor live on in another process. */

@@ -77,7 +77,7 @@ int box_machine_plan(struct sandbox_plan *p)
 {
 	int r = box_point(p, "/sys/dev/block", true); /* empty: lsblk finds no disks */
 
-	if (r == 0 && p->loopback) /* the one interface that there is */
+	if (r == 0 && (p->loopback || p->joins)) /* the one interface that there is */
 		r = box_point(p, "/sys/class/net/lo", true);
 	for (const char *const *path = box_machine_paths; r == 0 && *path; path++)
 		r = plan_one(p, *path);

@@ -29,8 +29,9 @@ static const struct shape {
          "left_running:Left[] verdict:string|null reason:string|null rule:Rule|null "
          "recommended:string[] "
          "approval:Consent|null left_to_sandbox:boolean killed:integer processes:Processes "
-         "notices:string[] sandbox:Sandbox room:Room|null usage:Usage"},
+         "held?:Held[] notices:string[] sandbox:Sandbox room:Room|null usage:Usage"},
 	{"Room", "id:string generation:integer fresh:boolean"},
+	{"Held", "path:string id:string"},
 	{"Left", "pid:integer name:string ports:integer[]"},
 	{"Consent", "id:string state:string|null by:string|null"},
 	{"Processes", "total:integer ended:string[] killed:string[]"},

@@ -241,11 +241,12 @@ class Command(unittest.TestCase):
         self.assertIn("\\u202e", text)
 
     def test_wrong_arguments_are_refused(self):
-        for arguments in (("--nothing",), ("ls",), ("--batch", "-c", "ls")):
+        for arguments, told in ((("--nothing",), b"'nacre analyse --help' lists the options"),
+                                (("ls",), b"usage: nacre analyse"), (("--batch", "-c", "ls"), b"omit -c")):
             with self.subTest(arguments=arguments):
                 done = analyse(*arguments)
                 self.assertEqual(done.returncode, 125)
-                self.assertIn(b"usage", done.stderr)
+                self.assertIn(told, done.stderr)
 
     def test_a_line_beyond_the_limits_is_opaque(self):
         for text in ("x" * 70000, "echo " + "{1..9}" * 9, "(" * 200 + "ls" + ")" * 200):

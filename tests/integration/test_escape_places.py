@@ -536,6 +536,10 @@ class Between(NacreTest):
 
     BOXED = True
 
+    def setUp(self):
+        super().setUp()
+        self.write_config("bash.yaml", "profile: bash\nroom: {leftover: end}\n")
+
     def batch(self, *lines):
         popen = self.start("--batch", "--jobs", "1", stdin=subprocess.PIPE)
         requests = [json.dumps({"id": n, "command": line}) + "\n" for n, line in enumerate(lines)]

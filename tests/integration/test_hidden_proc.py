@@ -38,7 +38,7 @@ class Hidden(NacreTest):
         self.policy = self.dir / "hidden.yaml"
 
     def run_hidden(self, option, sandbox, *words):
-        self.policy.write_text(f"profile: hidden\ninherits: bash\nsandbox: {sandbox}\n")
+        self.policy.write_text(f"profile: hidden\ninherits: bash\nroom: {{leftover: end}}\nsandbox: {sandbox}\n")
         command = ["setpriv", "--reuid", str(self.user["user"]), "--regid", str(self.user["group"]), "--clear-groups",
                    self.user["program"], "run", "--json", "--policy", str(self.policy), "--workspace", str(self.work),
                    *words]

@@ -114,7 +114,7 @@ class Spellings(LeftTest):
     def test_tmux(self):
         if not shutil.which("tmux"):
             self.skipTest("tmux: not installed")
-        result = self.run_left("-c", f"tmux new-session -d 'exec python3 server.py' && {UP}")
+        result = self.run_left("-c", f"export TMUX_TMPDIR=$PWD; tmux new-session -d 'exec python3 server.py' && {UP}")
         port = self.port()
         self.assertIn(port, [port for process in result["left_running"] for port in process["ports"]])
         self.assertIn("stopped", self.nacre("stop", result["task_id"]))

@@ -207,6 +207,7 @@ class Census(QuietTest):
         self.assertEqual(self.run_json("-c", line)["processes"]["total"], 23)
 
     def test_who_had_to_be_ended(self):
+        self.write_config("bash.yaml", "profile: bash\nroom: {leftover: end}\n")
         line = ("setsid sleep 1000 & a=$!; (trap '' TERM; exec setsid tail -f /dev/null) & b=$!; "
                 "until [ \"$(cat /proc/$a/comm /proc/$b/comm)\" = $'sleep\\ntail' ]; do :; done; exit 0")
         result = self.run_json("-c", line)

@@ -9,6 +9,11 @@ from soak import grown, soak
 class Soak(NacreTest):
     BOXED = True
 
+    def setUp(self):
+        super().setUp()
+        # What commands leave running would go on as tasks.
+        self.write_config("bash.yaml", "profile: bash\nroom: {leftover: end}\n")
+
     def soak(self, options):
         program = options.pop("program", NACRE)
         counts = soak([program, "run", "--batch", "--jobs", "4"], 140 if QUICK else 700, 4,
