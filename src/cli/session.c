@@ -198,7 +198,7 @@ const struct cli_command cli_session = {
 	.name = "session",
 	.summary = "list, show and end what the calls of sessions share",
 	.about = "Calls of one session share /tmp, /dev/shm and, by most profiles, home. These "
-                 "files "
+		 "files "
 		 "are its room. A session has one for each profile and workspace.",
 };
 

@@ -32,8 +32,8 @@ bool dialect_takes_name(const struct dialect *d);
 
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
-/* The members of it, in an object that the caller has begun. MORE goes on after the description; "":
- * nothing. */
+/* The members of it, in an object that the caller has begun. MORE goes on after the description;
+ * "": nothing. */
 void dialect_put_members(const struct dialect *d, const char *more, struct json_writer *w);
 
 /* TEXT is a JSON object of parameters. */

@@ -131,7 +131,8 @@ static bool is_held(const struct hint_facts *f, const char *entry)
 {
 	size_t n = strlen(entry);
 
-	for (const char *line = f->report->held; *line; line = strchrnul(line, '\n'), line += !!*line)
+	for (const char *line = f->report->held; *line;
+	     line = strchrnul(line, '\n'), line += !!*line)
 		if (strncmp(line, entry, n) == 0 && line[n] == '\t')
 			return true;
 	return false;

@@ -238,7 +238,7 @@ static void a_project_can_tighten(void **state)
 		"effects: {deny: [network]}\nsyntax: {ban: [x]}\n"
 		"sandbox: {network: none, exec: listed, workspace: readonly, workspace_exec: "
 		"false, debug: false, secrets: [/x], protected: [y], require: [seccomp], limits: "
-	        "{memory: 1M, "
+		"{memory: 1M, "
 		"cpu: 5}}\naudit: {on_failure: refuse}\ndescription: tight\n");
 
 	assert_int_equal(p->rules.fallback, POLICY_VERDICT_ASK);

@@ -270,8 +270,8 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err);
 /* The file or directory FD, which is PATH on the host, at the same path of the box. */
 int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
 
-/* machine.c: what can be read of the machine's processors and packages, in both tiers; the list ends
- * with NULL. */
+/* machine.c: what can be read of the machine's processors and packages, in both tiers; the list
+ * ends with NULL. */
 extern const char *const box_machine_paths[];
 int box_machine_plan(struct sandbox_plan *p);
 

@@ -372,8 +372,8 @@ static void box_forget(struct sandbox_plan *p)
 	p->steps.count = p->rules.count = 0;
 	p->group = cgroup_free(p->group);
 	p->join_count = 0;
-	p->filtered = p->asks = p->brokered = p->joins = p->loopback = p->has_own = p->offers_which =
-		p->programs_leak = false;
+	p->filtered = p->asks = p->brokered = p->joins = p->loopback = p->has_own =
+		p->offers_which = p->programs_leak = false;
 	p->mask_file = p->mask_directory = NULL;
 	p->clone_flags = 0;
 	p->wall = (struct landlock_wall){0};

@@ -46,7 +46,7 @@ static const char save_text[] =
 	"__nacre_p=\"${PIPESTATUS[*]}\" -; builtin set +eux; "
 	"{ [[ $__nacre_n == 1 ]] || builtin printf '\\0nacre-stages %s %s\\0' \"$__nacre_n\" "
 	"\"$__nacre_p\"; builtin printf '\\0nacre-session 1\\0'; builtin export -p; builtin printf "
-        "'\\0'; "
+	"'\\0'; "
 	"builtin pwd -P; builtin printf '\\0end\\0'; } >&" NUMBER(
 		SESSION_FD) "; builtin return $__nacre_s; }; "
 			    "builtin trap '" HANDLER "' EXIT; ";

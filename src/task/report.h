@@ -76,17 +76,17 @@ struct keeper_report {
 	char held[REPORT_HELD_MAX]; /* protected paths that the command wanted to be otherwise, one
 	                               per line; behind a tab the id of the approval, or
 	                               PROTECT_STAYS: that was refused */
-	char ungranted[REPORT_NAMES_MAX];  /* writable paths that are not there, one per line */
-	char ended[REPORT_NAMES_MAX];      /* names of what had to be ended, one per line */
-	char slain[REPORT_NAMES_MAX];      /* the same of what had to be killed for that */
-	char left[REPORT_LEFT_MAX];        /* what the command left running, which went on as the
-	                                      task; see process/living.h */
-	char stages[REPORT_STAGES_MAX];    /* status of each stage of the last pipeline */
-	char quiet[REPORT_QUIET_MAX];      /* what a quiet command was doing when it was ended */
-	char engine[REPORT_ENGINE_MAX];    /* a notice about the container engine */
-	char session[REPORT_SESSION_MAX];  /* a notice about the session */
-	char audit[REPORT_AUDIT_MAX];      /* a notice about the audit log */
-	char why[REPORT_WHY_MAX];          /* words for a failure that step and sys do not tell */
+	char ungranted[REPORT_NAMES_MAX]; /* writable paths that are not there, one per line */
+	char ended[REPORT_NAMES_MAX];     /* names of what had to be ended, one per line */
+	char slain[REPORT_NAMES_MAX];     /* the same of what had to be killed for that */
+	char left[REPORT_LEFT_MAX];       /* what the command left running, which went on as the
+	                                     task; see process/living.h */
+	char stages[REPORT_STAGES_MAX];   /* status of each stage of the last pipeline */
+	char quiet[REPORT_QUIET_MAX];     /* what a quiet command was doing when it was ended */
+	char engine[REPORT_ENGINE_MAX];   /* a notice about the container engine */
+	char session[REPORT_SESSION_MAX]; /* a notice about the session */
+	char audit[REPORT_AUDIT_MAX];     /* a notice about the audit log */
+	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
 };
 
 /* The mode of a task's directory whose report is in it: a list of thousands needs no second look.
