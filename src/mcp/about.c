@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/number.h"
 #include "decide/check.h"
+#include "engine/dialect.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "task/request.h"
@@ -17,7 +18,7 @@
 
 #define NAMED_MAX 4 /* protected paths */
 
-static void tell_wall(const struct profile *p, struct buffer *into)
+static void tell_wall(const struct profile *p, struct buffer *into, bool session)
 {
 	if (p->mode == PROFILE_MODE_NONE)
 		buffer_puts(into, " There is no sandbox.");
@@ -27,24 +28,40 @@ static void tell_wall(const struct profile *p, struct buffer *into)
 		buffer_puts(into, " Commands run in a sandbox, without sudo.");
 }
 
-static void tell_network(const struct profile *p, struct buffer *into)
+/* What commands of one client share, if it has a session; as the room itself does (keeper/room.c).
+ */
+static enum profile_share share_of(const struct profile *p, bool session)
+{
+	return session && p->mode == PROFILE_MODE_STRICT ? p->room.share : PROFILE_SHARE_NONE;
+}
+
+static void tell_network(const struct profile *p, struct buffer *into, bool session)
 {
 	if (p->mode == PROFILE_MODE_NONE)
 		return;
 	if (p->sandbox.network == SANDBOX_NETWORK_HOST)
 		buffer_puts(into, " The network is the host's.");
+	else if (share_of(p, session) != PROFILE_SHARE_NONE && p->room.network)
+		buffer_puts(into, " There is no network: your commands share one loopback.");
 	else if (p->mode == PROFILE_MODE_STRICT)
 		buffer_puts(into, " There is no network: a command has a loopback of its own.");
 	else
 		buffer_puts(into, " There is no network.");
 }
 
-static void tell_what_stays(const struct profile *p, struct buffer *into)
+static void tell_what_stays(const struct profile *p, struct buffer *into, bool session)
 {
 	if (p->mode == PROFILE_MODE_NONE)
 		return;
 	if (p->sandbox.workspace_readonly)
 		buffer_puts(into, " The workspace is read-only, and nothing stays.");
+	else if (share_of(p, session) == PROFILE_SHARE_ALL)
+		buffer_puts(into, " Files in the workspace stay, and in /tmp and home for this "
+		                  "session.");
+	else if (share_of(p, session) == PROFILE_SHARE_TMP)
+		buffer_puts(into,
+		            " Files in the workspace stay, and in /tmp for this session; home "
+		            "is empty for each command.");
 	else if (p->mode == PROFILE_MODE_STRICT)
 		buffer_puts(into, " Files in the workspace stay; /tmp and home are empty for each "
 		                  "command.");
@@ -52,7 +69,13 @@ static void tell_what_stays(const struct profile *p, struct buffer *into)
 		buffer_puts(into, " Files in the workspace stay, temporary ones do not.");
 }
 
-static void tell_protected(const struct profile *p, struct buffer *into)
+static void tell_leftovers(const struct profile *p, struct buffer *into, bool session)
+{
+	if (p->room.keep_leftover)
+		buffer_puts(into, " What a command leaves running continues as a task.");
+}
+
+static void tell_protected(const struct profile *p, struct buffer *into, bool session)
 {
 	const char *const *list = p->sandbox.protected_;
 	size_t n = 0;
@@ -65,14 +88,14 @@ static void tell_protected(const struct profile *p, struct buffer *into)
 			buffer_printf(into, "%s %s", n > 0 ? "," : "", list[n]);
 	if (n > NAMED_MAX)
 		buffer_printf(into, " and %zu more", n - NAMED_MAX);
-	buffer_puts(into, "; commands cannot change these.");
+	buffer_puts(into, "; changes there are refused or held.");
 }
 
-static void tell_debugging(const struct profile *p, struct buffer *into)
+static void tell_debugging(const struct profile *p, struct buffer *into, bool session)
 {
 	if (p->sandbox.debug && p->mode == PROFILE_MODE_STRICT &&
 	    p->sandbox.exec == SANDBOX_EXEC_ANY && !p->sandbox.workspace_noexec)
-		buffer_puts(into, " gdb and strace reach the processes of their own command.");
+		buffer_puts(into, " gdb and strace reach processes of their own command.");
 }
 
 /* In seconds, but for what is shorter. */
@@ -84,7 +107,7 @@ static void put_time(int64_t ms, struct buffer *into)
 		buffer_printf(into, "%lld ms", (long long)ms);
 }
 
-static void tell_limits(const struct profile *p, struct buffer *into)
+static void tell_limits(const struct profile *p, struct buffer *into, bool session)
 {
 	const struct sandbox_limits *l = &p->sandbox.limits;
 	char text[32];
@@ -100,27 +123,29 @@ static void tell_limits(const struct profile *p, struct buffer *into)
 	}
 	if (p->mode != PROFILE_MODE_NONE && l->processes > 0)
 		buffer_printf(into, ", %llu processes", (unsigned long long)l->processes);
-	if (p->mode != PROFILE_MODE_NONE && l->tmp_bytes > 0) {
+	if (p->mode != PROFILE_MODE_NONE && l->tmp_bytes > 0 &&
+	    share_of(p, session) == PROFILE_SHARE_NONE) {
 		number_format_bytes(l->tmp_bytes, text);
 		buffer_printf(into, ", %s of temporary files", text);
 	}
 	buffer_putc(into, '.');
 }
 
-static void tell_refusals(const struct profile *p, struct buffer *into)
+static void tell_refusals(const struct profile *p, struct buffer *into, bool session)
 {
 	buffer_puts(into, " A refusal says why, and what to do instead.");
 }
 
-void about_profile(const struct profile *p, struct buffer *into)
+/* Appends sentences, each with a blank before it. */
+static void tell_all(const struct profile *p, bool session, struct buffer *into)
 {
-	static void (*const rows[])(const struct profile *p, struct buffer *into) = {
-		tell_wall,      tell_network, tell_what_stays, tell_protected,
-		tell_debugging, tell_limits,  tell_refusals,
+	static void (*const rows[])(const struct profile *p, struct buffer *into, bool session) = {
+		tell_wall,      tell_network,   tell_what_stays, tell_leftovers,
+		tell_protected, tell_debugging, tell_limits,     tell_refusals,
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++)
-		rows[i](p, into);
+		rows[i](p, into, session);
 }
 
 /* The profile is loaded as for a command; deciding about one is how that is done. */
@@ -133,5 +158,5 @@ void about_offer(const struct mcp_offer *offer, struct buffer *into)
 
 	if (arena && engine_explain(offer->engine, &rq, arena, &check, NULL) == 0 &&
 	    offer->engine->profile)
-		about_profile(offer->engine->profile, into);
+		tell_all(offer->engine->profile, dialect_keeps_session(offer->dialect), into);
 }

@@ -5,13 +5,10 @@
  */
 struct buffer;
 struct mcp_offer;
-struct profile;
 
 /* Fewer words than this, for any profile. A model reads them with every request. */
 #define ABOUT_WORDS_MAX 120
 
-/* Appends sentences, each with a blank before it. */
-void about_profile(const struct profile *p, struct buffer *into);
-
-/* The same for a tool. Of a profile that cannot be loaded nothing is said. */
+/* Appends sentences about a tool, each with a blank before it. Of a profile that cannot be loaded
+ * nothing is said. */
 void about_offer(const struct mcp_offer *offer, struct buffer *into);

@@ -32,9 +32,19 @@ class About(NacreTest):
 
     def test_it_tells_what_the_keys_say(self):
         for text in self.told("--profile", "bash"):
-            for words in (".git/config", "more; commands cannot change these", "/tmp and home are empty for each command",
-                          "gdb and strace", "120 s a command (at most 600 s)", "4.0 GiB of memory", "512 processes"):
+            for words in (".git/config", "more; changes there are refused or held", "stay, and in /tmp and home for this session",
+                          "your commands share one loopback", "leaves running continues as a task", "gdb and strace",
+                          "120 s a command (at most 600 s)", "4.0 GiB of memory", "2048 processes"):
                 self.assertIn(words, text)
+
+    def test_what_stays_is_what_the_room_keeps(self):
+        for room, told, untold in (
+                ("{share: tmp}", "and in /tmp for this session; home is empty", "and home for this session"),
+                ("{share: tmp, network: false}", "a command has a loopback of its own", "share one loopback"),
+                ("{share: none, leftover: end}", "/tmp and home are empty for each command", "continues as a task")):
+            for text in self.told(*self.policy("{}", f"room: {room}\n")):
+                self.assertIn(told, text)
+                self.assertNotIn(untold, text)
 
     def test_other_keys_are_told_otherwise(self):
         for text in self.told(*self.policy("{network: host, workspace: readonly, debug: false, limits: {memory: 1G, processes: 7}}",
