@@ -126,8 +126,9 @@ class WhoTracesWhom(NacreTest):
 
     def test_a_tracer_that_is_left_ends_with_the_command(self):
         needs("strace")
+        self.write_config("bash.yaml", "profile: bash\nroom: {leftover: end}\n")
         result = self.run_json("--profile", "bash", "--timeout", ample(20), "-c",
-                               "sleep 60 & strace -o /dev/null -p $! & sleep 0.5; echo done")
+                               "sleep 1000 & strace -o /dev/null -p $! & sleep 0.5; echo done")
         self.assertEqual((result["stdout"], result["exit_code"]), ("done\n", 0), result)
 
     def test_a_traced_command_is_killed_in_time(self):
