@@ -80,10 +80,10 @@ malformed: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre NACRE_MALFORMED=$(LINES) NACRE_SEED=$(SEED) python3 tests/integration/test_http_malformed.py
 
-# 10,000 commands through warm boxes: nothing may be left, no count may grow.
+# 1,000 sessions, 10,000 commands through warm boxes: nothing may be left, no count may grow. WAIT=1 waits for what takes minutes.
 soak: all
 	tools/setup test
-	NACRE=$(BUILD)/nacre tests/soak/run
+	NACRE=$(BUILD)/nacre tests/soak/run $(if $(WAIT),--wait)
 
 # A working day of an agent, in plain bash and in nacre; see docs/workday.md. ONLY='git/' takes a part.
 workday: all
@@ -140,7 +140,7 @@ help:
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
 	echo "make malformed [LINES=10000] [SEED=1]      odd requests at a server"
 	echo "make workday            what agents do all day is the same in nacre as in plain bash"
-	echo "make soak               10,000 commands through warm boxes leave nothing behind"
+	echo "make soak [WAIT=1]      1,000 sessions and 10,000 commands leave nothing behind"
 	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log at 500"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"

@@ -2,10 +2,13 @@
 
 The bars of the project: a cold `nacre run -- true` takes at most 0.6 of bwrap's time with a like tree, a
 command through a kept box at most 1.6 times a posix_spawn of the same program without any box, and
-eight callers get at least half of the commands per second that they get without a box.
+eight callers get at least 0.55 of the commands per second that they get without a box. The second call of
+a session takes at most 0.5 of bwrap's time: a launcher stands by with a box.
 """
+import json
 import os
 import subprocess
+import time
 
 from measure import (Skip, median, milliseconds, program, progress, quantile, ratio, read_samples, run,
                      spread, table)
@@ -14,6 +17,7 @@ from startup import BARE, TRUE, interleaved, peers
 BWRAP = "bwrap --unshare-all"
 LIKE = "bwrap --unshare-all, the mounts of nacre's box"
 COLD = "nacre run -- true"
+SESSION = "nacre run --session S -- true"
 
 
 def policies(bench):
@@ -60,6 +64,24 @@ def judge(bench, what, value, bar, best):
     bench.note(f"{what}: {value:.2f} by medians, {best:.2f} by p10 or best turns: {kept}")
 
 
+def begin_session(bench, state):
+    """A session whose launcher stands by, as it does from its second call on."""
+    env = {**bench.env, "NACRE_STATE_DIR": state}
+    words = [bench.nacre, "run", "--session", "S", "--", "true"]
+    run(words, env, cwd=bench.workspace)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        told = subprocess.run([bench.nacre, "session", "show", "S", "--json"], env=env, capture_output=True, text=True, check=False)
+        if told.returncode == 0 and (json.loads(told.stdout)["launcher"] or {}).get("ready"):
+            return words
+        time.sleep(0.01)
+    raise SystemExit("bench: no launcher stands by for the session")
+
+
+def end_session(bench, state):
+    run([bench.nacre, "session", "end", "S"], {**bench.env, "NACRE_STATE_DIR": state})
+
+
 def cold(bench, files):
     found, missing = peers(bench.workspace, bench.env)
     memory = f"NACRE_STATE_DIR={bench.memory_state}"
@@ -67,6 +89,8 @@ def cold(bench, files):
         BARE: ([TRUE], 1),
         COLD: ([bench.nacre, "run", "--", "true"], 1),
         "the same, state in memory": ([memory, bench.nacre, "run", "--", "true"], 1),
+        SESSION: (begin_session(bench, bench.state), 1),
+        "the same session, state in memory": ([memory, *begin_session(bench, bench.memory_state)], 1),
         "profile readonly": ([memory, bench.nacre, "run", "--policy", files["readonly"], "--", "ls", "-d", "."], 1),
         "landlock tier": ([memory, bench.nacre, "run", "--policy", files["landlock"], "--", "true"], 1),
         "no box": ([memory, bench.nacre, "run", "--policy", files["none"], "--", "true"], 1),
@@ -79,6 +103,8 @@ def cold(bench, files):
     rounds = bench.rounds(300)
     progress(f"wall: cold boxes, {rounds} rounds")
     samples = interleaved(bench, commands, rounds)
+    for state in (bench.state, bench.memory_state):
+        end_session(bench, state)
     against = samples.get(BWRAP, samples[BARE])
     rows = [[name, milliseconds(median(taken)), spread(taken), ratio(median(taken) / median(against)),
              ratio(quantile(taken, 0.1) / quantile(against, 0.1))] for name, taken in samples.items()]
@@ -88,6 +114,10 @@ def cold(bench, files):
             bench.note(line)
         return
     bench.result("cold box: " + COLD, BWRAP, rows[1][3], rows[1][4])
+    row = next(row for row in rows if row[0] == SESSION)
+    bench.result("later call of a session: " + SESSION, BWRAP, row[3], row[4])
+    value, best = (quantile(samples[SESSION], q) / quantile(samples[BWRAP], q) for q in (0.5, 0.1))
+    judge(bench, f"later call of a session against {BWRAP}, at most 0.50", value, lambda value: value <= 0.5, best)
     for peer in (BWRAP, LIKE):
         value, best = (quantile(samples[COLD], q) / quantile(samples[peer], q) for q in (0.5, 0.1))
         judge(bench, f"cold box against {peer}, at most 0.60", value, lambda value: value <= 0.6, best)
@@ -144,8 +174,8 @@ def report(bench, latencies, rates):
         bare, kept = rates[8, name], rates[8, "kept boxes"]
         value, best = median(kept) / median(bare), max(kept) / max(bare)
         bench.result("kept boxes, commands per second of 8 callers", name, ratio(value), ratio(best))
-        judge(bench, f"8 callers, rate in kept boxes against '{name}', at least 0.50", value,
-              lambda v: v >= 0.5, best)
+        judge(bench, f"8 callers, rate in kept boxes against '{name}', at least 0.55", value,
+              lambda v: v >= 0.55, best)
 
 
 def section(bench):

@@ -22,7 +22,9 @@ const char *audit_kind_name(enum audit_kind kind)
 		[AUDIT_ASKED] = "asked",           [AUDIT_APPROVED] = "approved",
 		[AUDIT_REFUSED] = "refused",       [AUDIT_STARTED] = "started",
 		[AUDIT_TYPED] = "typed",           [AUDIT_LEFT] = "left",
-		[AUDIT_ENDED] = "ended",           [AUDIT_OPENED] = "opened",
+		[AUDIT_ENDED] = "ended",           [AUDIT_ROOM_MADE] = "room-made",
+		[AUDIT_ROOM_ENDED] = "room-ended", [AUDIT_OPENED] = "opened",
+		[AUDIT_NETWORK] = "network",       [AUDIT_NETWORK_ENDED] = "network-ended",
 		[AUDIT_CHECKPOINT] = "checkpoint", [AUDIT_BREAK] = "break",
 	};
 
@@ -227,6 +229,27 @@ static void put_end(struct json_writer *w, const struct audit_event *e)
 	json_member_int(w, "duration_ms", e->duration_ms);
 }
 
+static void put_connection(struct json_writer *w, const struct audit_connection *c,
+                           const struct mask *mask)
+{
+	if (!c)
+		return;
+	put_masked(w, "name", c->name, mask); /* a look-up can carry anything */
+	if (c->port)
+		json_member_uint(w, "port", c->port);
+	put_field(w, "address", c->address);
+	if (c->waited_ms)
+		json_member_int(w, "waited_ms", c->waited_ms);
+	if (!c->protocol)
+		return;
+	put_field(w, "protocol", c->protocol);
+	json_member_uint(w, "sent", c->sent);
+	json_member_uint(w, "received", c->received);
+	json_member_int(w, "ms", c->ms);
+	if (c->ech)
+		json_member_bool(w, "ech", true);
+}
+
 int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct mask *mask,
                       struct buffer *into)
 {
@@ -262,6 +285,7 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	put_names(&w, "layers", e->layers);
 	put_names(&w, "missing", e->missing);
 	put_names(&w, "left", e->left);
+	put_connection(&w, e->connection, mask);
 	put_field(&w, "end", e->end);
 	put_end(&w, e);
 	return buffer_error(into);

@@ -20,6 +20,10 @@ enum audit_kind {
 	AUDIT_TYPED,     /* bytes for its terminal, on the disk before the command can read them */
 	AUDIT_LEFT,      /* it has ended, and what it left running goes on as its task */
 	AUDIT_ENDED,
+	AUDIT_ROOM_MADE,     /* files that the calls of a session share; not of one request */
+	AUDIT_ROOM_ENDED,    /* and they are gone */
+	AUDIT_NETWORK,       /* a connection, before it is dialled or with its refusal */
+	AUDIT_NETWORK_ENDED, /* a connection that was dialled */
 	/* Made by the log itself. */
 	AUDIT_OPENED,     /* the first of a file, signed */
 	AUDIT_CHECKPOINT, /* signed */
@@ -32,6 +36,18 @@ enum audit_kind {
 #define AUDIT_LINE_MAX                                                                             \
 	((size_t)4 << 20) /* of a record: control characters are six times as long                 \
 	                   */
+
+/* A connection of a command. */
+struct audit_connection {
+	const char *name; /* or an address that the program named */
+	uint16_t port;    /* 0: it was only looked up */
+	const char *address;
+	int64_t waited_ms;    /* for a person; 0: not at all */
+	const char *protocol; /* with these, of an end: */
+	uint64_t sent, received;
+	int64_t ms;
+	bool ech;
+};
 
 /* A text that is NULL, a list that is NULL and a number that is not said are left out. */
 struct audit_event {
@@ -57,6 +73,7 @@ struct audit_event {
 	int signal;                          /* 0: none */
 	uint64_t bytes[2];
 	int64_t duration_ms;
+	const struct audit_connection *connection; /* of AUDIT_NETWORK and its end; else NULL */
 };
 
 const char *audit_kind_name(enum audit_kind kind);

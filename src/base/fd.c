@@ -150,6 +150,35 @@ int fd_open_regular(int dir_fd, const char *name)
 	return S_ISREG(st.st_mode) ? take_fd(&fd) : -EINVAL;
 }
 
+int fd_open_locked(int at, const char *name, mode_t rights, mode_t *ret_before)
+{
+	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	scoped(fd_closep) int held = -1;
+	char link[32];
+	struct stat st;
+	int fd;
+
+	if (ret_before)
+		*ret_before = 0;
+	fd = openat(at, name, O_RDONLY | flags);
+	if (fd < 0 && errno != EACCES)
+		return -errno;
+	if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & rights) == rights)
+		return fd;
+	fd_close(fd);
+	/* Held first: by its name it could be another one meanwhile, and a link by now. */
+	held = openat(at, name, O_PATH | flags);
+	if (held < 0 || fstat(held, &st) < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", held);
+	if (chmod(link, (st.st_mode & 07777) | rights) < 0)
+		return -errno;
+	if (ret_before)
+		*ret_before = st.st_mode;
+	fd = open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int fd_open_private(int at, const char *path)
 {
 	scoped(fd_closep) int fd =

@@ -38,6 +38,11 @@ void fd_close_except(const int *keep, size_t count);
  * waiting: in a directory that a command can reach it may be a FIFO by now. */
 int fd_open_regular(int dir_fd, const char *name);
 
+/* Opens a directory that commands may have changed while they run. A link is not followed. If its
+ * mode lacks one of the owner's RIGHTS (0500, 0700), they are added. RET_BEFORE (may be NULL) gets
+ * its mode from before that, or 0 if nothing was changed. */
+int fd_open_locked(int at, const char *name, mode_t rights, mode_t *ret_before);
+
 /* Opens a directory that is ours and that nobody else can write to; -EPERM: somebody can, and could
  * plant whatever we believe. */
 int fd_open_private(int at, const char *path);

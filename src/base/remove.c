@@ -29,13 +29,13 @@ static void remove_directory(struct removal *r, int parent, const char *name, in
 	if (depth == DEPTH_MAX) {
 		snprintf(aside, sizeof(aside), ".deep-%u", r->pulled++);
 		if (renameat(parent, name, r->top, aside) < 0 &&
-		    fchmodat(parent, name, 0700, 0) == 0)
+		    fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 			(void)renameat(parent, name, r->top, aside); /* its own ".." is written */
 		return;
 	}
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Only a real directory gets here, and nobody is left who could put a link in its place. */
-	if (fd < 0 && fchmodat(parent, name, 0700, 0) == 0)
+	/* Somebody may put a link in its place meanwhile: its target keeps its mode. */
+	if (fd < 0 && fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 		fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0) {
 		(void)fchmod(fd, 0700);
@@ -76,7 +76,7 @@ void remove_tree(int parent, const char *name)
 	int fd;
 
 	if (r.top < 0 && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISDIR(st.st_mode) && fchmodat(parent, name, 0700, 0) == 0)
+	    S_ISDIR(st.st_mode) && fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 		r.top = open_top(parent, name);
 	if (r.top < 0)
 		return;

@@ -153,6 +153,13 @@ static void put_matter(struct buffer *out, const json_t *record, const char *eve
 	} else if (strcmp(event, "typed") == 0) {
 		approval_escape(text_of(record, "input"), strlen(text_of(record, "input")), false,
 		                out);
+	} else if (strncmp(event, "room-", 5) == 0) {
+		buffer_puts(out, "session ");
+		cli_put_clean(text_of(record, "session"), out);
+		buffer_puts(out, ", room ");
+		cli_put_clean(text_of(record, "room"), out);
+		buffer_puts(out, ": ");
+		cli_put_clean(text_of(record, "reason"), out);
 	} else if (strcmp(event, "break") == 0) {
 		cli_put_clean(text_of(record, "cause"), out);
 		buffer_puts(out, ": ");
@@ -412,8 +419,8 @@ static const struct cli_option options[] = {
 #undef SHOW
 
 #define EVENTS                                                                                     \
-	"Events: requested, decided, asked, approved, refused, started, typed, ended, opened, "    \
-	"checkpoint, break."
+	"Events: requested, decided, asked, approved, refused, started, typed, left, ended, "      \
+	"room-made, room-ended, opened, checkpoint, break."
 
 const struct cli_command cli_audit_show = {
 	.name = "audit show",

@@ -35,6 +35,19 @@ static int list(void)
 	return cli_print(&text);
 }
 
+/* In the format of the tool: whoever reads it looks there for the reason. */
+static void print_refusal(const struct dialect *d, const struct error *err)
+{
+	scoped(result_donep) struct result refused = {.exit_code = EXIT_NACRE_FAILED};
+	scoped(buffer_donep) struct buffer text = {0};
+
+	snprintf(refused.reason, sizeof(refused.reason), "%s: %s", dialect_tool(d), err->text);
+	if (dialect_write_result(d, &refused, &text) < 0)
+		return;
+	buffer_putc(&text, '\n');
+	(void)cli_print(&text);
+}
+
 static int read_parameters(int argc, char **argv, const struct dialect *d, struct run_options *o)
 {
 	scoped(buffer_donep) struct buffer text = {.max = PARAMETERS_MAX};
@@ -50,8 +63,10 @@ static int read_parameters(int argc, char **argv, const struct dialect *d, struc
 		return -EINVAL;
 	}
 	r = dialect_read(d, buffer_str(&text), text.len, o->arena, &o->request, &err);
-	if (r < 0)
+	if (r < 0) {
 		cli_complain("%s: %s", dialect_tool(d), err.text);
+		print_refusal(d, &err);
+	}
 	return r;
 }
 
@@ -83,7 +98,7 @@ static int run(int argc, char **argv, struct run_options *o)
 		                   : "; 'nacre call --list' shows them");
 		return EXIT_NACRE_FAILED;
 	}
-	if (read_parameters(argc, argv, d, o) < 0)
+	if (read_parameters(argc, argv, d, o) < 0 || run_options_session(o) < 0)
 		return EXIT_NACRE_FAILED;
 	o->wishes.fallback = dialect_profile(d);
 	signal_fd = cli_signal_fd(false);
@@ -136,6 +151,8 @@ static const struct cli_option options[] = {
 	{"list", NULL, "print the tools with their parameters, as JSON Schema",
          CLI_FLAG(struct call, list)},
 	CLI_WISHES(struct call, run.wishes, "the tool's own"),
+	{"session", "ID", "keep directory, exported variables and files between calls",
+         CLI_SESSION(struct call, run.request.session)},
 	{0},
 };
 

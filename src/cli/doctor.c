@@ -16,6 +16,7 @@
 #include "engine/result.h"
 #include "json/write.h"
 #include "profile/profile.h"
+#include "sandbox/doors.h"
 #include "sandbox/layers.h"
 #include "sandbox/plan.h"
 #include "sandbox/probe.h"
@@ -125,10 +126,27 @@ static bool shares_files(const struct sandbox_survey *s)
 static bool shares_network(const struct sandbox_survey *s)
 {
 	struct sandbox_net net = SANDBOX_NET_NONE;
-	bool works = shares_files(s) && sandbox_net_make(".", &net) == 0;
+	bool works = shares_files(s) && sandbox_net_make(".", NULL, &net, NULL) == 0;
 
 	sandbox_net_done(&net);
 	return works;
+}
+
+/* How names are reached, by the way that a box would take; NULL: not at all. It also makes the
+ * kernel load what the first box would wait for. */
+static const char *names_way(const struct sandbox_survey *s)
+{
+	const struct sandbox_ports ports = {.count = 0};
+	struct sandbox_doors doors = {.way = SANDBOX_WAY_NONE};
+	struct sandbox_net net = SANDBOX_NET_NONE;
+	const char *way = NULL;
+
+	if (sandbox_survey_tier(s) == SANDBOX_TIER_STRICT &&
+	    sandbox_net_make(".", &ports, &net, &doors) == 0)
+		way = sandbox_way_name(doors.way);
+	doors_close(&doors);
+	sandbox_net_done(&net);
+	return way;
 }
 
 static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
@@ -153,6 +171,7 @@ static void put_machine(struct json_writer *w, const struct sandbox_survey *s)
 	json_member_bool(w, "files", shares_files(s));
 	json_member_bool(w, "network", shares_network(s));
 	json_object_end(w);
+	json_member_text(w, "network_names", names_way(s));
 	json_member_string(w, "tier", sandbox_tier_name(sandbox_survey_tier(s)));
 }
 
@@ -245,6 +264,7 @@ static void print_machine(const struct sandbox_survey *s, struct buffer *out)
 		[SANDBOX_TRIAL_OPENAT2] = "openat2",
 		[SANDBOX_TRIAL_CLOSE] = "close_range",
 	};
+	const char *way = names_way(s);
 
 	buffer_printf(out, "%-20s%s %s, %s\n", "kernel", s->kernel.sysname, s->kernel.release,
 	              s->kernel.machine);
@@ -255,6 +275,7 @@ static void print_machine(const struct sandbox_survey *s, struct buffer *out)
 	print_landlock(s, out);
 	buffer_printf(out, "%-20s%s\n", "seccomp", s->probe.seccomp ? "yes" : "no");
 	print_cgroup(&s->cgroup, out);
+	buffer_printf(out, "%-20s%s\n", "network by name", way ? way : "not possible");
 	buffer_printf(out, "%-20s%s\n", "rooms of sessions",
 	              !shares_files(s)    ? "no: they need the tier strict"
 	              : shares_network(s) ? "files on disk, and a loopback interface"

@@ -5,6 +5,8 @@
 #include "cli/analyse-text.h"
 #include "cli/cli.h"
 #include "decide/check.h"
+#include "decide/hosts.h"
+#include "engine/explain-network.h"
 #include "shell/facts.h"
 
 static void put_clean(struct buffer *out, const char *text)
@@ -61,6 +63,10 @@ void explain_put_text(const struct check *c, struct buffer *out)
 		buffer_puts(out, "\nverdicts\n");
 	for (size_t i = 0; i < a->command_count; i++)
 		put_command(out, &c->facts->commands[i], &a->commands[i]);
+	if (c->host_count)
+		buffer_puts(out, "\nhosts\n");
+	for (size_t i = 0; i < c->host_count; i++)
+		explain_network_put_text(c->profile, &c->hosts[i], "  ", out);
 	buffer_printf(out, "\n%s", policy_verdict_name(a->line.verdict));
 	put_place(out, &a->line);
 	if (a->line.reason) {

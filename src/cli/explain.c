@@ -20,7 +20,9 @@
 #include "cli/explain-answer.h"
 #include "cli/lines.h"
 #include "cli/run-options.h"
+#include "decide/hosts.h"
 #include "engine/dialect.h"
+#include "engine/explain-network.h"
 #include "engine/explain.h"
 #include "session/place.h"
 #include "engine/result.h"
@@ -36,7 +38,7 @@
 #define PROFILES_MAX   32
 
 struct arguments {
-	const char *line, *cwd;
+	const char *line, *cwd, *network;
 	struct engine_wishes wishes;
 	const char *const *argv;
 	struct cli_list env;
@@ -153,7 +155,9 @@ static int decide(struct explain *x, const struct request *wanted, const char *w
 		r = take_name(x, from.profile, &rq, err);
 	if (r == 0)
 		r = question_of(x->arena, &from, &order, &q, err);
-	return r < 0 ? r : check_request(x->arena, &q, ret, err);
+	if (r == 0)
+		r = check_request(x->arena, &q, ret, err);
+	return r < 0 ? r : explain_find_hosts(x->arena, from.profile, ret, err);
 }
 
 /* Batch */
@@ -304,6 +308,41 @@ static int one(struct explain *x)
 	return cli_print(&out);
 }
 
+/* What the profile says about one host. */
+static int network(struct explain *x)
+{
+	const struct arguments *a = x->arguments;
+	scoped(place_done) struct place place = {.workspace_fd = -1, .cwd_fd = -1};
+	scoped(buffer_donep) struct buffer out = {0};
+	struct json_writer w = {.out = &out};
+	const struct profile *profile = NULL;
+	struct network_wish wish;
+	struct host_seen host;
+	struct error err = {0};
+	int r = network_wish_parse(a->network, &wish, &err);
+
+	if (r == 0)
+		r = place_open_workspace(a->wishes.workspace, NULL, &place, &err);
+	if (r == 0)
+		r = get_profile(x, a->wishes.profile, a->wishes.agent, &place, &profile, &err);
+	if (r == 0 && place_raise_root(&place, profile))
+		r = get_profile(x, a->wishes.profile, a->wishes.agent, &place, &profile, &err);
+	if (r < 0) {
+		cli_complain("%s", err.text);
+		return EXIT_NACRE_FAILED;
+	}
+	host = network_wish_host(&wish);
+	if (a->json) {
+		json_object_begin(&w);
+		explain_network_put_json(profile, &host, false, &w);
+		json_object_end(&w);
+		buffer_putc(&out, '\n');
+	} else {
+		explain_network_put_text(profile, &host, "", &out);
+	}
+	return cli_print(&out);
+}
+
 static int explain(void *options, int argc, char **argv)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
@@ -313,13 +352,14 @@ static int explain(void *options, int argc, char **argv)
 
 	if (argc > 0)
 		a->argv = (const char *const *)argv;
-	if ((a->line != NULL) + (a->argv != NULL) + a->batch != 1) {
-		cli_complain("explain: give one of -c LINE, -- ARGV... and --batch");
+	if ((a->line != NULL) + (a->argv != NULL) + (a->network != NULL) + a->batch != 1) {
+		cli_complain("explain: give one of -c LINE, -- ARGV..., --network NAME:PORT and "
+		             "--batch");
 		return EXIT_NACRE_FAILED;
 	}
 	if (!arena)
 		return EXIT_NACRE_FAILED;
-	r = a->batch ? batch(&x) : one(&x);
+	r = a->batch ? batch(&x) : a->network ? network(&x) : one(&x);
 	done(&x);
 	return r;
 }
@@ -332,6 +372,8 @@ static const struct cli_option options[] = {
 	{"env", "NAME=VALUE", "a variable that the request sets; repeatable",
          CLI_LIST(EXPLAIN, env, CLI_LIST_MAX)},
 	{"force", NULL, "override a nudge (never a deny)", CLI_FLAG(EXPLAIN, force)},
+	{"network", "NAME:PORT", "what the profile says about a connection, and by which rule",
+         CLI_TEXT(EXPLAIN, network)},
 	{"json", NULL, "print one JSON object", CLI_FLAG(EXPLAIN, json)},
 	{"batch", NULL, "read one JSON request per line, print one JSON answer per line",
          CLI_FLAG(EXPLAIN, batch)},
@@ -342,7 +384,8 @@ static const struct cli_option options[] = {
 const struct cli_command cli_explain = {
 	.name = "explain",
 	.summary = "show the decision about a command, and why, without running it",
-	.usage = "[OPTIONS] -c LINE\n[OPTIONS] -- ARGV...\n[OPTIONS] --batch",
+	.usage = "[OPTIONS] -c LINE\n[OPTIONS] -- ARGV...\n[OPTIONS] --network NAME:PORT\n"
+		 "[OPTIONS] --batch",
 	.about = "Shows what nacre would decide about a command, and why, without running it.",
 	.notes = "The exit code is 0 for every verdict, and 125 if there is none.",
 	.options = options,

@@ -1,6 +1,7 @@
 /*
- * `nacre launcher VERSION`: not for people. A program that uses libnacre executes it, with a socket
- * as standard input, to have its commands started; see task/launcher.h.
+ * `nacre launcher VERSION [stay]`: not for people. A program that uses libnacre executes it, with a
+ * socket as standard input, to have its commands started; `nacre run --session` executes it to
+ * leave it behind for the next call. See launch/launcher.h.
  */
 #include <stdio.h>
 #include <sys/socket.h>
@@ -20,9 +21,12 @@ static int launcher(void *options, int argc, char **argv)
 		cli_complain("'nacre launcher' is only for libnacre, which starts it");
 		return EXIT_NACRE_FAILED;
 	}
-	(void)launcher_serve(STDIN_FILENO, argv[0]);
+	if (argc > 1)
+		(void)launcher_stay(STDIN_FILENO, argv[0]);
+	else
+		(void)launcher_serve(STDIN_FILENO, argv[0]);
 	return EXIT_NACRE_FAILED;
 }
 
 const struct cli_command cli_launcher = {
-	.name = "launcher", .usage = "VERSION", .least = 1, .most = 1, .main = launcher};
+	.name = "launcher", .usage = "VERSION [stay]", .least = 1, .most = 2, .main = launcher};

@@ -171,6 +171,8 @@ static void prepare(void *options)
 		(struct mcp_arguments){.mcp = mcp_options_default,
 	                               .jobs = mcp_options_default.running_max,
 	                               .line_max = LINE_MAX_DEFAULT};
+	/* No proxy stands between: the client itself knows how long it waits. */
+	((struct mcp_arguments *)options)->mcp.foreground_max_ms = 0;
 }
 
 #define MCP   struct mcp_arguments
@@ -186,7 +188,8 @@ static const struct cli_option options[] = {
          CLI_SESSION(MCP, session)},
 	{"jobs", "N", "how many commands run at a time (default 16)",
          CLI_COUNT(MCP, jobs, 1, JOBS_MAX)},
-	{"foreground-max", "DUR", "turn a call that takes longer into a task (default 50s)",
+	{"foreground-max", "DUR",
+         "turn a call that takes longer into a task (default: its time limit)",
          CLI_DURATION(MCP, mcp.foreground_max_ms, 10, A_DAY)},
 	{"approval-timeout", "DUR", "how long to wait for a person's answer (default 5m)",
          CLI_DURATION(MCP, mcp.approval_timeout_ms, 10, A_DAY)},

@@ -118,12 +118,18 @@ static int read_pty(void *options, const struct cli_option *row, const char *val
 	return 0;
 }
 
+int run_options_session(struct run_options *o)
+{
+	static const struct cli_option row = {.name = "session",
+	                                      .at = offsetof(struct run_options, request.session)};
+	const char *own = getenv("NACRE_SESSION");
+
+	return o->request.session || !own || !*own ? 0 : cli_read_session(o, &row, own);
+}
+
 int run_options_check(struct run_options *o, int argc, char **argv)
 {
-	static const struct cli_option session_row = {
-		.name = "session", .at = offsetof(struct run_options, request.session)};
 	struct request *rq = &o->request;
-	const char *own = getenv("NACRE_SESSION");
 
 	if (!o->arena) {
 		cli_complain("out of memory");
@@ -131,7 +137,7 @@ int run_options_check(struct run_options *o, int argc, char **argv)
 	}
 	rq->can_ask = rq->approval_timeout_ms > 0;
 	rq->env = o->env;
-	if (!rq->session && own && *own && cli_read_session(o, &session_row, own) < 0)
+	if (run_options_session(o) < 0)
 		return -EINVAL;
 	if (argc > 0)
 		rq->argv = (const char *const *)argv;

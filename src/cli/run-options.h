@@ -24,6 +24,8 @@ struct run_options {
 /* What is left to check after the options are read. Complains and returns -EINVAL. */
 int run_options_check(struct run_options *o, int argc, char **argv);
 void run_options_done(struct run_options *o);
+/* The session of the environment, if no option names one. Complains and returns -EINVAL. */
+int run_options_session(struct run_options *o);
 
 /* An option that takes the id of a session. */
 int cli_read_session(void *options, const struct cli_option *row, const char *value);

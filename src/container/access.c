@@ -138,7 +138,7 @@ static int ready_client(struct access *a, enum docker_client client, bool named,
 
 	if (r < 0 || (named && can_do_without(a, &e)))
 		return named && r < 0 ? r : 0;
-	if (named && boxed && !e.path[0] && a->box->network == SANDBOX_NETWORK_NONE)
+	if (named && boxed && !e.path[0] && a->box->network != SANDBOX_NETWORK_HOST)
 		return error_set(
 			err, ERROR_UNSUPPORTED, ENETUNREACH,
 			"the engine at %.100s cannot be reached from the box, which has no "

@@ -20,6 +20,11 @@ struct check {
 	const char *canonical;   /* the same as a line, if a person is asked */
 	bool is_client;          /* some command of it talks to a container engine, */
 	bool reaches_engine;     /* and the profile lets commands reach that, outside of the box */
+	/* Only for who explains: */
+	const struct profile *profile;
+	const struct host_seen *hosts; /* that stand in the line */
+	size_t host_count;
+	bool hidden; /* the places of files are not told */
 };
 
 /* All memory is in the arena. A refusal is not an error; after an error nothing may run. */

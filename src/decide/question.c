@@ -2,16 +2,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "profile/profile.h"
+#include "session/away.h"
 #include "session/environment.h"
 #include "session/place.h"
 #include "session/search-path.h"
 #include "session/use.h"
 #include "task/order.h"
 #include "task/request.h"
+
+/* Profiles whose proof is about arguments share no home, and their sessions stay. */
+static bool is_away(const struct session_use *session, const struct question_source *from)
+{
+	const struct session *s = &session->state;
+
+	return s->away && s->workspace && strcmp(s->workspace, from->place->workspace) == 0 &&
+	       from->profile->room.share == PROFILE_SHARE_ALL;
+}
 
 int question_of(struct arena *arena, const struct question_source *from, struct keeper_order *order,
                 struct question *ret_question, struct error *err)
@@ -26,6 +37,8 @@ int question_of(struct arena *arena, const struct question_source *from, struct 
 	order->cwd = arena_strdup(arena, from->place->cwd);
 	order->base = arena_strdup(arena, from->place->base);
 	asked->command = rq->command;
+	if (rq->command && !rq->cwd && is_away(session, from))
+		asked->command = session_away_line(arena, session->state.away, rq->command);
 	asked->argv = rq->argv;
 	asked->force = rq->force;
 	asked->session = arena_strdup(arena, session->id);
@@ -33,6 +46,7 @@ int question_of(struct arena *arena, const struct question_source *from, struct 
 	asked->root = arena_strdup(arena, from->place->root);
 	asked->cwd = arena_strdup(arena, place_relative_cwd(from->place));
 	if (!order->cwd || !order->base || !asked->workspace || !asked->root || !asked->cwd ||
+	    (rq->command && !asked->command) ||
 	    session_environment(session, arena, rq->env, &asked->env) < 0)
 		return error_nomem(err);
 	r = environment_build(

@@ -145,7 +145,7 @@ static void fill_box(const struct profile *p, struct approval *a)
 	bool none = p->mode == PROFILE_MODE_NONE;
 
 	a->sandbox = sandbox_tier_name(p->sandbox.tier);
-	a->network = none || p->sandbox.network != SANDBOX_NETWORK_NONE ? "host" : "none";
+	a->network = none || p->sandbox.network == SANDBOX_NETWORK_HOST ? "host" : "none";
 	/* In a container there is no such socket (keeper_ready_clients()). */
 	a->engine = none || (p->docker.allow && p->mode != PROFILE_MODE_CONTAINER) ? "open" : "off";
 }
@@ -226,8 +226,8 @@ static void refuse_answered(struct ask *a, const struct approval *now)
 	a->approval.by = a->by;
 	desk_tell(a->desk, now);
 	if (now->state == APPROVAL_REFUSED)
-		refuse(a, "It was not approved (%s)%s%s.", a->by, now->why ? ": " : "",
-		       now->why ? now->why : "");
+		refuse(a, "A person said no (%s)%s%s. Do not retry it as it is.", a->by,
+		       now->why ? ": " : "", now->why ? now->why : "");
 	else if (now->state == APPROVAL_USED)
 		refuse(a, "It was approved for one run, and another run of the same was first.");
 	else

@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "decide/hosts.h"
 #include "engine/engine.h"
+#include "engine/explain-network.h"
 #include "engine/inside.h"
 #include "session/place.h"
 #include "engine/result.h"
@@ -16,6 +18,13 @@
 #include "shell/facts.h"
 #include "shell/print.h"
 #include "task/order.h"
+
+int explain_find_hosts(struct arena *arena, const struct profile *profile, struct check *c,
+                       struct error *err)
+{
+	c->profile = profile;
+	return hosts_seen(arena, c->facts, &c->hosts, &c->host_count) < 0 ? error_nomem(err) : 0;
+}
 
 static int explain(struct engine *e, const struct request *rq, struct arena *arena,
                    struct check *ret_check, struct error *err)
@@ -44,6 +53,8 @@ static int explain(struct engine *e, const struct request *rq, struct arena *are
 	                &order, &q, err);
 	if (r == 0)
 		r = check_request(arena, &q, ret_check, err);
+	if (r == 0)
+		r = explain_find_hosts(arena, e->profile, ret_check, err);
 	/* The directory that a profile gives to every job was made for one that never will be. */
 	if (!rq->workspace && e->profile->workspace.per_job && e->profile->workspace.root)
 		(void)rmdir(place.workspace);
@@ -75,6 +86,7 @@ static void hide_place(struct policy_finding *f)
 
 void explain_hide_places(struct check *c)
 {
+	c->hidden = true;
 	hide_place(&c->answer.line);
 	for (size_t i = 0; i < c->answer.command_count; i++)
 		hide_place(&c->answer.commands[i]);
@@ -154,6 +166,13 @@ void explain_put_json(const struct check *c, struct json_writer *w)
 		put_finding(&a->commands[i], w);
 		json_member_string(w, "resolved", a->commands[i].resolved);
 		json_member_bool(w, "left_to_sandbox", a->commands[i].left_to_sandbox);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_member_array(w, "hosts");
+	for (size_t i = 0; i < c->host_count; i++) {
+		json_object_begin(w);
+		explain_network_put_json(c->profile, &c->hosts[i], c->hidden, w);
 		json_object_end(w);
 	}
 	json_array_end(w);

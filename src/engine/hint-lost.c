@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/cleanup.h"
 #include "engine/hint.h"
 #include "sandbox/spec.h"
+#include "task/report.h"
 
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/" /* of a path */
 
@@ -11,6 +13,21 @@ bool hint_lost_directory(const struct hint_facts *f)
 {
 	return f->command && !f->has_session && f->exit_code == 0 &&
 	       strncmp(f->command, "cd ", 3) == 0 && !strpbrk(f->command, ";&|<>()\n");
+}
+
+bool hint_lost_room(const struct hint_facts *f)
+{
+	static const char *const shared[] = {"/tmp",   "/dev/shm",  "~",        "HOME",
+	                                     "TMPDIR", "localhost", "127.0.0.1"};
+	enum sandbox_tier tier = f->report->sandbox.tier;
+
+	if (!f->wants_room || !f->has_session || f->report->room.id[0] ||
+	    (tier != SANDBOX_TIER_LANDLOCK && tier != SANDBOX_TIER_CONTAINER))
+		return false;
+	for (size_t i = 0; f->command && i < array_size(shared); i++)
+		if (strstr(f->command, shared[i]))
+			return true;
+	return false;
 }
 
 /* The operator has opened it: then it stays. */

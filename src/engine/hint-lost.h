@@ -10,6 +10,8 @@ struct hint_facts;
 
 /* A line that only changes the directory, where no session keeps it. */
 bool hint_lost_directory(const struct hint_facts *f);
+/* The profile would let calls of the session share what the command speaks of; the tier cannot. */
+bool hint_lost_room(const struct hint_facts *f);
 
 /* A file that a redirection wrote into a place of the command alone (/tmp, /dev/shm, home), and
  * that the line does not speak of again. */

@@ -188,6 +188,12 @@ static bool is_temporary(const struct hint_facts *f, const char *path)
 	       (f->home && path_is_in(path, f->home) && !is_in_workspace(f, path));
 }
 
+/* Other words are a path only by their look. */
+static bool leaves(const char *written)
+{
+	return *written == '/' || strncmp(written, "../", 3) == 0;
+}
+
 /* What the sandbox shows of every host, or has of its own. */
 static bool fits_hidden(const struct hint_facts *f, const char *path, const char *written,
                         char ret_path[HINT_PATH_MAX])
@@ -197,7 +203,7 @@ static bool fits_hidden(const struct hint_facts *f, const char *path, const char
 	                                    "/proc", "/dev",  "/tmp", "/var/tmp", "/libx32"};
 
 	snprintf(ret_path, HINT_PATH_MAX, "%s", written);
-	return *written == '/' && !is_in_workspace(f, path) &&
+	return leaves(written) && !is_in_workspace(f, path) &&
 	       !is_in_any(path, shown, array_size(shown)) &&
 	       !find_entry(f, path, f->spec->readable) && !find_entry(f, path, f->spec->writable) &&
 	       !find_entry(f, path, f->spec->sockets) &&
@@ -208,7 +214,7 @@ static bool fits_outside(const struct hint_facts *f, const char *path, const cha
                          char ret_path[HINT_PATH_MAX])
 {
 	snprintf(ret_path, HINT_PATH_MAX, "%s", written);
-	return *written == '/' && !is_in_workspace(f, path) && !is_temporary(f, path) &&
+	return leaves(written) && !is_in_workspace(f, path) && !is_temporary(f, path) &&
 	       !path_is_in(path, "/dev") && !path_is_in(path, "/proc") &&
 	       !find_entry(f, path, f->spec->writable);
 }
@@ -226,6 +232,15 @@ static bool fits_tmp(const struct hint_facts *f, const char *path, const char *w
 	snprintf(ret_path, HINT_PATH_MAX, "%s", written);
 	return is_tmp(f, path) && !find_entry(f, path, f->spec->readable) &&
 	       !find_entry(f, path, f->spec->writable);
+}
+
+static bool fits_unshared(const struct hint_facts *f, const char *path, const char *written,
+                          char ret_path[HINT_PATH_MAX])
+{
+	snprintf(ret_path, HINT_PATH_MAX, "%s", written);
+	return is_temporary(f, path) && !find_entry(f, path, f->spec->readable) &&
+	       !find_entry(f, path, f->spec->writable) &&
+	       !(f->workspace && path_is_in(f->workspace, path));
 }
 
 /* A command that went deeper writes the way back before the path. */
@@ -253,6 +268,7 @@ bool hint_path_find(const struct hint_facts *f, enum hint_path kind, const char 
 		[HINT_PATH_SECRET] = fits_secret,       [HINT_PATH_WORKSPACE] = fits_workspace,
 		[HINT_PATH_HIDDEN] = fits_hidden,       [HINT_PATH_OUTSIDE] = fits_outside,
 		[HINT_PATH_TEMPORARY] = fits_temporary, [HINT_PATH_TMP] = fits_tmp,
+		[HINT_PATH_UNSHARED] = fits_unshared,
 	};
 	const char *const places[] = {f->cwd, f->workspace};
 	/* Programs are where nothing is written. */

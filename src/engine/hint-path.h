@@ -22,6 +22,7 @@ enum hint_path {
 	HINT_PATH_OUTSIDE,   /* not in the workspace, and not for temporary files */
 	HINT_PATH_TEMPORARY, /* in the private space for temporary files, home included */
 	HINT_PATH_TMP,       /* the same, without home */
+	HINT_PATH_UNSHARED,  /* the same, with home, and not granted */
 	HINT_PATH_KINDS,
 };
 

@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "engine/hint-path.h"
+#include "engine/hint-words.h"
 #include "engine/hint-left.h"
 #include "engine/hint-lost.h"
 #include "task/report.h"
@@ -68,6 +69,7 @@ struct row {
 	bool (*finds)(const struct hint_facts *f, char path[HINT_PATH_MAX]); /* likewise */
 	bool walled;              /* in force was a wall between the files inside and outside */
 	uint32_t layers;          /* all of these were in force */
+	uint32_t without;         /* none of these was */
 	const char *const *words; /* NULL: the output does not matter */
 	const char *const *with;  /* NULL: nothing more is asked */
 	enum hint_path path;
@@ -180,6 +182,11 @@ static bool has_own_tmp(const struct hint_facts *f)
 	return !f->report->room.id[0];
 }
 
+static bool has_room(const struct hint_facts *f)
+{
+	return !has_own_tmp(f);
+}
+
 static bool has_noexec_workspace(const struct hint_facts *f)
 {
 	return f->spec && f->spec->workspace_noexec && f->exit_code == 126;
@@ -201,57 +208,14 @@ static bool has_no_debugging(const struct hint_facts *f)
 	return !has_debugging(f);
 }
 
-/* Whether the word is in the text, not as a part of a longer one: FileNotFoundError has an
- * ENOTFOUND in it. */
-static bool has_word(const char *text, size_t n, const char *word)
-{
-	const char *end = text + n;
-	size_t len = strlen(word);
-
-	for (const char *p = text; (p = memmem(p, (size_t)(end - p), word, len)); p++)
-		if ((p == text || !isalnum((unsigned char)p[-1]) ||
-		     !isalnum((unsigned char)*word)) &&
-		    (p + len == end || !isalnum((unsigned char)p[len]) ||
-		     !isalnum((unsigned char)word[len - 1])))
-			return true;
-	return false;
-}
-
-/* These tell by their exit code alone that they reached nobody. */
-static bool is_silent_client(const struct hint_facts *f)
-{
-	static const struct {
-		const char *word;
-		int exit_code;
-	} clients[] = {
-		{"curl", 6}, {"curl", 7}, {"wget", 4}, {"getent hosts", 2}, {"getent ahosts", 2}};
-
-	for (size_t i = 0; f->command && i < array_size(clients); i++)
-		if (clients[i].exit_code == f->exit_code &&
-		    has_word(f->command, strlen(f->command), clients[i].word))
-			return true;
-	return false;
-}
-
-/* A kill that has found its process is about one of the same line. */
-bool hint_wants_tasks(const struct hint_facts *f)
-{
-	static const struct {
-		const char *word;
-		bool failed;
-	} programs[] = {{"ps", false},      {"pgrep", false}, {"pkill", false}, {"pidof", false},
-	                {"killall", false}, {"lsof", false},  {"fuser", false}, {"kill", true}};
-
-	for (size_t i = 0; f->command && i < array_size(programs); i++)
-		if (has_word(f->command, strlen(f->command), programs[i].word) &&
-		    (f->exit_code != 0 || !programs[i].failed))
-			return true;
-	return false;
-}
-
 static bool looks_for_tasks(const struct hint_facts *f)
 {
 	return f->other_tasks && hint_wants_tasks(f);
+}
+
+static bool looks_for_tasks_of_room(const struct hint_facts *f)
+{
+	return has_room(f) && looks_for_tasks(f);
 }
 
 #define OWN_LOOPBACK                                                                               \
@@ -328,10 +292,21 @@ static const struct row rows[] = {
          .text = "{names} still running at the end and ended with the command. Start what must go "
                  "on as a command of its own, in the background{background}."},
 	{.topic = TOPIC_TASKS,
+         .holds = looks_for_tasks_of_room,
+         .layers = SANDBOX_LAYER_NAMESPACES,
+         .text = "A command sees the processes of other tasks of its session, but not their files, "
+                 "sockets and ports. {list} lists the tasks that run, with their ports. {stop} "
+                 "ends one; so does kill with its pid."},
+	{.topic = TOPIC_TASKS,
          .holds = looks_for_tasks,
          .layers = SANDBOX_LAYER_NAMESPACES,
          .text = "A command sees only its own processes, not those of other tasks. {list} lists "
                  "the tasks that run, {stop} ends one."},
+	{.topic = TOPIC_LOST,
+         .holds = hint_lost_room,
+         .text = "Calls of a session share no /tmp, home or loopback interface here: rooms need "
+                 "namespaces. Keep files in the workspace, and use a server in the command that "
+                 "starts it."},
 	{.topic = TOPIC_LOST,
          .holds = hint_lost_directory,
          .text = "The working directory is not kept for the next command. {again}"},
@@ -382,17 +357,20 @@ static const struct row rows[] = {
          .text = "A command cannot make a sandbox of its own inside of this one. Switch the "
                  "program's own off, for example with --no-sandbox. sandbox.mode: none would "
                  "allow it."},
-	{.topic = TOPIC_NETWORK, /* without a network nobody else can refuse */
+	{.topic = TOPIC_NETWORK,                 /* without a network nobody else can refuse */
+         .without = SANDBOX_LAYER_NETWORK_NAMES, /* which says itself what it refuses */
          .layers = SANDBOX_LAYER_NETWORK | SANDBOX_LAYER_NAMESPACES,
          .words = WORDS("connection refused", "econnrefused"),
          .text = OWN_LOOPBACK},
 	{.topic = TOPIC_NETWORK,
+         .without = SANDBOX_LAYER_NETWORK_NAMES,
          .layers = SANDBOX_LAYER_NETWORK | SANDBOX_LAYER_NAMESPACES,
          .words = WORDS("couldn't connect", "failed to connect", "could not connect",
                         "can't connect"),
          .with = WORDS("localhost", "127.0.0.", "::1"),
          .text = OWN_LOOPBACK},
 	{.topic = TOPIC_NETWORK,
+         .without = SANDBOX_LAYER_NETWORK_NAMES,
          .layers = SANDBOX_LAYER_NETWORK,
          .words = WORDS("could not resolve", "couldn't resolve", "unable to resolve",
                         "name resolution", "name or service not known",
@@ -403,8 +381,9 @@ static const struct row rows[] = {
                         "failed to establish a new connection"),
          .text = NO_NETWORK},
 	{.topic = TOPIC_NETWORK,
+         .without = SANDBOX_LAYER_NETWORK_NAMES,
          .layers = SANDBOX_LAYER_NETWORK,
-         .holds = is_silent_client,
+         .holds = hint_is_silent_client,
          .text = NO_NETWORK},
 	{.topic = TOPIC_PATH,
          .layers = SANDBOX_LAYER_NAMESPACES,
@@ -412,6 +391,13 @@ static const struct row rows[] = {
                         "operation not permitted"),
          .path = HINT_PATH_PROTECTED,
          .text = PROTECTED},
+	{.topic = TOPIC_PATH,
+         .layers = SANDBOX_LAYER_NAMESPACES,
+         .words = WORDS("no such file or directory"),
+         .path = HINT_PATH_PROTECTED,
+         .text = "{path} is protected (sandbox.protected). What a command writes there is held "
+                 "until a person approves it: `nacre approvals` lists it, `nacre approve ID` puts "
+                 "it in place."},
 	{.topic = TOPIC_PATH,
          .layers = SANDBOX_LAYER_NAMESPACES,
          .words = WORDS("device or resource busy"),
@@ -460,6 +446,15 @@ static const struct row rows[] = {
          .text = "Each command has a /tmp of its own, which is empty when it starts. Keep files "
                  "for later commands in the workspace. Files of the host's /tmp are there if "
                  "sandbox.readable or sandbox.writable lists them."},
+	{.topic = TOPIC_PATH,
+         .holds = has_room,
+         .layers = SANDBOX_LAYER_NAMESPACES,
+         .words = WORDS("no such file or directory"),
+         .path = HINT_PATH_UNSHARED,
+         .about_host = true,
+         .text = "{path} is outside of the workspace. /tmp and home belong to the session, and the "
+                 "host's files are not in them. Use files of the workspace, or ask the operator to "
+                 "add the path to sandbox.readable or sandbox.writable."},
 	{.topic = TOPIC_PATH,
          .holds = is_landlock,
          .words = WORDS("permission denied"),
@@ -534,7 +529,7 @@ static void look_at(struct look *l, const struct hint_stream *s)
 static bool has_one_of(const char *line, size_t n, const char *const *words)
 {
 	for (; *words; words++)
-		if (has_word(line, n, *words))
+		if (hint_has_word(line, n, *words))
 			return true;
 	return false;
 }
@@ -564,7 +559,8 @@ static bool is_earned(const struct row *row, const struct hint_facts *f, const s
 {
 	if (row->limit != LIMIT_HIT_NONE && row->limit != f->report->limit_hit)
 		return false;
-	if ((row->walled && !is_walled(f)) || (row->layers & ~layers_of(f)))
+	if ((row->walled && !is_walled(f)) || (row->layers & ~layers_of(f)) ||
+	    (row->without & layers_of(f)))
 		return false;
 	if ((row->about_host && f->discreet) || (row->holds && !row->holds(f)))
 		return false;

@@ -36,6 +36,7 @@ struct hint_facts {
 	bool timeout_asked; /* it is the caller's own wish */
 	bool has_session;   /* it keeps the working directory */
 	bool scratch_stays; /* /tmp, /dev/shm and home are not of this command alone */
+	bool wants_room;    /* by the profile they would be shared by the calls of its session */
 	bool other_tasks;   /* others of the caller run; told of hint_wants_tasks() only */
 	bool left_running;  /* what the command left running goes on as its task */
 	const char *task_id;

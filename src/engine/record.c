@@ -51,7 +51,7 @@ static struct audit_event requested(const struct run *run)
 	event.workspace = o->request.workspace ? o->request.workspace : rq->workspace;
 	event.cwd = o->cwd ? o->cwd : rq->cwd;
 	event.description = rq->description;
-	event.command = rq->command;
+	event.command = o->request.command ? o->request.command : rq->command;
 	event.argv = rq->argv;
 	event.env = rq->env;
 	return event;

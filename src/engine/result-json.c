@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "engine/result.h"
+#include "engine/network.h"
 #include "json/write.h"
 #include "process/living.h"
 #include "protect/protect.h"
@@ -82,15 +83,13 @@ static void put_sandbox(struct json_writer *w, const struct result *r)
 	const struct sandbox_standing *s = &r->report.sandbox;
 	uint32_t bare = SANDBOX_LAYER_NO_NEW_PRIVS |
 	                (r->report.processes_bounded ? SANDBOX_LAYER_PROCESSES : 0);
-
+	uint32_t all = ((1U << SANDBOX_LAYER_COUNT) - 1) & ~(uint32_t)SANDBOX_LAYER_NETWORK_NAMES;
 	bool known = r->ran && !r->background; /* of a task its state.json tells */
 
 	json_member_object(w, "sandbox");
 	json_member_text(w, "tier", known ? sandbox_tier_name(s->tier) : NULL);
 	put_layers(w, "layers", !known ? 0 : s->tier == SANDBOX_TIER_NONE ? bare : s->layers);
-	put_layers(w, "missing",
-	           s->tier == SANDBOX_TIER_NONE ? ((1U << SANDBOX_LAYER_COUNT) - 1) & ~bare
-	                                        : s->missing);
+	put_layers(w, "missing", s->tier == SANDBOX_TIER_NONE ? all & ~bare : s->missing);
 	json_member_text(w, "limit_hit", limit_hit_name(r->report.limit_hit));
 	json_object_end(w);
 }
@@ -212,6 +211,7 @@ int result_write_json(const struct result *r, struct buffer *into)
 	json_array_end(&w);
 	put_sandbox(&w, r);
 	put_room(&w, r);
+	network_put(&w, &r->report.network);
 	json_member_object(&w, "usage");
 	json_member_int(&w, "cpu_ms", r->report.cpu_ms);
 	json_member_int(&w, "max_rss_kb", r->report.max_rss_kb);

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/buffer.h"
@@ -16,11 +18,13 @@
 #include "engine/engine.h"
 #include "engine/hint.h"
 #include "engine/hint-left.h"
+#include "engine/network.h"
 #include "engine/run.h"
 #include "session/place.h"
 #include "output/capture.h"
 #include "policy/policy.h"
 #include "process/spawn.h"
+#include "sandbox/layers.h"
 #include "profile/profile.h"
 #include "protect/protect.h"
 #include "launch/task.h"
@@ -301,17 +305,37 @@ static void note_planted(struct result *r, const struct run *f, const char *line
 	}
 }
 
+static bool has_repository(const struct run *f)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return snprintf(path, sizeof(path), "%s/.git", f->order.request.workspace) <
+	               (int)sizeof(path) &&
+	       lstat(path, &st) == 0;
+}
+
 /* The same of a path that the command wanted to be otherwise. */
-static void note_held(struct result *r, const char *line, int n)
+static void note_held(struct result *r, const struct run *f, const char *line, int n)
 {
 	const char *tab = memchr(line, '\t', (size_t)n);
 	int path = tab ? (int)(tab - line) : n;
+	bool is_gits = strncmp(line, ".git/", 5) == 0;
 
 	if (tab && tab[1] != PROTECT_STAYS)
 		notice(r,
 		       "%.*s is protected. What the command wrote there is held until a person "
-		       "approves it: `nacre approve %.*s`",
-		       path, line, n - path - 1, tab + 1);
+		       "approves it: `nacre approve %.*s`%s",
+		       path, line, n - path - 1, tab + 1,
+		       !is_gits && has_repository(f)
+		               ? ". Until then name files in `git commit`: with -a it would "
+		                 "record the path as it is now"
+		               : "");
+	else if (!is_gits && strncmp(line, ".gitmodules", (size_t)path) != 0)
+		notice(r,
+		       "%.*s is protected and stays as it is. git may change it to what a person's "
+		       "commits have there; a person has to do the rest",
+		       path, line);
 	else
 		notice(r,
 		       "%.*s is protected: the command could not replace it. git itself may write "
@@ -341,6 +365,9 @@ static struct hint_facts hint_facts_of(const struct result *r, const struct run 
 		.left_running = r->left_running,
 		.scratch_stays = r->report.room.id[0] != '\0',
 		.has_session = o->request.session != NULL,
+		/* Of a profile with another mode it is not known any more. */
+		.wants_room = p && (p->room.share != PROFILE_SHARE_NONE ||
+	                            p->mode != PROFILE_MODE_STRICT),
 		.task_id = r->task_id,
 		.door = o->door,
 		.tool = p ? p->tool : NULL,
@@ -387,6 +414,21 @@ static void give_hints(struct result *r, const struct run *f)
 		notice(r, "%s", hints[i]);
 }
 
+static void note_network(struct result *r, const struct run *f)
+{
+	const char *at = r->report.network.list,
+		   *profile = f->engine->profile ? f->engine->profile->name : "";
+	struct network_refusal refusal;
+	char text[HINT_TEXT_MAX];
+
+	if (r->report.network.notice[0])
+		notice(r, "%s", r->report.network.notice);
+	while ((at = network_refusal_next(at, &refusal))) {
+		network_refusal_text(&refusal, profile, text, sizeof(text));
+		notice(r, "%s", text);
+	}
+}
+
 static void note_circumstances(struct result *r, const struct run *f)
 {
 	char asked[32], granted[32];
@@ -404,12 +446,16 @@ static void note_circumstances(struct result *r, const struct run *f)
 		note_audit(r, f, f->audit_notice);
 	if (r->report.audit[0])
 		note_audit(r, f, r->report.audit);
+	note_network(r, f);
 	if (r->report.room.notice[0])
 		notice(r, "%s", r->report.room.notice);
 	if (r->report.session[0])
 		notice(r, "%s", r->report.session);
 	if (r->report.engine[0])
 		notice(r, "%s", r->report.engine);
+	if (r->ran && r->report.sandbox.missing & SANDBOX_LAYER_NETWORK_NAMES)
+		notice(r, "the command had no network: %s",
+		       sandbox_layer_remedy(SANDBOX_LAYER_NETWORK_NAMES));
 	if (r->ran && state_is_in_the_way(r, &f->order.request))
 		notice(r, "nacre's state directory lies in the workspace, so that here, without "
 		          "namespaces, nothing new can be made beside it: set NACRE_STATE_DIR to a "
@@ -429,7 +475,7 @@ static void note_circumstances(struct result *r, const struct run *f)
 	}
 	for (const char *path = r->report.held, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');
-		note_held(r, path, (int)(end - path));
+		note_held(r, f, path, (int)(end - path));
 	}
 	for (const char *path = r->report.replaced, *end; *path; path = end + (*end == '\n')) {
 		end = strchrnul(path, '\n');

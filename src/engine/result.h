@@ -24,7 +24,7 @@ enum {
 	EXIT_NOT_FOUND = 127
 };
 
-#define RESULT_NOTICES_MAX     8
+#define RESULT_NOTICES_MAX     16
 #define RESULT_RECOMMENDED_MAX 16
 #define RESULT_STAGES_MAX      32
 

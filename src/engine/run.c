@@ -18,7 +18,9 @@
 #include "engine/inside.h"
 #include "engine/result.h"
 #include "launch/ahead.h"
+#include "launch/launcher.h"
 #include "launch/task.h"
+#include "protect/refs.h"
 #include "session/place.h"
 #include "session/room.h"
 
@@ -65,6 +67,8 @@ static int choose_limits(struct run *run)
 	run->output_mode = rq->output_mode;
 	if (!rq->output_mode_given)
 		(void)output_mode_parse(p->output.mode, &run->output_mode);
+	if (!rq->output_mode_given && rq->one_text && strcmp(p->output.mode, "auto") == 0)
+		run->output_mode = OUTPUT_MERGED;
 	/* One file then has all, in its true order. */
 	if (rq->background && !rq->output_mode_given)
 		run->output_mode = OUTPUT_MERGED;
@@ -105,6 +109,10 @@ static int choose_limits(struct run *run)
 	if (rq->idle_timeout_ms > 0 &&
 	    (o->idle_timeout_ms == 0 || rq->idle_timeout_ms < o->idle_timeout_ms))
 		o->idle_timeout_ms = rq->idle_timeout_ms;
+	/* A caller who cannot be told that a person is asked is not kept waiting. */
+	if (rq->can_ask && rq->approval_timeout_ms > 0)
+		o->ask_ms = rq->approval_timeout_ms < p->ask.timeout_ms ? rq->approval_timeout_ms
+		                                                        : p->ask.timeout_ms;
 	if (o->timeout_ms > p->timeout.max_ms) {
 		run->timeout_asked_ms = o->timeout_ms;
 		o->timeout_ms = p->timeout.max_ms;
@@ -198,6 +206,26 @@ static int decide(struct run *run, struct question *q)
 	return 0;
 }
 
+/* A launcher may have a box for this call. Before all else, so that it looks at that meanwhile. A
+ * call that wants fewer processes than its profile has a box of its own. */
+static void come_ahead(struct run *run, const char *state)
+{
+	const struct engine *e = run->engine;
+
+	if (e->ahead && !e->launcher && run->session.id && state && !e->store.temporary &&
+	    e->wishes.max_processes == 0)
+		run->ahead = ahead_come(state, run->session.id, &run->leaves);
+}
+
+/* Whether the profile wants that. */
+static bool may_stand_by(const struct run *run)
+{
+	const struct engine *e = run->engine;
+
+	return e->profile->sandbox.tier == SANDBOX_TIER_STRICT && !e->profile->docker.allow &&
+	       profile_stays_ms(e->profile) > 0;
+}
+
 /* Of the box everything is known before the verdict is. With the socket of a container engine in it
  * a box depends on where that is, and the keeper looks when it has its order. */
 static void begin_ahead(struct run *run)
@@ -205,8 +233,11 @@ static void begin_ahead(struct run *run)
 	const struct engine *e = run->engine;
 	const struct keeper_order *o = &run->order;
 
-	if (e->ahead && !e->launcher && e->profile->sandbox.tier == SANDBOX_TIER_STRICT &&
-	    !e->profile->docker.allow)
+	run->leaves = run->leaves && may_stand_by(run);
+	if (run->ahead && (!may_stand_by(run) || ahead_ask(run->ahead, o, e->profile) < 0))
+		run->ahead = ahead_free(run->ahead);
+	if (!run->ahead && e->ahead && !e->launcher &&
+	    e->profile->sandbox.tier == SANDBOX_TIER_STRICT && !e->profile->docker.allow)
 		run->ahead = ahead_new(&(struct keeper_ahead){.profile = e->profile,
 		                                              .workspace = o->request.workspace,
 		                                              .root = o->request.root,
@@ -235,6 +266,8 @@ static int prepare(struct run *run)
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
 	state = engine_state_of(run->arena, &e->store);
 	r = session_use(run->arena, state, rq->session, &run->session, err);
+	if (r == 0)
+		come_ahead(run, state);
 	if (r == 0)
 		r = engine_choose_place(e, rq, state, &run->session, &place, err);
 	run->profile_number = e->profile_number;
@@ -377,12 +410,26 @@ static void sweep(struct engine *e, struct arena *arena)
 		(void)session_sweep(state, SESSION_AGE_MS);
 	if (state)
 		(void)room_sweep(state);
+	if (state)
+		refs_sweep(state);
+}
+
+/* The next call of the session finds a box that is ready. At the end of this call, when what it
+ * leaves running can be found: the launcher takes the network of the room from that. */
+static void leave_launcher(const struct run *run)
+{
+	const struct task *t = run->task;
+
+	if (run->leaves && t &&
+	    (run->left || (!t->lost && t->report.sandbox.tier == SANDBOX_TIER_STRICT)))
+		(void)launcher_leave(&run->order, run->engine->profile, NULL);
 }
 
 void run_done(struct run *run, bool keep)
 {
 	struct engine *e = run->engine;
 
+	leave_launcher(run);
 	if (run->left || (run->task && run->task->goes_on))
 		task_leave(run->task);
 	else

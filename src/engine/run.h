@@ -43,6 +43,7 @@ struct run {
 	int input;           /* the command's, until it is started; -1: none */
 	struct ahead *ahead; /* its keeper, before there is a task; or NULL */
 	bool dropped;        /* no order goes to that any more */
+	bool leaves;         /* no launcher stands by for the next call of its session */
 };
 
 int run_new(struct engine *e, struct run **ret_run, struct error *err);

@@ -115,9 +115,9 @@ static const struct {
 	{"Error: ENOENT: no such file or directory, open '/home/u/other/x.json'",
          "/home/u/other/x.json is outside"},
 	{"bash: line 1: cd: /srv/data: No such file or directory", "sandbox.readable"},
-	{"cat: ../../other/../../../srv/x/../data: No such file or directory\n"
-         "cat: /home/u/project/../b: No such file or directory",
-         "/home/u/project/../b is outside"},
+	{"cat: ../../other/../../../srv/x/../data: No such file or directory",
+         "../../other/../../../srv/x/../data is outside"},
+	{"cat: /home/u/project/../b: No such file or directory", "/home/u/project/../b is outside"},
 	{"touch: cannot touch '/usr/x': Read-only file system", "sandbox.writable"},
 	{"warning: ptrace: Operation not permitted", "refuses ptrace"},
 	{"strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted", "sandbox.debug"},
@@ -209,6 +209,18 @@ static void other_failures_earn_none(void **state)
 	for (size_t i = 0; i < array_size(outputs); i++)
 		expect_none(*state, outputs[i]);
 	expect_none(*state, NULL);
+}
+
+static void in_a_room_the_host_has_other_files(void **state)
+{
+	struct end *e = *state;
+
+	snprintf(e->report.room.id, sizeof(e->report.room.id), "r");
+	e->facts.home = "/home/u";
+	expect(e, "cat: /tmp/other/note: No such file or directory", "/tmp/other/note is outside");
+	expect(e, "bash: line 1: /home/u/tools/x: No such file or directory",
+	       "/home/u/tools/x is outside");
+	expect(e, "cat: .vscode/settings.json: No such file or directory", "`nacre approvals`");
 }
 
 static void what_was_done_for_nothing_is_told(void **state)
@@ -471,6 +483,27 @@ static void without_namespaces_the_words_are_those_of_landlock(void **state)
 	expect_none(e, "connect: Connection refused");
 }
 
+static void a_session_without_a_room_is_told_where_that_matters(void **state)
+{
+	struct end *e = *state;
+
+	e->report.sandbox =
+		(struct sandbox_standing){.tier = SANDBOX_TIER_LANDLOCK,
+	                                  .layers = STRICT & ~(uint32_t)SANDBOX_LAYER_NAMESPACES};
+	e->facts.exit_code = 0;
+	e->facts.command = "curl http://localhost:8000";
+	expect_none(e, "");
+	e->facts.has_session = e->facts.wants_room = true;
+	expect(e, "", "rooms need namespaces");
+	e->facts.command = "make";
+	expect_none(e, "");
+	e->facts.command = "cat ~/x";
+	e->report.sandbox.tier = SANDBOX_TIER_CONTAINER;
+	expect(e, "", "rooms need namespaces");
+	e->report.sandbox.tier = SANDBOX_TIER_STRICT;
+	expect_none(e, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -481,6 +514,7 @@ int main(void)
 		TEST(without_a_sandbox_it_is_not_blamed),
 		TEST(a_layer_that_was_missing_is_not_claimed),
 		TEST(other_failures_earn_none),
+		TEST(in_a_room_the_host_has_other_files),
 		TEST(what_was_done_for_nothing_is_told),
 		TEST(who_looks_for_processes_is_sent_to_the_tasks_that_run),
 		TEST(what_goes_on_is_named_with_the_tools_of_the_door),
@@ -493,6 +527,7 @@ int main(void)
 		TEST(what_is_written_into_a_hint_is_short_and_plain),
 		TEST(only_the_end_of_much_output_is_looked_at),
 		TEST(without_namespaces_the_words_are_those_of_landlock),
+		TEST(a_session_without_a_room_is_told_where_that_matters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,9 @@
 #include "process/spawn.h"
 #include "profile/profile.h"
 #include "protect/broker.h"
+#include "protect/checkout.h"
 #include "protect/protect.h"
+#include "protect/refs.h"
 #include "sandbox/plan.h"
 
 #define ARENA_BYTES ((size_t)4 << 20)
@@ -39,6 +41,9 @@ static struct keeper_held *held_of(struct keeper *k, const char *path)
 			return &k->held[i];
 	if (k->held_count == KEEPER_HELD_MAX)
 		return NULL;
+	path = arena_strdup(k->arena, path);
+	if (!path)
+		return NULL;
 	h = &k->held[k->held_count++];
 	*h = (struct keeper_held){.path = path};
 	return h;
@@ -50,6 +55,8 @@ static void note_held(void *owner, const struct broker_file *f)
 
 	if (!h)
 		return;
+	h->anew = f->made;
+	h->runs = f->runs;
 	buffer_clear(&h->now);
 	buffer_clear(&h->was);
 	buffer_append(&h->now, f->now, f->now_bytes);
@@ -64,8 +71,7 @@ static void note_refused(void *owner, const char *path)
 
 static void hold_file(struct keeper *k, const char *path, int fd, const struct stat *st)
 {
-	const char *own = arena_strdup(k->arena, path);
-	struct keeper_held *h = own && !strchr(own, '?') ? held_of(k, own) : NULL;
+	struct keeper_held *h = strchr(path, '?') ? NULL : held_of(k, path);
 
 	if (!h)
 		return;
@@ -111,10 +117,46 @@ void keeper_hold_planted(struct keeper *k, const char *path, const char *name)
 	hold_in(k, path, k->home.fd, name, 0);
 }
 
+void keeper_refs_begin(struct keeper *k)
+{
+	if (!k->refs && k->order.request.state && k->order.request.workspace)
+		k->refs = refs_begin(k->order.request.state, k->order.request.workspace);
+}
+
+void keeper_refs_end(struct keeper *k)
+{
+	k->checkout = checkout_free(k->checkout);
+	k->refs = refs_end(k->refs);
+}
+
+struct history *keeper_history(void *owner)
+{
+	return refs_history(((struct keeper *)owner)->refs);
+}
+
+static struct broker_told told_to(struct keeper *k)
+{
+	return (struct broker_told){.held = note_held,
+	                            .refused = note_refused,
+	                            .history = keeper_history,
+	                            .checkout = k->checkout,
+	                            .owner = k};
+}
+
+void keeper_finish_checkout(struct keeper *k, struct sandbox_plan *plan)
+{
+	const struct broker_told told = told_to(k);
+
+	checkout_finish(k->checkout, sandbox_plan_protect(plan), &told);
+}
+
 void keeper_broker(struct keeper *k)
 {
-	const struct broker_told told = {.held = note_held, .refused = note_refused, .owner = k};
+	struct broker_told told;
 
+	if (!k->checkout && sandbox_plan_protect(k->plan)->served_count > 0)
+		k->checkout = checkout_new();
+	told = told_to(k);
 	if (!broker_answer(sandbox_plan_protect(k->plan), k->process->asks, &told))
 		fd_close(take_fd(&k->process->asks));
 }
@@ -141,7 +183,7 @@ static int ask(struct keeper *k, const struct keeper_held *h, struct arena *aren
 	const struct held_file f = {.workspace = o->request.workspace,
 	                            .path = h->path,
 	                            .now = {buffer_str(&h->now), h->now.len},
-	                            .was = h->made ? NULL : &was,
+	                            .was = h->made || h->anew ? NULL : &was,
 	                            .runs = h->runs};
 	scoped(fd_closep) int desk = -1;
 	struct approval wanted;

@@ -18,6 +18,7 @@
 #include "task/home.h"
 #include "task/index.h"
 #include "base/buffer.h"
+#include "keeper/gate.h"
 #include "keeper/keeper.h"
 #include "keeper/listen.h"
 #include "task/order.h"
@@ -28,6 +29,7 @@
 #include "session/room.h"
 #include "session/room-watch.h"
 #include "container/tool.h"
+#include "sandbox/doors.h"
 #include "sandbox/plan.h"
 #include "sandbox/spec.h"
 
@@ -35,6 +37,7 @@ struct arena;
 struct audit;
 struct error;
 struct process;
+struct profile;
 
 #define KEEPER_DEADLINE_NONE INT64_MAX
 #define KEEPER_LINGER_QUIET_MS                                                                     \
@@ -75,9 +78,38 @@ struct keeper_held {
 	const char *path; /* of the plan, or in the arena */
 	bool wanted;      /* else it was only refused */
 	bool made;        /* nothing was there, and what the command made was moved away */
+	bool anew;        /* nothing was there, and nothing is */
 	bool runs;        /* that can be executed */
 	struct buffer now, was;
 };
+
+/* beside.c: what stands for processes of other tasks. */
+#define KEEPER_BESIDE_MAX 33
+struct keeper_standin {
+	pid_t pid;       /* 0: it has ended */
+	int pidfd, real; /* -1: closed, or there is none */
+	bool sentinel;
+};
+struct keeper_beside {
+	struct keeper_standin list[KEEPER_BESIDE_MAX]; /* the sentinel first */
+	size_t count;
+	int wait; /* readable if one of them, or what it stands for, has ended; -1: none */
+};
+
+struct names;
+struct pollfd;
+
+struct keeper_network {
+	struct sandbox_net net;     /* -1: none */
+	struct sandbox_doors doors; /* way NONE: there are none */
+	struct names *names;
+	struct gate_hold gate; /* none: nobody has needed one yet */
+	int channel;           /* of this task, to the gate; -1: none */
+	int starts;
+	bool held; /* a connection waits for a person */
+	int64_t held_since, waited_ms;
+};
+#define KEEPER_NETWORK_FDS (2 + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP)
 
 struct keeper {
 	struct keeper_fds fds;
@@ -86,16 +118,22 @@ struct keeper {
 	struct keeper_order order;
 	const char *const *paths; /* files that the command may be, in the order of trying */
 	struct process *process;
-	struct profile *profile;         /* of the second check */
-	const struct shell_facts *facts; /* and what it has read in the words */
-	struct sandbox_spec spec;        /* its box, with our limits */
-	struct sandbox_plan *plan;       /* NULL: no box */
-	struct room room;                /* of the session; dir -1: none */
-	bool owns_room;                  /* it was opened here */
-	struct sandbox_net net;          /* of the room; -1: none */
-	struct room_watch room_watch;    /* of its size */
-	int init_socket, init_pidfd;     /* of an init that stands by; -1: none */
-	int init_asks;                   /* where its filter asks; -1: nowhere */
+	struct profile *profile;           /* of the second check */
+	const struct shell_facts *facts;   /* and what it has read in the words */
+	struct sandbox_spec spec;          /* its box, with our limits */
+	struct sandbox_plan *plan;         /* NULL: no box */
+	struct room room;                  /* of the session; dir -1: none */
+	char room_name[ROOM_ID_SIZE + 24]; /* its id and generation, for the audit log; or "" */
+	bool owns_room;                    /* it was opened here */
+	struct sandbox_net net;            /* of the room; -1: none */
+	struct keeper_network network;     /* by name, of this keeper alone */
+	int net_lock;                      /* until others can find that network; -1: not held */
+	struct room_watch room_watch;      /* of its size */
+	struct room_watch cache_watch;     /* of that of its caches */
+	int init_socket, init_pidfd;       /* of an init that stands by; -1: none */
+	int init_asks;                     /* where its filter asks; -1: nowhere */
+	int init_space;                    /* its pid namespace; -1 */
+	struct keeper_beside beside;
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */
 	const struct keeper_ahead *ahead; /* what its box was made for */
 	int detail;                       /* where, for sandbox_plan_explain() */
@@ -126,6 +164,8 @@ struct keeper {
 	uint64_t started_seq; /* of the record of the start; 0: none */
 	struct keeper_held held[KEEPER_HELD_MAX];
 	size_t held_count;
+	struct refs *refs; /* whose commits the workspace's repository has; NULL: not known */
+	struct checkout *checkout; /* what git does with protected files; NULL: nothing yet */
 	bool starter_gone;
 	struct container_box *container; /* NULL: the box is not one */
 	struct docker_watch starter;     /* while something is waited for before the start */
@@ -158,12 +198,35 @@ int keeper_listen(struct keeper *k);
 /* Sends the report as KIND, with what was captured. */
 int keeper_send_report(struct keeper *k, enum control_kind kind);
 
+/* beside.c: when init has entered and before the command runs; when something may have ended; when
+ * the command has ended. */
+void keeper_beside_begin(struct keeper *k);
+void keeper_beside_look(struct keeper *k);
+void keeper_beside_last_look(struct keeper *k); /* before its end is read */
+void keeper_beside_end(struct keeper *k);
+
 /* room.c: before the plan, before the start, and at the end. */
 void keeper_room_open(struct keeper *k);
 void keeper_room_begin(struct keeper *k);
+bool keeper_room_look(struct keeper *k); /* at git's files; true: something was taken out */
+/* Whether what a profile requires of rooms is there: before the record of the start, and once more
+ * when the box is made, which may have turned out to be another one. */
+int keeper_room_check(struct keeper *k, struct error *err);
+int keeper_room_settle(struct keeper *k, struct error *err);
 void keeper_room_mark(struct keeper *k); /* others can find the task now */
 void keeper_room_end(struct keeper *k);
 void keeper_room_close(struct keeper *k);
+
+/* network.c: before the plan, before the start, in each turn, and at the end. */
+void keeper_network_open(struct keeper *k, const char *workspace);
+void keeper_network_begin(struct keeper *k);
+size_t keeper_network_fds(const struct keeper *k, int into[KEEPER_NETWORK_FDS]);
+size_t keeper_network_watch(const struct keeper *k, struct pollfd *into);
+void keeper_network_turn(struct keeper *k, const struct pollfd *polled, size_t count);
+bool keeper_network_waits(const struct keeper *k); /* for a person, within its time */
+void keeper_network_end(struct keeper *k);
+void keeper_network_close(struct keeper *k);
+void keeper_network_ports(const struct profile *p, struct sandbox_ports *ret_ports);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);
@@ -211,6 +274,13 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan);
 
 /* Answers what the command's filter asks. */
 void keeper_broker(struct keeper *k);
+/* Before the command, and after all of it has ended: the record of its repository. */
+void keeper_refs_begin(struct keeper *k);
+void keeper_refs_end(struct keeper *k);
+/* What may appear at protected paths; the owner is the keeper. */
+struct history *keeper_history(void *owner);
+/* Git has done what it wanted in its work tree. */
+void keeper_finish_checkout(struct keeper *k, struct sandbox_plan *plan);
 /* What was moved to the file or directory NAME of the home is held back. */
 void keeper_hold_planted(struct keeper *k, const char *path, const char *name);
 /* A person is asked about what was held back. */

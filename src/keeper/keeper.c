@@ -39,6 +39,7 @@
 #define LISTEN_AFTER_MS 20
 #define REST_READS_MAX  64   /* far more than a pipe holds */
 #define COMMANDS_MAX    1000 /* of one keeper: what grows by mistake ends with it */
+#define ASKED_FOR_MS    2000 /* for the order of a starter who has asked for this keeper */
 
 static void output_read(struct keeper *k, struct stream *s)
 {
@@ -86,6 +87,7 @@ static void note_message(struct keeper *k, const struct init_message *m)
 		break;
 	case INIT_READY: /* for the next command: process_await_again() */
 	case INIT_ASKS:  /* the process has it */
+	case INIT_SPACE:
 		break;
 	case INIT_STARTED:
 		fd_close(take_fd(&k->fds.input));
@@ -231,19 +233,22 @@ static void look_for_crowd(struct keeper *k)
 
 static void turn(struct keeper *k)
 {
-	struct pollfd fds[6 + LISTEN_POLL_MAX] = {
+	struct pollfd fds[7 + LISTEN_POLL_MAX + KEEPER_NETWORK_FDS] = {
 		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
 		{.fd = k->process->socket, .events = POLLIN},
 		{.fd = k->streams[0].fd, .events = (short)(POLLIN | keeper_pty_events(k))},
 		{.fd = k->streams[1].fd, .events = POLLIN},
 		{.fd = k->process->notes, .events = POLLIN},
 		{.fd = k->process->asks, .events = POLLIN},
+		{.fd = k->beside.wait, .events = POLLIN},
 	};
 	int64_t wait_ms = k->deadline - clock_now_ms();
+	size_t doors;
 	int n = 0;
 
 	listen_when_due(k);
-	listen_watch(&k->listen, fds + 6);
+	listen_watch(&k->listen, fds + 7);
+	doors = keeper_network_watch(k, fds + 7 + LISTEN_POLL_MAX);
 	if (k->listen_at - clock_now_ms() < wait_ms)
 		wait_ms = k->listen_at - clock_now_ms();
 	if (keeper_quiet_due(k) - clock_now_ms() < wait_ms)
@@ -256,7 +261,9 @@ static void turn(struct keeper *k)
 		wait_ms = watch_wait_ms(&k->watch, clock_now_ms());
 	if (room_watch_wait_ms(&k->room_watch, clock_now_ms()) < wait_ms)
 		wait_ms = room_watch_wait_ms(&k->room_watch, clock_now_ms());
-	n = poll(fds, array_size(fds), wait_ms > 0 ? (int)wait_ms : 0);
+	if (room_watch_wait_ms(&k->cache_watch, clock_now_ms()) < wait_ms)
+		wait_ms = room_watch_wait_ms(&k->cache_watch, clock_now_ms());
+	n = poll(fds, 7 + LISTEN_POLL_MAX + doors, wait_ms > 0 ? (int)wait_ms : 0);
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
 		 */
@@ -265,16 +272,21 @@ static void turn(struct keeper *k)
 				output_read(k, &k->streams[i]);
 		if (fds[2].revents & POLLOUT)
 			keeper_pty_write(k);
-		if (fds[1].revents)
+		if (fds[1].revents) {
+			keeper_beside_last_look(k);
 			init_read(k);
+		}
 		if (fds[0].revents)
 			starter_read(k);
 		if (fds[4].revents)
 			keeper_read_notes(k);
 		if (fds[5].revents)
 			keeper_broker(k);
-		listen_serve(&k->listen, fds + 6, client_order, k);
+		keeper_network_turn(k, fds + 7 + LISTEN_POLL_MAX, doors);
+		listen_serve(&k->listen, fds + 7, client_order, k);
 	}
+	if (n > 0)
+		keeper_beside_look(k);
 	keeper_watch_quiet(k);
 	look_for_crowd(k);
 	watch_look(&k->watch, k->process->init_pidfd, clock_now_ms());
@@ -283,7 +295,8 @@ static void turn(struct keeper *k)
 	if (k->watch.cpu_spent)
 		keeper_step(k, EV_CPU);
 	room_watch_look(&k->room_watch, clock_now_ms());
-	if (k->room_watch.full)
+	room_watch_look(&k->cache_watch, clock_now_ms());
+	if (k->room_watch.full || k->cache_watch.full)
 		keeper_step(k, EV_ROOM);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;
@@ -375,7 +388,10 @@ static void keep(struct keeper *k, const struct buffer *order)
 		while (k->state != DONE)
 			turn(k);
 	}
+	keeper_beside_end(k);
 	listen_close(&k->listen);
+	if (k->home.fd >= 0)
+		(void)unlinkat(k->home.fd, HOME_ROOT, 0); /* below it is nobody any more */
 	for (int i = 0; i < 2; i++)
 		stream_close(&k->streams[i], &k->report.streams[i]);
 	if (k->home.fd >= 0 || !stream_is_plain(&k->streams[0]) || !stream_is_plain(&k->streams[1]))
@@ -383,8 +399,10 @@ static void keep(struct keeper *k, const struct buffer *order)
 	keeper_heard(k); /* what was said about its silence is over */
 	keeper_commit_session(k);
 	keeper_room_end(k);
+	keeper_network_end(k);
 	keeper_judge_box(k);
 	keeper_container_end(k);
+	keeper_refs_end(k);
 	keeper_explain_client(k);
 	keeper_record_end(k);
 	keeper_publish(k);
@@ -411,20 +429,28 @@ static _Noreturn void leave(struct keeper *k)
 {
 	keeper_tidy(k);
 	keeper_room_close(k);
+	keeper_network_close(k);
 	_exit(0);
 }
 
-static const struct keeper empty = {.fds = {.control = -1, .tasks = -1, .input = -1},
-                                    .home = HOME_NONE,
-                                    .streams = {{.fd = -1}, {.fd = -1}},
-                                    .init_socket = -1,
-                                    .init_pidfd = -1,
-                                    .init_asks = -1,
-                                    .room = {.dir = -1, .tmp = -1, .home = -1, .shm = -1},
-                                    .net = {.user = -1, .net = -1},
-                                    .index.fd = -1,
-                                    .state_file = -1,
-                                    .report.sandbox.tier = SANDBOX_TIER_NONE};
+static const struct keeper empty = {
+	.fds = {.control = -1, .tasks = -1, .input = -1},
+	.home = HOME_NONE,
+	.streams = {{.fd = -1}, {.fd = -1}},
+	.init_socket = -1,
+	.init_pidfd = -1,
+	.init_asks = -1,
+	.init_space = -1,
+	.beside.wait = -1,
+	.room = {.dir = -1, .tmp = -1, .home = -1, .shm = -1, .caches.dir = -1},
+	.net_lock = -1,
+	.net = {.user = -1, .net = -1, .gate = -1},
+	.network = {.net = {.user = -1, .net = -1, .gate = -1},
+                    .gate = {.socket = -1},
+                    .channel = -1},
+	.index.fd = -1,
+	.state_file = -1,
+	.report.sandbox.tier = SANDBOX_TIER_NONE};
 
 _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *order)
 {
@@ -434,7 +460,9 @@ _Noreturn void keeper_main(const struct keeper_fds *fds, const struct buffer *or
 	k.profile = fds->profile;
 	if (fds->net)
 		k.net = *fds->net;
-	detach((const int[]){fds->control, fds->tasks, fds->input, k.net.user, k.net.net}, 5);
+	detach((const int[]){fds->control, fds->tasks, fds->input, k.net.user, k.net.net,
+	                     k.net.gate},
+	       6);
 	keep(&k, order);
 	leave(&k);
 }
@@ -485,10 +513,15 @@ static bool init_is_ready(struct keeper *k, int socket)
 	size_t count;
 	ssize_t n = packet_receive(socket, &m, sizeof(m), fds, &count, 0);
 
-	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY && (count == 1 || count == 2)) {
+	if (n == (ssize_t)sizeof(m) && m.event == INIT_READY && count >= 1 && count <= 3) {
+		size_t at = 1;
+
 		k->init_socket = socket;
 		k->init_pidfd = fds[0];
-		k->init_asks = count == 2 ? fds[1] : -1;
+		if (m.detail && count > at)
+			k->init_space = fds[at++];
+		if (count > at)
+			k->init_asks = fds[at];
 		return true;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -507,6 +540,57 @@ static void await_order(struct keeper *k, int orders, struct buffer *order)
 
 	if (n <= 0 || count < KEEPER_FD_TASKS || count > KEEPER_FD_MAX)
 		leave(k);
+	fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1, NULL}, &k->fds, order);
+}
+
+/* The starter speaks to us itself: its order is still to come. False: it has none. The profile was
+ * looked at when it asked, so it has not long. Takes STARTER. */
+static bool hear_starter(int starter, struct keeper *k, struct buffer *order)
+{
+	struct pollfd p = {.fd = starter, .events = POLLIN};
+	char text[KEEPER_PACKET_MAX];
+	int fds[PACKET_FDS_MAX];
+	size_t count = 0;
+	ssize_t n = packet_put(starter, "", 1, MSG_DONTWAIT);
+
+	if (n == 1 && poll(&p, 1, ASKED_FOR_MS) <= 0)
+		(void)shutdown(starter, SHUT_RD); /* an order is refused from now on, never lost */
+	n = n == 1 ? packet_receive(starter, text, sizeof(text), fds, &count, MSG_DONTWAIT) : 0;
+	fd_close(starter);
+	if (n > 0 && count >= KEEPER_FD_TASKS && count <= KEEPER_FD_MAX) {
+		fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1, NULL}, &k->fds,
+		      order);
+		return true;
+	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return false;
+}
+
+/* Waits for an order, from the launcher or from a starter that it sends. None comes any more, or
+ * nobody can be told that we wait again: leaves. */
+static void stand_by(struct keeper *k, const struct keeper_ready *ready, bool has_init,
+                     struct buffer *order)
+{
+	const pid_t self = getpid();
+	char text[KEEPER_PACKET_MAX];
+	int fds[PACKET_FDS_MAX];
+	size_t count;
+	ssize_t n;
+
+	for (;;) {
+		n = packet_receive(ready->orders, text, sizeof(text), fds, &count, 0);
+		if (n <= 0 || count > KEEPER_FD_MAX)
+			leave(k);
+		if (count >= KEEPER_FD_TASKS)
+			break;
+		if (count != 1 || !has_init) /* without a box the starter makes one itself */
+			leave(k);
+		if (hear_starter(fds[0], k, order))
+			return;
+		if (packet_put(ready->again, &self, sizeof(self), 0) < 0)
+			leave(k);
+	}
 	fetch(&(struct keeper_packet){fds, count, text, (size_t)n - 1, NULL}, &k->fds, order);
 }
 
@@ -578,10 +662,15 @@ static bool begin_anew(struct keeper *k)
 	    process_await_again(k->process, &next.init_socket, &next.init_pidfd) < 0)
 		return false;
 	next.init_asks = take_fd(&k->process->asks);
+	next.init_space = take_fd(&k->process->space);
 	next.profile = k->profile;
 	next.plan = k->plan;
 	next.room = k->room;
 	next.net = k->net;
+	next.network = k->network;
+	next.network.starts = 0;
+	next.network.held = false;
+	next.network.waited_ms = 0;
 	next.audit = k->audit;
 	next.buffer = k->buffer;
 	forget(k);
@@ -591,10 +680,16 @@ static bool begin_anew(struct keeper *k)
 
 /* A box for this keeper alone, which nobody holds but its init: it ends with that. The launcher,
  * who is asked for the next one meanwhile, has it as a child. Where it fails, there is no init. */
-static void make_own_box(const struct keeper_ready *ready)
+static void make_own_box(struct keeper *k, const struct keeper_ready *ready)
 {
 	struct held box;
 
+	k->profile = ready->profile;
+	if (ready->net)
+		k->net = *ready->net;
+	keeper_network_open(k, ready->workspace);
+	if (k->network.net.named)
+		sandbox_plan_set_net(ready->plan, &k->network.net);
 	if (held_start(ready->plan, true, &box, NULL) < 0)
 		return;
 	(void)held_prepare(&box, ready->their_init);
@@ -606,27 +701,30 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	struct buffer order = {.max = ORDER_BYTES_MAX};
 	struct keeper k = empty;
 	bool has_init;
-	int keep_fds[3 + SANDBOX_JUDGE_FDS + 6] = {ready->orders, ready->init, ready->again};
+	int keep_fds[3 + SANDBOX_JUDGE_FDS + 8 + KEEPER_NETWORK_FDS] = {ready->orders, ready->init,
+	                                                                ready->again};
+	size_t doors;
 	const pid_t self = getpid();
 
 	if (ready->their_init >= 0)
-		make_own_box(ready);
+		make_own_box(&k, ready);
 	if (ready->room)
 		k.room = *ready->room;
 	if (ready->net)
 		k.net = *ready->net;
 	memcpy(keep_fds + 3 + SANDBOX_JUDGE_FDS,
-	       (const int[]){k.room.dir, k.room.tmp, k.room.home, k.room.shm, k.net.user,
-	                     k.net.net},
-	       6 * sizeof(int));
+	       (const int[]){k.room.dir, k.room.tmp, k.room.home, k.room.shm, k.net.user, k.net.net,
+	                     k.net.gate, k.room.caches.dir},
+	       8 * sizeof(int));
 	sandbox_plan_judge_fds(ready->plan, keep_fds + 3);
-	detach(keep_fds, array_size(keep_fds));
+	doors = keeper_network_fds(&k, keep_fds + 3 + SANDBOX_JUDGE_FDS + 8);
+	detach(keep_fds, 3 + SANDBOX_JUDGE_FDS + 8 + doors);
 	keeper_record_prepare(&k, ready->state, ready->profile);
 	keeper_rehearse(ready->profile, ready->workspace);
 	/* At once: the kernel counts descriptors that nobody has received yet, for all processes of
 	 * a user together, and refuses to send more of them than one process may have open. */
 	has_init = init_is_ready(&k, ready->init);
-	await_order(&k, ready->orders, &order);
+	stand_by(&k, ready, has_init, &order);
 	if (!has_init) {
 		/* The box is gone: one is made as for anybody. */
 		k.room = empty.room;
@@ -644,6 +742,6 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 		if (served == COMMANDS_MAX || !begin_anew(&k) ||
 		    packet_put(ready->again, &self, sizeof(self), 0) < 0)
 			leave(&k);
-		await_order(&k, ready->orders, &order);
+		stand_by(&k, ready, true, &order);
 	}
 }

@@ -55,7 +55,8 @@ _Noreturn void keeper_launched(const struct keeper_packet *packet);
 /* A keeper that stands by: its box is there before its command is known. It has one command at a
  * time. After one that left nothing in its namespaces it stands by for another. */
 struct keeper_ready {
-	int orders;     /* a packet as above, and a NUL, comes here; end of file: none will */
+	int orders;     /* a packet as above, and a NUL, comes here; or the connection of a starter,
+	                   which is greeted with a byte and sends that packet; end of file: none will */
 	int again;      /* its pid is sent here when it stands by once more */
 	int init;       /* packets from and to an init that waits for a plan */
 	int their_init; /* its end of these: the keeper makes the box, too; -1: there is one */

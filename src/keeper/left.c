@@ -54,6 +54,7 @@ int keeper_keep_leftover(struct keeper *k)
 	look(k, &l);
 	living_print(&l, k->report.left, sizeof(k->report.left));
 	keeper_commit_session(k);
+	(void)keeper_room_look(k);
 	keeper_judge_box(k);
 	keeper_record_left(k);
 	if (!k->order.background && !k->let_go && !k->starter_gone)

@@ -18,7 +18,7 @@
 
 void listen_init(struct listen *l)
 {
-	*l = (struct listen){.fd = -1, .dir_fd = -1, .room = {-1, -1}};
+	*l = (struct listen){.fd = -1, .dir_fd = -1, .room = {-1, -1, -1}};
 	for (int i = 0; i < LISTEN_CLIENTS_MAX; i++)
 		l->clients[i] = -1;
 }
@@ -93,11 +93,14 @@ static void greet(struct listen *l)
 }
 
 /* False: there is no other one yet. */
-static void hand_out_room(int client, const int room[2])
+static void hand_out_room(int client, const int room[3])
 {
 	const uint32_t kind = CONTROL_ROOM;
 
-	(void)packet_send(client, &kind, sizeof(kind), NULL, 0, room, room[0] >= 0 ? 2 : 0,
+	(void)packet_send(client, &kind, sizeof(kind), NULL, 0, room,
+	                  room[0] < 0   ? 0
+	                  : room[2] < 0 ? 2
+	                                : 3,
 	                  MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

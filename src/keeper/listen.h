@@ -21,7 +21,7 @@ struct listen {
 	int fd; /* -1: not open */
 	int dir_fd;
 	int clients[LISTEN_CLIENTS_MAX]; /* -1: free */
-	int room[2]; /* borrowed: what CONTROL_ROOM is answered with; -1: nothing */
+	int room[3]; /* borrowed: what CONTROL_ROOM is answered with; -1: nothing, or no third */
 };
 
 void listen_init(struct listen *l);

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/packet.h"
 #include "task/control.h"
+#include "profile/profile.h"
 #include "session/session.h"
 #include "process/spawn.h"
 #include "output/capture.h"
@@ -95,8 +96,13 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 {
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
 	scoped(buffer_donep) struct buffer replaced = {.max = REPORT_PLANTED_MAX - 1};
-	const struct protect_aside aside = {
-		.open = keeper_open_home, .owner = k, .id = k->order.task_id, .first = k->planted};
+	const struct protect_aside aside = {.open = keeper_open_home,
+	                                    .history = keeper_history,
+	                                    .owner = k,
+	                                    .id = k->order.task_id,
+	                                    .first = k->planted};
+
+	keeper_finish_checkout(k, plan);
 
 	if (k->report.planted[0]) /* of a look before, when the command had ended */
 		buffer_puts(&planted, k->report.planted);
@@ -135,7 +141,7 @@ void keeper_judge_box(struct keeper *k)
 		.forks_denied = k->watch.crowded || k->report.end == KEEPER_END_CROWDED,
 		.cpu_spent = k->watch.cpu_spent,
 		.tmp_full = k->tmp_full,
-		.room_full = k->room_watch.full,
+		.room_full = k->room_watch.full || k->cache_watch.full,
 	};
 
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)
@@ -196,6 +202,8 @@ void keeper_commit_session(struct keeper *k)
 		.workspace = rq->workspace,
 		.cwd = k->order.cwd,
 		.envp = k->order.envp,
+		.roams = k->profile && k->profile->room.share == PROFILE_SHARE_ALL &&
+	                 k->report.room.id[0],
 	};
 
 	if (!k->process || !rq->session || k->order.background || k->committed)

@@ -44,6 +44,7 @@ static struct audit_event event_of(const struct keeper *k, enum audit_kind kind)
 		.principal = k->order.principal,
 		.door = k->order.door,
 		.profile = k->profile ? k->profile->name : k->order.request.profile,
+		.room = k->room_name[0] ? k->room_name : NULL,
 	};
 }
 
@@ -54,17 +55,12 @@ static int write_start(struct keeper *k, struct error *err)
 	scoped(buffer_donep) struct buffer missing = {0};
 	struct audit_event e = event_of(k, AUDIT_STARTED);
 	const struct sandbox_standing *standing;
-	char room[REPORT_ROOM_ID_SIZE + 24] = "";
 	int r = open_log(k, err);
 
 	if (r < 0)
 		return r;
 	e.agent = rq->agent;
 	e.session = rq->session;
-	if (k->report.room.id[0])
-		snprintf(room, sizeof(room), "%s/%llu", k->report.room.id,
-		         (unsigned long long)k->report.room.generation);
-	e.room = room[0] ? room : NULL;
 	e.workspace = rq->workspace;
 	e.cwd = k->order.cwd;
 	e.executed = k->order.argv;

@@ -31,8 +31,8 @@ void keeper_heard(struct keeper *k)
 
 int64_t keeper_quiet_due(const struct keeper *k)
 {
-	int64_t idle = k->order.idle_timeout_ms > 0 ? k->last_output + k->order.idle_timeout_ms
-	                                            : KEEPER_DEADLINE_NONE;
+	bool counts = k->order.idle_timeout_ms > 0 && !keeper_network_waits(k);
+	int64_t idle = counts ? k->last_output + k->order.idle_timeout_ms : KEEPER_DEADLINE_NONE;
 
 	if (k->state != RUNNING)
 		return KEEPER_DEADLINE_NONE;
@@ -55,7 +55,8 @@ void keeper_watch_quiet(struct keeper *k)
 
 	if (now < keeper_quiet_due(k))
 		return;
-	if (k->order.idle_timeout_ms > 0 && now >= k->last_output + k->order.idle_timeout_ms) {
+	if (k->order.idle_timeout_ms > 0 && !keeper_network_waits(k) &&
+	    now >= k->last_output + k->order.idle_timeout_ms) {
 		keeper_step(k, EV_IDLE);
 		return;
 	}

@@ -28,6 +28,7 @@
 #include "keeper/client.h"
 #include "keeper/container.h"
 #include "keeper/record.h"
+#include "keeper/room.h"
 #include "process/search.h"
 #include "base/strings.h"
 #include "process/message.h"
@@ -152,6 +153,8 @@ static int start(struct keeper *k, struct error *err)
 		                  &k->process, err);
 		if (r == 0)
 			k->process->asks = take_fd(&k->init_asks);
+		if (r == 0)
+			k->process->space = take_fd(&k->init_space);
 	} else {
 		r = process_spawn(&c, &k->process, err);
 	}
@@ -166,16 +169,22 @@ static int start(struct keeper *k, struct error *err)
 /* The record of the start, and all of the start but its last step. */
 static int start_recorded(struct keeper *k, struct error *err)
 {
-	int r = keeper_record_start(k, err);
+	int r = keeper_room_settle(k, err);
 
+	if (r == 0)
+		r = keeper_record_start(k, err);
 	return r < 0 ? r : start(k, err);
 }
 
 /* Nothing runs of which it is not known on the disk that it will, and in which box. */
 static int let_run(struct keeper *k, struct error *err)
 {
-	int r = keeper_record_sync(k, err);
+	int r = keeper_room_settle(k, err);
 
+	if (r == 0)
+		r = keeper_record_sync(k, err);
+	if (r == 0)
+		keeper_beside_begin(k);
 	if (r == 0)
 		process_go(k->process);
 	return r;
@@ -221,14 +230,13 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 	                   * so choose which of the operator's directories are granted and which are
 	                   * secret. */
 	                  .home = getenv("HOME"),
-	                  .hidden = ret->hidden},
+	                  .hidden = ret->hidden,
+	                  .net = k->net.named           ? k->net
+	                         : k->network.net.named ? k->network.net
+	                                                : k->net},
 	};
 	if (k->room.dir >= 0)
-		ret->place.room = (struct sandbox_room){.path = k->room.path,
-		                                        .tmp = k->room.tmp,
-		                                        .home = k->room.home,
-		                                        .shm = k->room.shm,
-		                                        .net = k->net};
+		keeper_room_place(&k->room, &ret->place.room);
 	profile_request_init(&files, ret->buffer, sizeof(ret->buffer));
 	if (files.user_dir)
 		ret->hidden[n++] = files.user_dir;
@@ -244,6 +252,7 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 	struct keeper_place at;
 
 	keeper_room_open(k);
+	keeper_network_open(k, k->order.request.workspace);
 	keeper_fill_place(k, &at);
 	return sandbox_plan_new(spec, &at.place, ret_plan, err);
 }
@@ -381,8 +390,11 @@ int keeper_launch(struct keeper *k, struct error *err)
 	if (r < 0)
 		return r;
 	keeper_room_begin(k);
+	keeper_network_begin(k);
 	keeper_heard(k); /* what was waited for was not the command's silence */
-	r = spend_consent(k, &asked, arena, err);
+	r = keeper_room_check(k, err);
+	if (r == 0)
+		r = spend_consent(k, &asked, arena, err);
 	if (r == 0)
 		r = keeper_record_start(k, err);
 	if (r < 0)
@@ -391,5 +403,7 @@ int keeper_launch(struct keeper *k, struct error *err)
 	if (r < 0 && k->plan && failed_to_enter(k, &step, &sys, r) &&
 	    sandbox_plan_retry(&k->plan, step, sys, err) == 0)
 		r = start_recorded(k, err);
+	if (r == 0)
+		keeper_refs_begin(k); /* while the child is made ready, before it may run */
 	return r < 0 ? r : let_run(k, err);
 }

@@ -6,6 +6,13 @@
 #include "launch/task.h"
 
 struct buffer;
+struct profile;
+
+/* What a shelf is found by (launch/shelf.h): strings one behind the other. Those of a very long one
+ * are empty. */
+#define LAUNCHER_KEY_MAX 12288
+int launcher_key_write(const struct keeper_order *order, const struct profile *profile,
+                       struct buffer *key);
 
 /* How a keeper gets its order: what is different between the ways to start a task. */
 struct task_starter {

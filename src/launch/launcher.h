@@ -35,6 +35,15 @@ int launcher_execute(const char *program, struct launcher *ret_launcher, struct 
  * what the other side wants us to be. Returns only if that is not so. */
 int launcher_serve(int socket, const char *version);
 
+/* Leaves a launcher behind that serves the next calls of this order's session, and returns at once.
+ * Only for nacre itself, whose program is executed. PROFILE decides about the order. */
+struct profile;
+int launcher_leave(const struct keeper_order *order, const struct profile *profile,
+                   struct error *err);
+
+/* What the executed program then does. Returns if there is one already, or it cannot. */
+int launcher_stay(int socket, const char *version);
+
 void launcher_done(struct launcher *l); /* the keepers it started go on */
 
 /* Starts a keeper. ORDER says which box would do; TEXT is the same as JSON. The descriptors stay

@@ -27,6 +27,8 @@
 #define CALM_MS     2000  /* after this time the crowd of before is forgotten */
 #define BOX_END_MS  500
 #define BOX_AGE_MS  600000
+#define LOOKED_MS   50     /* how long a look holds for the call that it was for */
+#define STAYS_MS    600000 /* until its profile was read */
 
 struct ready { /* a keeper that waits for an order */
 	int socket;
@@ -47,11 +49,14 @@ struct shelf {
 	struct sandbox_net net;
 	struct held box; /* for all keepers; none where each has its own */
 	int again;
-	int64_t box_made_at, failed_at, used_at, peak_at;
+	int64_t box_made_at, failed_at, used_at, peak_at, stays_ms;
 	struct ready ready[READY_MAX]; /* the oldest first */
 	int ready_count;
 	struct running running[RUNNING_MAX];
 	int running_count, inside_count, peak;
+	uint64_t looked_for; /* the call that has begun last; 0: none */
+	int64_t looked_at;
+	bool had_room, ended; /* the room was there; it is not any more */
 };
 
 struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms)
@@ -74,6 +79,7 @@ struct shelf *shelf_new(const struct shelf_key *key, int again, int64_t now_ms)
 	s->again = again;
 	s->failed_at = now_ms - FAILED_MS;
 	s->used_at = now_ms;
+	s->stays_ms = STAYS_MS;
 	if (!s->profile_name || !s->agent || !s->policy_file || !s->workspace || !s->root ||
 	    !s->state || !s->session || !s->principal)
 		return shelf_free(s);
@@ -129,6 +135,7 @@ void shelf_share_net(struct shelf *s, const struct sandbox_net *net)
 	s->net = *net;
 	s->net.user = fcntl(net->user, F_DUPFD_CLOEXEC, 3);
 	s->net.net = fcntl(net->net, F_DUPFD_CLOEXEC, 3);
+	s->net.gate = net->gate < 0 ? -1 : fcntl(net->gate, F_DUPFD_CLOEXEC, 3);
 }
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
@@ -142,6 +149,22 @@ bool shelf_fits(const struct shelf *s, const struct shelf_key *key)
 int64_t shelf_used_at(const struct shelf *s)
 {
 	return s->used_at;
+}
+
+int64_t shelf_stays_ms(const struct shelf *s)
+{
+	return s->stays_ms;
+}
+
+bool shelf_has_failed(const struct shelf *s, int64_t now_ms)
+{
+	return s->ended || (!s->plan && now_ms - s->failed_at < FAILED_MS);
+}
+
+void shelf_count(const struct shelf *s, uint32_t *ret_ready, uint32_t *ret_running)
+{
+	*ret_ready = (uint32_t)s->ready_count;
+	*ret_running = (uint32_t)s->running_count;
 }
 
 static bool is_current(const struct shelf *s, int64_t now_ms)
@@ -161,12 +184,18 @@ static void make_room(const struct shelf *s, int waiting, int running)
 		                   (size_t)(SANDBOX_HOLDERS + s->ready_count + waiting + commands));
 }
 
+void shelf_touch(struct shelf *s, int64_t now_ms)
+{
+	s->used_at = now_ms;
+	s->ended = false;
+}
+
 /* Takes SOCKET. */
 static void started(struct shelf *s, pid_t keeper, int socket, int64_t now_ms)
 {
 	bool inside = socket >= 0;
 
-	s->used_at = now_ms;
+	shelf_touch(s, now_ms);
 	if (s->running_count < RUNNING_MAX) {
 		s->running[s->running_count++] = (struct running){keeper, inside, socket};
 		s->inside_count += inside;
@@ -238,6 +267,22 @@ static const char *or_null(const char *text)
 	return *text ? text : NULL;
 }
 
+struct profile *shelf_profile(const struct shelf_key *key)
+{
+	scoped(fd_closep) int workspace = open(key->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct profile *p = NULL;
+	struct profile_request rq;
+	char buffer[PATH_MAX];
+
+	profile_request_init(&rq, buffer, sizeof(buffer));
+	rq.name = or_null(key->profile);
+	rq.agent = or_null(key->agent);
+	rq.policy_file = or_null(key->policy_file);
+	rq.workspace_fd = workspace;
+	rq.root = or_null(key->root);
+	return workspace >= 0 && profile_load(&rq, &p, NULL) == 0 ? p : NULL;
+}
+
 static int load_profile(struct shelf *s, struct profile_request *rq)
 {
 	scoped(fd_closep) int workspace = open(s->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -257,7 +302,32 @@ static int load_profile(struct shelf *s, struct profile_request *rq)
 	return r;
 }
 
-/* A room that is not to be had is said to be missing by the keeper of each command. */
+static void own_room(const struct shelf *s, char into[ROOM_ID_SIZE])
+{
+	/* However the caller has named it; before it is loaded there is no room either. */
+	const char *profile = s->profile ? s->profile->name : s->profile_name;
+	const struct room_key key = {s->principal, s->session,     profile,
+	                             s->agent,     s->policy_file, s->workspace};
+
+	room_id(&key, into);
+}
+
+bool shelf_is_of_room(const struct shelf *s, const char *room)
+{
+	char id[ROOM_ID_SIZE];
+
+	own_room(s, id);
+	return strcmp(id, room) == 0;
+}
+
+/* Or another generation of it holds. */
+bool shelf_room_has_ended(const struct shelf *s)
+{
+	return s->room.dir >= 0 && !room_is_current(s->state, &s->room);
+}
+
+/* A room that is not to be had is said to be missing by the keeper of each command. None is made
+ * here: the session may have ended. */
 static int open_room(struct shelf *s, struct sandbox_place *place)
 {
 	const struct room_key key = {or_null(s->principal),    or_null(s->session),
@@ -267,14 +337,13 @@ static int open_room(struct shelf *s, struct sandbox_place *place)
 
 	if (!keeper_room_wanted(s->profile, s->state, s->session))
 		return 0;
-	r = keeper_room_take(s->state, &key, s->profile, &s->room, NULL);
+	r = keeper_room_take(s->state, &key, s->profile, true, &s->room, NULL);
+	s->ended = s->had_room && r == -ENOENT;
+	s->had_room |= r == 0;
 	if (r == 0)
-		place->room = (struct sandbox_room){
-			.path = s->room.path,
-			.tmp = s->room.tmp,
-			.home = s->room.home,
-			.shm = s->room.shm,
-			.net = keeper_net_wanted(s->profile) ? s->net : SANDBOX_NET_NONE};
+		keeper_room_place(&s->room, &place->room);
+	if (r == 0 && keeper_net_wanted(s->profile))
+		place->net = s->net;
 	return r;
 }
 
@@ -287,6 +356,7 @@ static int make_box(struct shelf *s, int64_t now_ms)
 	                              .resolved = true,
 	                              .home = getenv("HOME"),
 	                              .hidden = hidden,
+	                              .net = SANDBOX_NET_NONE,
 	                              .kept = true};
 	struct profile_request rq;
 	char buffer[PATH_MAX];
@@ -302,6 +372,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 		hidden[n++] = s->policy_file;
 	r = load_profile(s, &rq);
 	if (r == 0)
+		s->stays_ms = profile_stays_ms(s->profile);
+	if (r == 0)
 		r = open_room(s, &place);
 	if (r == 0)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
@@ -310,10 +382,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 	if (r == 0 && sandbox_plan_is_shared(s->plan))
 		r = held_start(s->plan, false, &s->box, NULL);
 	s->box_made_at = now_ms;
-	if (r < 0) {
-		s->failed_at = now_ms;
+	if (r < 0)
 		take_down(s);
-	}
 	return r;
 }
 
@@ -377,10 +447,27 @@ static int room(const struct shelf *s)
 	return (most < READY_MAX ? most : READY_MAX) - s->ready_count;
 }
 
-bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t now_ms)
+/* A file of the profile or the workspace may have changed. */
+static void look(struct shelf *s, int64_t now_ms)
 {
 	if (s->plan && !is_current(s, now_ms))
-		take_down(s); /* a file of the profile or the workspace has changed */
+		take_down(s);
+}
+
+void shelf_look(struct shelf *s, const char *session, uint64_t number, int64_t now_ms)
+{
+	if (strcmp(s->session, session) != 0)
+		return;
+	look(s, now_ms);
+	s->looked_for = number;
+	s->looked_at = now_ms;
+}
+
+bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, uint64_t number,
+                    int64_t now_ms)
+{
+	if (number == 0 || s->looked_for != number || now_ms - s->looked_at > LOOKED_MS)
+		look(s, now_ms);
 	/* One that is not counted could have too many beside it. */
 	if (s->running_count == RUNNING_MAX)
 		return false;
@@ -405,16 +492,20 @@ bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t
 bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms)
 {
 	/* Those that run come back, as a rule. */
-	int wanted = s->peak + SPARE - s->inside_count;
+	int wanted = s->peak + SPARE - s->inside_count, r;
 
 	if (now_ms - s->failed_at < FAILED_MS)
 		return false;
 	if (s->ready_count >= wanted || room(s) <= 0 ||
 	    (!calm && s->ready_count > s->running_count))
 		return false;
-	if ((is_current(s, now_ms) || make_box(s, now_ms) == 0) && make_ready(s) == 0)
+	r = is_current(s, now_ms) ? 0 : make_box(s, now_ms);
+	if (r == 0)
+		r = make_ready(s);
+	if (r == 0)
 		return true;
-	s->failed_at = now_ms;
+	if (r != -ENOENT) /* else its first call is still to make the room */
+		s->failed_at = now_ms;
 	take_down(s);
 	return false;
 }

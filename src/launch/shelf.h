@@ -32,13 +32,20 @@ struct shelf *shelf_free(struct shelf *s); /* what is ready ends, what runs goes
 
 bool shelf_fits(const struct shelf *s, const struct shelf_key *key);
 
+/* The profile of such a shelf, or NULL; the caller frees it. */
+struct profile *shelf_profile(const struct shelf_key *key);
+
 /* The network of the session's room, for boxes that are made from now on; it is copied. */
 struct sandbox_net;
 void shelf_share_net(struct shelf *s, const struct sandbox_net *net);
 
+/* Looks whether what is ready is still valid, if it is for this session, for the call NUMBER. */
+void shelf_look(struct shelf *s, const char *session, uint64_t number, int64_t now_ms);
+
 /* Hands an order to a keeper that is ready. False: there is none; the caller starts one and tells
- * shelf_started(). */
-bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, int64_t now_ms);
+ * shelf_started(). NUMBER: of a call for which shelf_look() may have been called; 0: none. */
+bool shelf_hand_out(struct shelf *s, const struct keeper_packet *packet, uint64_t number,
+                    int64_t now_ms);
 void shelf_started(struct shelf *s, pid_t keeper, int64_t now_ms);
 
 /* A keeper has said that it stands by once more. Whether it is one of this shelf. */
@@ -57,3 +64,12 @@ bool shelf_fill(struct shelf *s, bool calm, int64_t now_ms);
 bool shelf_shrink(struct shelf *s, int64_t now_ms);
 
 int64_t shelf_used_at(const struct shelf *s);
+void shelf_touch(struct shelf *s, int64_t now_ms); /* it was asked for */
+
+/* For a launcher that stays without a server. How long the profile wants that after the last call;
+ * whether there can be no box at this time, or its room has ended; and the room of its session. */
+int64_t shelf_stays_ms(const struct shelf *s);
+bool shelf_has_failed(const struct shelf *s, int64_t now_ms);
+bool shelf_is_of_room(const struct shelf *s, const char *room);
+bool shelf_room_has_ended(const struct shelf *s);
+void shelf_count(const struct shelf *s, uint32_t *ret_ready, uint32_t *ret_running);

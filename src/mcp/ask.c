@@ -133,7 +133,11 @@ static int read_answer(json_t *reply, enum approval_answer *ret_answer)
 
 	if (!action || (content && !json_is_object(content)))
 		return -EINVAL;
-	if (strcmp(action, "decline") == 0 || strcmp(action, "cancel") == 0)
+	if (strcmp(action, "decline") == 0) {
+		*ret_answer = APPROVAL_DENY;
+		return 1;
+	}
+	if (strcmp(action, "cancel") == 0) /* closed without a choice */
 		return 0;
 	if (strcmp(action, "accept") != 0)
 		return -EINVAL;
@@ -297,7 +301,7 @@ static bool take_answer(struct mcp_run *run, const struct state *state, enum app
 		return true;
 	if (r == 0)
 		desk_tell(desk, &now); /* in the next words */
-	mcp_call_refuse(run->call, "This command was not approved. Do not repeat it as it is.");
+	mcp_call_refuse(run->call, "A person said no. Do not retry it as it is.");
 	return false;
 }
 

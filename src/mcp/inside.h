@@ -59,6 +59,7 @@ struct mcp_call {
 	bool modern, silent;     /* silent: nothing is said for it any more */
 	bool cancelled;          /* its work was told to end */
 	bool unwanted;           /* to be cancelled */
+	bool gave_up;            /* the client's own time limit has cancelled it */
 	bool bad_envelope;       /* which has an HTTP status of its own */
 	enum mcp_revision revision;
 	struct mcp_capabilities capabilities;
@@ -112,7 +113,9 @@ struct mcp_peer {
 	struct loop_timer subscription_timer;
 	struct mcp_begun *begun; /* see begun.c */
 	size_t begun_count, stopping;
-	struct mcp_memo *memos; /* see memo.c */
+	int64_t patience_ms;         /* how long the client waits; 0: not known. See given-up.c */
+	char given_up[STORE_ID_MAX]; /* a task that it does not know of yet; "": none */
+	struct mcp_memo *memos;      /* see memo.c */
 };
 
 struct mcp_server {
@@ -187,6 +190,8 @@ mcp_method method_tasks_get, method_tasks_result, method_tasks_cancel, method_ta
 	method_tasks_update;
 
 /* resources.c: the answer to a request for what is not there; ends the call. */
+/* session.c: what the session of the client has, as one JSON object. */
+void mcp_put_session(const struct mcp_call *c, struct buffer *into);
 void mcp_no_resource(struct mcp_call *c, const char *uri);
 
 /* listen.c: one of our lists has changed. */

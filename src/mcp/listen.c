@@ -254,7 +254,8 @@ static void take_list(struct listen *s, json_t *list, bool tasks, struct json_wr
 		if (tasks)
 			taken = add(p, s->tasks, &s->task_count, text);
 		else
-			taken = uri.kind == URI_POLICY || mcp_fixture_is_resource(item) ||
+			taken = uri.kind == URI_POLICY || uri.kind == URI_SESSION ||
+			        mcp_fixture_is_resource(item) ||
 			        (uri.kind == URI_OUTPUT &&
 			         add(p, s->resources, &s->resource_count, uri.id));
 		if (taken)

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "mcp/begun.h"
 #include "mcp/fixtures.h"
+#include "mcp/given-up.h"
 #include "mcp/inside.h"
 #include "mcp/memo.h"
 
@@ -239,6 +240,8 @@ static void take_notification(struct mcp_peer *p, const struct rpc_message *m)
 	} else if (strcmp(m->method, "notifications/cancelled") == 0 && !p->shared) {
 		id = rpc_token(rpc_param(m, "requestId"));
 		c = id ? find_call(p, id) : NULL;
+		if (c)
+			mcp_given_up_learn(c, json_string_value(rpc_param(m, "reason")));
 		if (c)
 			cancel(c);
 	}

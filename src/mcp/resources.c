@@ -1,5 +1,6 @@
 /*
- * Resources: the output of runs that is longer than an answer, and the policy that decides.
+ * Resources: the output of runs that is longer than an answer, the policy that decides, the
+ * session.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,17 +44,29 @@ static void put_output(struct json_writer *w, const struct mcp_call *c, const st
 	json_object_end(w);
 }
 
-static void put_policy(struct json_writer *w, const struct mcp_call *c)
+/* Those that are always there. */
+static void put_fixed(struct json_writer *w, const struct mcp_call *c)
 {
-	json_object_begin(w);
-	json_member_string(w, "uri", "nacre://policy");
-	json_member_string(w, "name", "policy");
-	if (c->revision >= MCP_2025_06_18)
-		json_member_string(w, "title", "Effective policy");
-	json_member_string(w, "description",
-	                   "What decides about commands: rules, limits, sandbox.");
-	json_member_string(w, "mimeType", "text/plain");
-	json_object_end(w);
+	static const struct {
+		const char *uri, *name, *title, *description, *type;
+	} all[] = {
+		{"nacre://policy", "policy", "Effective policy",
+	         "What decides about commands: rules, limits, sandbox.", "text/plain"},
+		{"nacre://session", "session", "This session",
+	         "What commands of this session share: room, size, tasks, caches.",
+	         "application/json"},
+	};
+
+	for (size_t i = 0; i < array_size(all); i++) {
+		json_object_begin(w);
+		json_member_string(w, "uri", all[i].uri);
+		json_member_string(w, "name", all[i].name);
+		if (c->revision >= MCP_2025_06_18)
+			json_member_string(w, "title", all[i].title);
+		json_member_string(w, "description", all[i].description);
+		json_member_string(w, "mimeType", all[i].type);
+		json_object_end(w);
+	}
 }
 
 void method_resources_list(struct mcp_call *c, const struct rpc_message *m)
@@ -68,7 +81,7 @@ void method_resources_list(struct mcp_call *c, const struct rpc_message *m)
 	answer_begin(&a, c, "complete");
 	json_member_array(&a.w, "resources");
 	if (!cursor) {
-		put_policy(&a.w, c);
+		put_fixed(&a.w, c);
 		mcp_fixture_put_resources(&a.w, false);
 	}
 	for (size_t shown = 0; i < list.count && shown < LISTED_MAX; i++) {
@@ -220,6 +233,24 @@ static void read_policy(struct mcp_call *c, const char *text)
 	(void)answer_send(&a);
 }
 
+static void read_session(struct mcp_call *c, const char *text)
+{
+	scoped(buffer_donep) struct buffer session = {0};
+	struct mcp_answer a;
+
+	mcp_put_session(c, &session);
+	answer_begin(&a, c, "complete");
+	json_member_array(&a.w, "contents");
+	json_object_begin(&a.w);
+	json_member_string(&a.w, "uri", text);
+	json_member_string(&a.w, "mimeType", "application/json");
+	json_member_string(&a.w, "text", buffer_str(&session));
+	json_object_end(&a.w);
+	json_array_end(&a.w);
+	answer_cacheable(&a, 0, false);
+	(void)answer_send(&a);
+}
+
 void method_resources_read(struct mcp_call *c, const struct rpc_message *m)
 {
 	const char *text = mcp_call_need_string(c, m, "uri");
@@ -231,6 +262,8 @@ void method_resources_read(struct mcp_call *c, const struct rpc_message *m)
 	switch (uri.kind) {
 	case URI_POLICY:
 		return read_policy(c, text);
+	case URI_SESSION:
+		return read_session(c, text);
 	case URI_OUTPUT:
 		return read_output(c, text, &uri);
 	case URI_NONE:

@@ -17,15 +17,18 @@
 #include "mcp/ask.h"
 #include "mcp/begun.h"
 #include "mcp/content.h"
+#include "mcp/given-up.h"
 #include "mcp/inside.h"
 #include "mcp/last-line.h"
 #include "mcp/memo.h"
 #include "mcp/run-inside.h"
 #include "mcp/tasks.h"
+#include "profile/profile.h"
 
 #define ARENA_MAX         ((size_t)16 << 20)
 #define PROGRESS_EVERY_MS 250
 #define TIMEOUT_SLACK_MS  10000 /* the keeper ends it before that */
+#define UNLIMITED_MS      50000 /* waited for what has no time limit */
 #define PROGRESS_ALIVE_MS 10000 /* some clients wait longer when they hear something */
 
 static void run_free(struct mcp_run *run)
@@ -41,7 +44,11 @@ static void on_cancel(struct mcp_call *c)
 	struct mcp_run *run = c->work;
 
 	if (!job_waits(run->job)) {
-		job_stop(run->job, false);
+		/* The client's time limit is not the command's. */
+		if (c->gave_up && job_task_id(run->job))
+			job_let_go(run->job);
+		else
+			job_stop(run->job, false);
 		return;
 	}
 	job_leave(run->job);
@@ -110,6 +117,7 @@ static bool answer(struct mcp_run *run, const struct result *r)
 	struct mcp_call *c = run->call;
 
 	content_of_result(&content, r, run->engine, run->separate);
+	mcp_given_up_tell(c->peer, &content);
 	if (r->background || r->left_running)
 		mcp_begun_add(c->peer, r->task_id);
 	if (r->background && c->modern && c->capabilities.tasks)
@@ -150,6 +158,10 @@ static bool on_ended(void *owner, struct job *j, struct result *r)
 		delivered = settle(run, r);
 	} else if (c->silent) {
 		delivered = c->cancelled; /* else the client was lost, and looks for it later */
+		if (c->gave_up && r->background) {
+			mcp_begun_add(c->peer, r->task_id);
+			mcp_given_up_note(c->peer, r->task_id);
+		}
 		mcp_call_free(c);
 	} else if (!mcp_ask_again(run, r)) {
 		delivered = answer(run, r);
@@ -162,14 +174,19 @@ static int64_t patience_of(const struct mcp_run *run)
 {
 	const struct mcp_call *c = run->call;
 	const struct mcp_options *o = &c->peer->server->options;
-
-	int64_t asked = run->request.timeout_ms + TIMEOUT_SLACK_MS;
+	const struct profile *profile = run->engine->profile;
+	int64_t asked = run->request.timeout_ms, patience = o->foreground_max_ms;
 
 	if (c->modern && c->capabilities.tasks)
 		return o->task_after_ms;
+	if (c->peer->patience_ms > 0) /* it has shown how long it waits */
+		return c->peer->patience_ms;
+	if (asked == 0 && patience == 0)
+		asked = profile ? profile->timeout.default_ms : 0;
 	/* A caller who says how long it may take waits for so long. */
-	return run->request.timeout_ms > 0 && asked > o->foreground_max_ms ? asked
-	                                                                   : o->foreground_max_ms;
+	if (asked > 0 && asked + TIMEOUT_SLACK_MS > patience)
+		return asked + TIMEOUT_SLACK_MS;
+	return patience > 0 ? patience : UNLIMITED_MS;
 }
 
 /* It has its permit. */
@@ -241,6 +258,7 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 		.session = dialect_keeps_session(offer->dialect) ? p->session : NULL,
 		.follow = c->token != NULL,
 		.share = p->share,
+		.one_text = true,
 	};
 	c->work = run;
 	c->cancel = on_cancel;

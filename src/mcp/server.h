@@ -31,7 +31,8 @@ struct mcp_options {
 	struct loop *loop;
 	uint8_t key[MCP_KEY_BYTES];  /* that signs what a client carries for us; of the installation
 	                              */
-	int64_t foreground_max_ms;   /* a call that takes longer becomes a task */
+	int64_t foreground_max_ms;   /* a call that takes longer becomes a task; 0: it is waited for
+	                                until its time limit, or until the client gives up */
 	int64_t task_after_ms;       /* the same where the client knows tasks */
 	int64_t approval_timeout_ms; /* how long an answer of a person is waited for */
 	size_t running_max;          /* commands at a time; more of them wait */

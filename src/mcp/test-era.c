@@ -91,6 +91,7 @@ static void addresses_are_ours_or_nothing(void **state)
 		"",
 		"nacre://",
 		"nacre://policy?x=1",
+		"nacre://session/other",
 		"nacre://output/",
 		"nacre://output/?offset=1",
 		"nacre://output/a/b",
@@ -116,6 +117,8 @@ static void addresses_are_ours_or_nothing(void **state)
 	}
 	uri_read("nacre://policy", &u);
 	assert_int_equal(u.kind, URI_POLICY);
+	uri_read("nacre://session", &u);
+	assert_int_equal(u.kind, URI_SESSION);
 	uri_read("nacre://output/bash-x", &u);
 	assert_int_equal(u.kind, URI_OUTPUT);
 	assert_string_equal(u.id, "bash-x");

@@ -48,6 +48,10 @@ void uri_read(const char *text, struct uri *ret_uri)
 		u->kind = URI_POLICY;
 		return;
 	}
+	if (strcmp(text, "nacre://session") == 0) {
+		u->kind = URI_SESSION;
+		return;
+	}
 	if (strncmp(text, OUTPUT, strlen(OUTPUT)) != 0)
 		return;
 	n = strcspn(id, "?");

@@ -7,7 +7,7 @@
 #include "task/follow.h"
 #include "task/store.h"
 
-enum uri_kind { URI_NONE, URI_POLICY, URI_OUTPUT };
+enum uri_kind { URI_NONE, URI_POLICY, URI_SESSION, URI_OUTPUT };
 
 struct uri {
 	enum uri_kind kind;

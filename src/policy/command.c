@@ -114,6 +114,7 @@ static bool weigh_rule(struct look *l, struct subject *s, const struct policy_ru
 		if (!what)
 			l->failed = true;
 		one = finding_by_unknown(l, what);
+		one.rank = RANK_DOUBT;
 		/* Not knowing is no worse than knowing: a rule that asks does not refuse. */
 		if (rule->list >= POLICY_NUDGE && one.finding.verdict > finding_verdict(rule->list))
 			one.finding.verdict = finding_verdict(rule->list);

@@ -256,6 +256,7 @@ enum rank {
 	RANK_EFFECTS = RANK_LIST + POLICY_LIST_MAX,
 	RANK_UNKNOWN,
 	RANK_DEFAULT,
+	RANK_DOUBT, /* a rule could be about it: less to the point than a name in no list */
 	RANK_NONE,
 };
 

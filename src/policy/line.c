@@ -105,6 +105,18 @@ bool variable_changes_runs(const char *name)
 		"POSIXLY_CORRECT",
 		"MAKEFLAGS",
 		"HOME",
+		"XDG_CONFIG_*",
+		"CURL_HOME",
+		"WGETRC",
+		"ACKRC",
+		"HGRCPATH",
+		"*VIMINIT",
+		"EXINIT",
+		"MAKEFILES",
+		"GNUMAKEFLAGS",
+		"_JAVA_OPTIONS",
+		"JDK_JAVA_OPTIONS",
+		"OPENSSL_CONF",
 		"RIPGREP_CONFIG_PATH",
 		"AWKPATH",
 		"AWKLIBPATH",
@@ -132,10 +144,12 @@ static struct ranked request_env(struct look *l)
 			continue;
 		l->sets_any = true;
 		l->sets_path |= strncmp(*e, "PATH=", 5) == 0;
-		what = arena_printf(l->arena,
-		                    "The request sets the variable %s, which changes what programs "
-		                    "run or do. Leave it out.",
-		                    advice_quote(l, name));
+		what = arena_printf(
+			l->arena,
+			"The request, or an earlier call of its session, sets the variable "
+			"%s, which changes what programs run or do. Leave it out, or "
+			"begin a new session.",
+			advice_quote(l, name));
 		if (!what)
 			l->failed = true;
 		return finding_by_unknown(l, what);

@@ -106,9 +106,8 @@ pid_t process_clone_box(struct sandbox_plan *plan, bool sibling, int *ret_pidfd)
 
 	if (sandbox_plan_joins(plan)) {
 		pid = clone_joined(plan, sibling, ret_pidfd);
-		if (pid >= 0)
+		if (pid >= 0 || sandbox_plan_stay_apart(plan) < 0)
 			return pid;
-		sandbox_plan_stay_apart(plan);
 	}
 	flags = sandbox_plan_clone_flags(plan) | (sibling ? CLONE_PARENT : 0);
 

@@ -36,6 +36,7 @@
 #include "process/wire.h"
 #include "sandbox/afresh.h"
 #include "sandbox/enter.h"
+#include "sandbox/numbers.h"
 #include "sandbox/plan.h"
 
 /* How long killed processes may take to be gone; a process stuck in the kernel is then reported. */
@@ -95,6 +96,14 @@ static int last_number(struct init *in)
 	text[n] = '\0';
 	last = strrchr(text, ' ');
 	return last ? (int)strtol(last, NULL, 10) : 0;
+}
+
+/* Before the first command. */
+static int first_given(struct init *in)
+{
+	if (!in->first)
+		return 0;
+	return in->sandbox && sandbox_is_numbered(in->sandbox) ? last_number(in) : 1; /* ours */
 }
 
 /* In a namespace of its own the numbers of processes tell: each has had one, and so has each
@@ -243,6 +252,24 @@ static void pass_on(struct init *in, int listener)
 	if (listener >= 0)
 		(void)packet_send(in->socket, &m, sizeof(m), NULL, 0, &listener, 1, 0);
 	fd_close(listener);
+}
+
+/* For stand-ins (standin.h), of which only a command in a room has any. */
+static int own_space(const struct init *in)
+{
+	return in->sandbox && in->first && sandbox_plan_has_room(in->sandbox)
+	               ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)
+	               : -1;
+}
+
+static void tell_space(struct init *in)
+{
+	const struct init_message m = {.event = INIT_SPACE};
+	int space = own_space(in);
+
+	if (space >= 0)
+		(void)packet_send(in->socket, &m, sizeof(m), NULL, 0, &space, 1, 0);
+	fd_close(space);
 }
 
 /* The child has executed its program by now, or has told why not. */
@@ -401,8 +428,10 @@ static void enter(struct init *in, struct sandbox_plan *sandbox, bool ahead)
 	if (sandbox_plan_waits(sandbox))
 		wait_for_admission(in);
 	r = ahead ? sandbox_enter_sealed(sandbox, &m.detail) : sandbox_enter(sandbox, &m.detail);
-	if (r == 0)
+	if (r == 0) {
+		tell_space(in);
 		return;
+	}
 	m.sys = -r;
 	tell(in, &m);
 	leave(in, 0);
@@ -460,7 +489,7 @@ _Noreturn void init_main(int socket, struct child_plan *plan)
 	become_init(&in);
 	if (plan->sandbox)
 		enter(&in, plan->sandbox, false);
-	in.given = in.first ? 1 : 0; /* we have it */
+	in.given = first_given(&in);
 	run(&in, plan);
 	_exit(0);
 }
@@ -468,13 +497,13 @@ _Noreturn void init_main(int socket, struct child_plan *plan)
 /* The holder's own socket must not live on here: its end tells the holder that it may go. */
 static void close_holders(int socket, const struct sandbox_plan *sandbox)
 {
-	int keep[1 + SANDBOX_FDS_MAX] = {socket};
+	int keep[2 + SANDBOX_FDS_MAX] = {socket, sandbox_numbers_fd(sandbox)};
 	const int *fds;
 	size_t n = sandbox_plan_fds(sandbox, &fds);
 
 	for (size_t i = 0; i < n; i++)
-		keep[1 + i] = fds[i];
-	fd_close_except(keep, 1 + n);
+		keep[2 + i] = fds[i];
+	fd_close_except(keep, 2 + n);
 }
 
 /* A new command, of which nothing is known yet, for the same init. */
@@ -494,10 +523,18 @@ static void begin_anew(struct init *in)
 static int say_ready(struct init *in, int self)
 {
 	struct init_message m = {.event = INIT_READY};
-	const int fds[] = {self, self < 0 ? -1 : sandbox_listener(in->sandbox)};
+	const int more[] = {self < 0 ? -1 : own_space(in),
+	                    self < 0 ? -1 : sandbox_listener(in->sandbox)};
+	int fds[3] = {self}, r;
+	size_t count = self >= 0;
 
-	return packet_send(in->socket, &m, sizeof(m), NULL, 0, fds, (fds[0] >= 0) + (fds[1] >= 0),
-	                   0);
+	m.detail = more[0] >= 0;
+	for (size_t i = 0; i < array_size(more); i++)
+		if (more[i] >= 0)
+			fds[count++] = more[i];
+	r = packet_send(in->socket, &m, sizeof(m), NULL, 0, fds, count, 0);
+	fd_close(more[0]);
+	return r;
 }
 
 /* Waits for a command and runs it. */
@@ -552,7 +589,7 @@ _Noreturn void init_await(int socket, struct sandbox_plan *sandbox)
 	become_init(&in);
 	enter(&in, sandbox, true);
 	pass_on(&in, sandbox_listener(sandbox));
-	in.given = 1; /* we have it */
+	in.given = first_given(&in);
 	serve_one(&in, &text);
 	_exit(0);
 }

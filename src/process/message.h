@@ -8,10 +8,11 @@
 /* clang-format off */
 enum init_event { /* from init to the keeper */
 	INIT_FAILED,   /* the command could not be started: step and sys */
-	INIT_READY,    /* it stands by for a plan; its pidfd comes along the first time, and where its
-	                  filter asks */
+	INIT_READY,    /* it stands by for a plan; its pidfd comes along the first time, its pid
+	                  namespace (if "detail" says so) and where its filter asks */
 	INIT_TERMINAL, /* the other end of the command's terminal comes along */
 	INIT_ASKS,     /* where the filter asks the keeper comes along */
+	INIT_SPACE,    /* its pid namespace comes along */
 	INIT_STARTED,
 	INIT_EXITED,   /* the command itself has ended: status; leftover: others of its tree live on */
 	INIT_GONE,     /* nothing is left; init exits */

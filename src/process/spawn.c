@@ -137,7 +137,8 @@ static struct process *process_new(struct error *err)
 		                      .socket = -1,
 		                      .output = {-1, -1},
 		                      .notes = -1,
-		                      .asks = -1};
+		                      .asks = -1,
+		                      .space = -1};
 	else
 		(void)error_nomem(err);
 	return p;
@@ -287,6 +288,7 @@ struct process *process_free(struct process *p)
 		fd_close(p->output[1]);
 		fd_close(p->notes);
 		fd_close(p->asks);
+		fd_close(p->space);
 		free(p);
 	}
 	return NULL;
@@ -314,6 +316,8 @@ int process_receive(struct process *p, struct init_message *ret_message)
 			p->output[0] = fds[i];
 		else if (n == (ssize_t)sizeof(m) && m.event == INIT_ASKS && p->asks < 0)
 			p->asks = fds[i];
+		else if (n == (ssize_t)sizeof(m) && m.event == INIT_SPACE && p->space < 0)
+			p->space = fds[i];
 		else
 			fd_close(fds[i]);
 	}

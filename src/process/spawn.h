@@ -35,6 +35,7 @@ struct process {
 	                  [0] of a terminal comes with INIT_TERMINAL, to read and to write */
 	int notes;     /* read end, non-blocking; -1: none */
 	int asks;      /* where the filter asks us; -1: nowhere */
+	int space;     /* init's pid namespace, once it has come; -1 */
 	bool farewell; /* the last message has told that nothing is left, too */
 	bool again;    /* init stands by for another command */
 	bool ordered;  /* it was told to end the tree; some orders may be unread */

@@ -103,7 +103,7 @@ static inline int box_teardown(void **state)
 /* All messages and all output, to the end of both. */
 static inline void box_follow(struct box *b, struct process *p)
 {
-	static const struct protect nothing; /* all renaming goes on */
+	static struct protect nothing; /* all renaming goes on */
 	struct init_message m;
 	char bytes[4096];
 	bool gone = false;
@@ -201,7 +201,7 @@ static inline int box_run(struct box *b, const char *script)
 		if (b->failure.step == CHILD_SANDBOX)
 			sandbox_plan_explain(plan, b->failure.detail, b->failure.sys, &err);
 		if (b->failure.step != CHILD_EXEC)
-			print_message("step %d: %s (%s)\n", b->failure.step,
+			print_message("# step %d: %s (%s)\n", b->failure.step,
 			              strerror(b->failure.sys), err.text);
 		return -1;
 	}

@@ -96,6 +96,9 @@ static int bind_list(struct binder *b, const struct key *key, const char *name,
 		for (const char *const *t = texts; *t; t++)
 			if (!bind_texts_have(old, *t))
 				return bind_loosens(b, node, name);
+	r = key->check == KEY_CHECK_CACHE ? bind_caches(b, name, node, texts) : 0;
+	if (r < 0)
+		return r;
 	*to = texts;
 	return 0;
 }
@@ -186,7 +189,7 @@ static const struct key *find_path(const struct key *table, const char *path, si
 			continue;
 		if (first == n)
 			return table;
-		if (path[first] == '.' && table->type == KEY_GROUP)
+		if (path[first] == '.' && (table->type == KEY_GROUP || table->type == KEY_NETWORK))
 			return find_path(table->sub, path + first + 1, n - first - 1);
 	}
 	return NULL;
@@ -229,8 +232,9 @@ int bind_remove_entry(struct binder *b, const struct yaml_node *node)
 
 	if (!key || key->tighten != KEY_ADD)
 		return -ENOENT;
-	r = key->type == KEY_FLAGS ? remove_flag(b, key, node->text + n + 1)
-	                           : remove_text(b, key, node->text + n + 1);
+	r = key->type == KEY_FLAGS          ? remove_flag(b, key, node->text + n + 1)
+	    : key->type == KEY_DESTINATIONS ? bind_destination_remove(b, key, node->text + n + 1)
+	                                    : remove_text(b, key, node->text + n + 1);
 	if (r == -ENODATA)
 		return bind_fail(b, node, "'%.*s' holds no '%.60s'", (int)n, node->text,
 		                 node->text + n + 1);
@@ -285,6 +289,14 @@ static int bind_value(struct binder *b, const struct key *key, const char *path,
 		return bind_examples(b, node);
 	case KEY_GROUP:
 		return bind_map(b, key->sub, name, node, base);
+	case KEY_NETWORK:
+		return bind_network(b, key, name, node);
+	case KEY_DESTINATIONS:
+		return bind_destinations(b, key, name, node);
+	case KEY_VIA:
+		return bind_via(b, name, node);
+	case KEY_PUBLISH:
+		return bind_publish(b, key, name, node);
 	}
 	return 0;
 }
@@ -320,7 +332,8 @@ static int bind_entry(struct binder *b, const struct key *table, const char *pat
 	}
 	name = name_in(path, key->name, space);
 	r = bind_value(b, key, path, name, entry, base);
-	if (r == 0 && base == b->profile && key->width && !(key->sub && entry->kind == YAML_MAP))
+	if (r == 0 && base == b->profile && key->width &&
+	    (key->type == KEY_NETWORK || !(key->sub && entry->kind == YAML_MAP)))
 		r = note_origin(b, key, entry);
 	return r;
 }
@@ -432,6 +445,8 @@ static void bound_share(struct profile *p)
 	if (p->room.share == PROFILE_SHARE_ALL &&
 	    (p->sandbox.exec == SANDBOX_EXEC_LISTED || p->rules.fallback == POLICY_VERDICT_DENY))
 		p->room.share = PROFILE_SHARE_TMP;
+	if (p->room.share != PROFILE_SHARE_ALL)
+		p->room.caches = NULL;
 }
 
 int bind_finish(struct binder *b)
@@ -445,6 +460,8 @@ int bind_finish(struct binder *b)
 	                  : p->mode == PROFILE_MODE_CONTAINER ? SANDBOX_TIER_CONTAINER
 	                                                      : SANDBOX_TIER_STRICT;
 	r = bind_finish_rules(b);
+	if (r == 0)
+		r = bind_finish_network(b);
 	bound_share(p);
 	return r;
 }

@@ -13,6 +13,7 @@
 struct arena;
 struct error;
 struct profile;
+struct profile_request;
 struct yaml_node;
 
 #define BIND_RULE_MAX 4096
@@ -43,6 +44,7 @@ struct binder {
 	struct arena *arena;
 	struct profile *profile;
 	struct error *err;
+	const struct profile_request *request; /* for the files of sets; NULL: none is read */
 	/* The layer that is read: */
 	const char *file;
 	uint32_t layer;
@@ -84,6 +86,12 @@ int bind_texts(struct binder *b, const struct key *key, const char *name,
                const struct yaml_node *list, const char *const *old, const char *const **ret_texts);
 bool bind_texts_have(const char *const *list, const char *text);
 size_t bind_texts_count(const char *const *list);
+/* cache-path.c: why a directory of home is not to be kept across sessions; NULL: it may be. */
+const char *bind_cache_fault(const char *path);
+/* Whether the list is in order: no entry in another one, not too many. */
+int bind_caches(struct binder *b, const char *name, const struct yaml_node *node,
+                const char *const *list);
+
 bool bind_is_variable(const char *text, bool glob);
 int bind_fail_choice(struct binder *b, const struct key *key, const char *name,
                      const struct yaml_node *node);
@@ -110,6 +118,18 @@ int bind_sets(struct binder *b, const struct yaml_node *node);
 const char *const *bind_set_find(const struct binder *b, const char *name);
 const char *bind_set_builtin(size_t index); /* NULL: there are no more */
 const char *bind_set_suggest(const struct binder *b, const char *name);
+
+/* network.c: sandbox.network, a word or a map, and what is in the map. */
+int bind_network(struct binder *b, const struct key *key, const char *name,
+                 const struct yaml_node *node);
+int bind_destinations(struct binder *b, const struct key *key, const char *name,
+                      const struct yaml_node *node);
+int bind_via(struct binder *b, const char *name, const struct yaml_node *node);
+int bind_publish(struct binder *b, const struct key *key, const char *name,
+                 const struct yaml_node *node);
+/* An entry of `deny` goes. -ENODATA: it is not there. */
+int bind_destination_remove(struct binder *b, const struct key *key, const char *text);
+int bind_finish_network(struct binder *b);
 
 /* examples.c */
 int bind_examples(struct binder *b, const struct yaml_node *node);

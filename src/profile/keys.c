@@ -48,8 +48,9 @@ static const struct key_choice timeout_acts[] = {
 static const struct key_choice styles[] = {
 	{"halves", VIEW_HALVES, -1}, {"tail", VIEW_TAIL_CHARS, -1}, {"edges", VIEW_EDGES, -1},
 	{"bytes", VIEW_BYTES, -1},   {"all", VIEW_ALL, -1},         {0}};
-static const struct key_choice output_modes[] = {
-	{"separate", 0, 0}, {"merged", 0, 0}, {"stdout", 0, 0}, {"stderr", 0, 0}, {0}};
+static const struct key_choice output_modes[] = {{"separate", 0, 0}, {"merged", 0, 0},
+                                                 {"auto", 0, 0},     {"stdout", 0, 0},
+                                                 {"stderr", 0, 0},   {0}};
 static const struct key_choice syntax_places[] = {{"command", true, 0}, {"line", false, 1}, {0}};
 static const struct key_choice effects[] = {
 	{"exec", 0, 0},
@@ -78,12 +79,15 @@ static const struct key_choice layers[] = {
 	{"no_new_privs", SANDBOX_LAYER_NO_NEW_PRIVS, 0},
 	{"unprivileged", SANDBOX_LAYER_UNPRIVILEGED, 0},
 	{"container", SANDBOX_LAYER_CONTAINER, 0},
+	{"room", SANDBOX_REQUIRE_ROOM, 0},
+	{"network-names", SANDBOX_LAYER_NETWORK_NAMES, 0},
 	{0},
 };
 static const struct key_choice networks[] = {
 	{"none", SANDBOX_NETWORK_NONE, 1}, {"host", SANDBOX_NETWORK_HOST, 0}, {0}};
 static const struct key_choice execs[] = {
 	{"any", SANDBOX_EXEC_ANY, 0}, {"listed", SANDBOX_EXEC_LISTED, 1}, {0}};
+static const struct key_choice etcs[] = {{"host", false, 0}, {"minimal", true, 1}, {0}};
 static const struct key_choice workspaces[] = {{"readwrite", false, 0}, {"readonly", true, 1}, {0}};
 static const struct key_choice leftovers[] = {{"end", false, 1}, {"keep", true, 0}, {0}};
 static const struct key_choice audits[] = {{"refuse", false, 1}, {"notice", true, 0}, {0}};
@@ -207,19 +211,53 @@ static const struct key container_keys[] = {
 	{0},
 };
 
+static const struct key network_keys[] = {
+	KEY("allow", KEY_DESTINATIONS, KEY_REDUCE,
+            "What a command reaches: `NAME`, `NAME:PORT`, `NAME:*`, `*.NAME`, `*`, "
+            "`ADDRESS:PORT`, `RANGE:PORT`, `@SET`. Without a port: 80 and 443.",
+            TO(network.lists[NETWORK_ALLOW]), .min = NETWORK_ALLOW),
+	KEY("ask", KEY_DESTINATIONS, KEY_TURN,
+            "What a person decides about. The most specific entry of `allow` and `ask` decides; "
+            "of equals `ask`.",
+            TO(network.lists[NETWORK_ASK]), .min = NETWORK_ASK),
+	KEY("deny", KEY_DESTINATIONS, KEY_ADD,
+            "What is refused, whatever the other lists say. Without a port: every port.",
+            TO(network.lists[NETWORK_DENY]), .min = NETWORK_DENY),
+	KEY("private", KEY_DESTINATIONS, KEY_NOBODY,
+            "Names that may lead to private addresses, and private addresses and ranges that "
+            "`allow` or `ask` name. No ports.",
+            TO(network.lists[NETWORK_PRIVATE]), .min = NETWORK_PRIVATE),
+	KEY("via", KEY_VIA, KEY_NOBODY,
+            "The proxy above: `http://HOST:PORT`, or `environment`: what `https_proxy` of nacre's "
+            "own environment says.",
+            TO(network.via)),
+	KEY("publish", KEY_PUBLISH, KEY_REDUCE,
+            "Ports of the box that 127.0.0.1 of the host reaches: `PORT`, or `HOST:BOX`.",
+            TO(network.publish)),
+	{0},
+};
+
 static const struct key sandbox_keys[] = {
 	KEY("mode", KEY_CHOICE, KEY_BY_RANK,
             "The wall: `strict` uses every layer that the kernel has, `landlock` none that needs "
             "namespaces, `container` runs in docker or podman, `none` has no wall.",
             TO(mode), .choices = modes, .fallback = "strict"),
-	KEY("require", KEY_FLAGS, KEY_ADD, "Layers without which nothing runs.",
+	KEY("require", KEY_FLAGS, KEY_ADD,
+            "Layers without which nothing runs; `room`: what the calls of a session share "
+            "(`room.share`), "
+            "without which a call would run alone, with a notice.",
             TO(sandbox.require), .choices = layers),
-	KEY("network", KEY_CHOICE, KEY_BY_RANK,
-            "`none`: a loopback of its own; `host`: as nacre itself.", TO(sandbox.network),
-            .choices = networks, .fallback = "none"),
+	KEY("network", KEY_NETWORK, KEY_BY_RANK,
+            "`none`: a loopback of its own; `host`: as nacre itself; a map: the network by name, "
+            "see docs/network.md.",
+            TO(sandbox.network), .choices = networks, .sub = network_keys, .fallback = "none"),
 	KEY("exec", KEY_CHOICE, KEY_BY_RANK,
             "`listed`: only the programs of the `allow` list exist in the box.", TO(sandbox.exec),
             .choices = execs, .fallback = "any"),
+	KEY("etc", KEY_CHOICE, KEY_BY_RANK,
+            "What is in /etc: `host`, all that every user may read; `minimal`, what programs need "
+            "to run, and users of the sandbox's own.",
+            TO(sandbox.etc_minimal), .choices = etcs, .fallback = "host"),
 	KEY("workspace", KEY_CHOICE, KEY_BY_RANK,
             "What a command may do with the files of the workspace.",
             TO(sandbox.workspace_readonly), .choices = workspaces, .fallback = "readwrite"),
@@ -280,6 +318,21 @@ static const struct key room_keys[] = {
             .min = 1, .max = (uint64_t)30 * 86400000, .fallback = "30m"),
 	KEY("age", KEY_DURATION, KEY_LOWER, "And when it is this old and nothing runs in it.",
             TO(room.age_ms), .min = 1, .max = (uint64_t)30 * 86400000, .fallback = "24h"),
+	KEY("warm", KEY_DURATION, KEY_LOWER,
+            "So long after a call of `nacre run --session` a launcher with ready sandboxes waits "
+            "for the next one, but not longer than `room.idle`; 0: none does.",
+            TO(room.warm_ms), .max = (uint64_t)86400000, .fallback = "10m"),
+	KEY("caches", KEY_TEXTS, KEY_REDUCE,
+            "Directories of home, each as `~/...`, that persist across sessions: for one "
+            "principal, profile and workspace. Only with `share: all`, at most 16. Directories of "
+            "programs or configuration are refused.",
+            .check = KEY_CHECK_CACHE, TO(room.caches)),
+	KEY("cache_size", KEY_SIZE, KEY_LIMIT,
+            "Bytes of these directories together; 0: no limit. With more they are emptied after "
+            "the call, and at twice as much the call is ended.",
+            TO(room.cache_size), .max = (uint64_t)1 << 44, .fallback = "4G"),
+	KEY("cache_files", KEY_COUNT, KEY_LIMIT, "And how many files; 0: no limit.",
+            TO(room.cache_files), .max = (uint64_t)1 << 32, .fallback = "500000"),
 	KEY("leftover", KEY_CHOICE, KEY_BY_RANK,
             "What becomes of processes that a command leaves running: `end`: they end with it; "
             "`keep`: they go on as a task with the command's id.",

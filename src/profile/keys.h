@@ -24,8 +24,12 @@ enum key_type {
 	KEY_SETS,
 	KEY_REMOVE, /* ids of rules of lower layers */
 	KEY_EXAMPLES,
-	KEY_GROUP,          /* a map of the keys in SUB */
-	KEY_CHOICE_OR_GROUP /* shell: a word in profiles, a map in the files of agents */
+	KEY_GROUP,           /* a map of the keys in SUB */
+	KEY_CHOICE_OR_GROUP, /* shell: a word in profiles, a map in the files of agents */
+	KEY_NETWORK,         /* a word, or the map of the network by name */
+	KEY_DESTINATIONS,    /* a list of names and addresses with ports; min is the list */
+	KEY_VIA,             /* the URL of a proxy */
+	KEY_PUBLISH,         /* a list of ports */
 };
 
 /* What the file of a project may do with a key. */
@@ -40,6 +44,7 @@ enum key_tighten {
 	KEY_BY_RANK, /* choose a word of a higher rank */
 	KEY_ADD,     /* lengthen a list; all layers add to it */
 	KEY_REDUCE,  /* shorten a list; layers replace it */
+	KEY_TURN,    /* of what is allowed, say that a person is asked; layers replace it */
 	KEY_RULE,    /* decided rule by rule */
 };
 
@@ -53,6 +58,7 @@ enum key_check {
 	KEY_CHECK_IMAGE,    /* a name of an image, no option */
 	KEY_CHECK_OWNER,    /* UID or UID:GID */
 	KEY_CHECK_REGEX,    /* a pattern of PCRE2 */
+	KEY_CHECK_CACHE,    /* a directory of caches below home: cache-path.c */
 };
 
 struct key_choice {

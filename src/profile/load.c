@@ -583,8 +583,11 @@ int profile_load(const struct profile_request *request, struct profile **ret_pro
 	}
 	store->arena = take_ptr(&arena); /* from here on all hangs on p */
 	p->store = l.store = store;
-	l.binder = (struct binder){
-		.arena = store->arena, .profile = p, .err = err, .examples = request->examples};
+	l.binder = (struct binder){.arena = store->arena,
+	                           .profile = p,
+	                           .err = err,
+	                           .request = request,
+	                           .examples = request->examples};
 	r = load_layers(&l);
 	if (r < 0)
 		return r;
@@ -613,7 +616,9 @@ void profile_request_init(struct profile_request *request, char *buffer, size_t 
 	int n = -1;
 
 	*request = (struct profile_request){
-		.workspace_fd = -1, .system_dir = "/etc/nacre", .uid = geteuid()};
+		.workspace_fd = -1, .system_dir = "/etc/nacre", .uid = geteuid(), .machine = ""};
+	if (home && home[0] == '/')
+		request->home = home;
 	/* Relative ones are to be ignored, says the specification of these directories. */
 	if (config && config[0] == '/')
 		n = snprintf(buffer, size, "%s/nacre", config);

@@ -36,6 +36,7 @@ static bool is_looser(const struct key *key, uint64_t old, uint64_t new)
 	case KEY_FREE:
 	case KEY_ADD:
 	case KEY_REDUCE:
+	case KEY_TURN:
 	case KEY_RULE:
 		break;
 	}

@@ -16,6 +16,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "container/spec.h"
+#include "gateway/rules.h"
 #include "output/view.h"
 #include "policy/rules.h"
 #include "sandbox/spec.h"
@@ -52,7 +53,8 @@ struct profile_timeout {
 
 struct profile_output {
 	struct view_limits view;
-	const char *mode; /* "separate", "merged", "stdout", "stderr": where nothing is asked for */
+	const char *mode;  /* "separate", "merged", "auto", "stdout", "stderr": where nothing is
+	                      asked for */
 	uint64_t file_cap; /* bytes per stream on disk */
 };
 
@@ -70,12 +72,18 @@ enum profile_share {
 	PROFILE_SHARE_MAX,
 };
 
+#define PROFILE_CACHES_MAX 16
+
 struct profile_room {
 	enum profile_share share;
 	bool network;
 	uint64_t size, files;    /* of all that is in it; 0: not limited */
 	int64_t idle_ms, age_ms; /* when it ends by itself */
+	int64_t warm_ms;         /* how long a launcher stands by after a call; 0: not at all */
 	bool keep_leftover;      /* what a command leaves running goes on as a task */
+	/* Directories that persist across sessions, as "~/.npm"; NULL: none. */
+	const char *const *caches;
+	uint64_t cache_size, cache_files; /* of them together; 0: not limited */
 };
 
 struct profile_ask {
@@ -123,6 +131,7 @@ struct profile {
 	const char *const *environment_pass; /* names and globs: "LANG", "LC_*" */
 	const char *const *environment_set;  /* NAME=VALUE */
 	struct sandbox_spec sandbox;         /* programs and denied follow from the rules */
+	struct network_rules network;        /* of SANDBOX_NETWORK_NAMES; else empty */
 	struct policy_rules rules;
 	struct policy *policy;                  /* of the rules, compiled */
 	const struct profile_example *examples; /* only if they were asked for */
@@ -142,9 +151,12 @@ struct profile_request {
 	const char *root;
 	const char *system_dir; /* "/etc/nacre"; NULL: no such layer */
 	const char *user_dir;   /* "~/.config/nacre", absolute; NULL: no such layer */
-	uid_t uid;              /* files of the upper layers belong to this user or to root */
-	bool examples;          /* wanted, too */
-	bool unchecked;         /* nothing will run by it: the policy file may be of anybody */
+	/* Where the configurations of package managers lie, for the set @packages: the operator's
+	 * home directory, and what is "/" for those of the system. NULL: none is read. */
+	const char *home, *machine;
+	uid_t uid;      /* files of the upper layers belong to this user or to root */
+	bool examples;  /* wanted, too */
+	bool unchecked; /* nothing will run by it: the policy file may be of anybody */
 };
 
 #define PROFILE_DEFAULT      "bash"
@@ -166,6 +178,12 @@ DEFINE_CLEANUP(struct profile *, profile_free);
 /* Whether the files of its layers, and the absence of those that were not there, are as they were
  * when it was loaded: a server may keep it so long. */
 bool profile_is_current(const struct profile *p);
+
+/* How long a launcher stands by for the next call of a session; 0: none does. */
+static inline int64_t profile_stays_ms(const struct profile *p)
+{
+	return p->room.warm_ms < p->room.idle_ms ? p->room.warm_ms : p->room.idle_ms;
+}
 
 /* What tells this profile from what its files said before, in hexadecimal digits. */
 #define PROFILE_DIGEST_SIZE 33

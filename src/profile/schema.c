@@ -33,6 +33,8 @@ static const char *check_pattern(const struct key *key)
 		return "^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]*$";
 	case KEY_CHECK_OWNER:
 		return "^[0-9]{1,10}(:[0-9]{1,10})?$";
+	case KEY_CHECK_CACHE:
+		return "^(~/[^/]|@inherited$)";
 	case KEY_CHECK_NONE:
 	case KEY_CHECK_REGEX:
 	case KEY_CHECK_SETS:
@@ -133,6 +135,25 @@ static void put_map_of_texts(const struct key *key, struct json_writer *w)
 	json_object_end(w);
 }
 
+/* 8080, or "8080:80". */
+static void put_ports(struct json_writer *w)
+{
+	json_member_string(w, "type", "array");
+	json_member_object(w, "items");
+	json_member_array(w, "anyOf");
+	json_object_begin(w);
+	json_member_string(w, "type", "integer");
+	json_member_uint(w, "minimum", 1);
+	json_member_uint(w, "maximum", 65535);
+	json_object_end(w);
+	json_object_begin(w);
+	json_member_string(w, "type", "string");
+	json_member_string(w, "pattern", "^([0-9]{1,5}(:[0-9]{1,5})?|@inherited)$");
+	json_object_end(w);
+	json_array_end(w);
+	json_object_end(w);
+}
+
 static void put_type(const struct key *key, struct json_writer *w)
 {
 	switch (key->type) {
@@ -177,6 +198,17 @@ static void put_type(const struct key *key, struct json_writer *w)
 	case KEY_GROUP:
 		put_table(key->sub, POLICY_LIST_MAX, w);
 		return;
+	case KEY_DESTINATIONS:
+		put_items(key, w);
+		return;
+	case KEY_VIA:
+		json_member_string(w, "type", "string");
+		json_member_string(w, "pattern", "^(environment|http://[^/@]+:[0-9]+/?)$");
+		return;
+	case KEY_PUBLISH:
+		put_ports(w);
+		return;
+	case KEY_NETWORK:
 	case KEY_CHOICE_OR_GROUP:
 		json_member_array(w, "anyOf");
 		json_object_begin(w);
@@ -273,15 +305,28 @@ void profile_schema_write(struct json_writer *w)
 static const char *type_words(const struct key *key)
 {
 	static const char *const words[] = {
-		[KEY_TEXT] = "text",           [KEY_BOOL] = "true or false",
-		[KEY_CHOICE] = "word",         [KEY_WORD] = "word",
-		[KEY_COUNT] = "number",        [KEY_SIZE] = "size",
-		[KEY_DURATION] = "time",       [KEY_SECONDS] = "seconds or time",
-		[KEY_TEXTS] = "list",          [KEY_WORDS] = "list of words",
-		[KEY_FLAGS] = "list of words", [KEY_PAIRS] = "map",
-		[KEY_RULES] = "list of rules", [KEY_SETS] = "map of lists",
-		[KEY_REMOVE] = "list of ids",  [KEY_EXAMPLES] = "list of examples",
-		[KEY_GROUP] = "map",           [KEY_CHOICE_OR_GROUP] = "word, or map",
+		[KEY_TEXT] = "text",
+		[KEY_BOOL] = "true or false",
+		[KEY_CHOICE] = "word",
+		[KEY_WORD] = "word",
+		[KEY_COUNT] = "number",
+		[KEY_SIZE] = "size",
+		[KEY_DURATION] = "time",
+		[KEY_SECONDS] = "seconds or time",
+		[KEY_TEXTS] = "list",
+		[KEY_WORDS] = "list of words",
+		[KEY_FLAGS] = "list of words",
+		[KEY_PAIRS] = "map",
+		[KEY_RULES] = "list of rules",
+		[KEY_SETS] = "map of lists",
+		[KEY_REMOVE] = "list of ids",
+		[KEY_EXAMPLES] = "list of examples",
+		[KEY_GROUP] = "map",
+		[KEY_CHOICE_OR_GROUP] = "word, or map",
+		[KEY_NETWORK] = "word, or map",
+		[KEY_DESTINATIONS] = "list of destinations",
+		[KEY_VIA] = "text",
+		[KEY_PUBLISH] = "list of ports",
 	};
 
 	return words[key->type];
@@ -290,10 +335,18 @@ static const char *type_words(const struct key *key)
 static const char *project_words(const struct key *key)
 {
 	static const char *const words[] = {
-		[KEY_FREE] = "sets",       [KEY_NOBODY] = "-",        [KEY_LOWER] = "lowers",
-		[KEY_LIMIT] = "lowers",    [KEY_USUAL] = "lowers",    [KEY_TRUE] = "`true`",
-		[KEY_FALSE] = "`false`",   [KEY_BY_RANK] = "tighter", [KEY_ADD] = "adds",
-		[KEY_REDUCE] = "shortens", [KEY_RULE] = "adds",
+		[KEY_FREE] = "sets",
+		[KEY_NOBODY] = "-",
+		[KEY_LOWER] = "lowers",
+		[KEY_LIMIT] = "lowers",
+		[KEY_USUAL] = "lowers",
+		[KEY_TRUE] = "`true`",
+		[KEY_FALSE] = "`false`",
+		[KEY_BY_RANK] = "tighter",
+		[KEY_ADD] = "adds",
+		[KEY_REDUCE] = "shortens",
+		[KEY_TURN] = "turns allow into ask",
+		[KEY_RULE] = "adds",
 	};
 
 	if (key->type == KEY_RULES && key->min == POLICY_ALLOW)
@@ -363,4 +416,9 @@ void profile_reference_write(struct buffer *out)
 			buffer_printf(out, " `%s`", *m);
 		buffer_puts(out, " |\n");
 	}
+	buffer_puts(out,
+	            "| `@packages` | in `sandbox.network`: registries that the package managers "
+	            "of the machine use; see docs/network.md |\n"
+	            "| `@forges` | in `sandbox.network`: GitHub, GitLab, Codeberg, Bitbucket and "
+	            "the repository's remotes; see docs/network.md |\n");
 }

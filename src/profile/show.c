@@ -10,6 +10,7 @@
 #include "json/write.h"
 #include "policy/policy.h"
 #include "profile/bind.h"
+#include "profile/network.h"
 #include "profile/profile.h"
 #include "profile/store.h"
 #include "profile/value.h"
@@ -97,6 +98,12 @@ static void put_value(const struct key *key, const struct profile *p, struct jso
 		else
 			json_put_uint(w, value);
 		return;
+	case KEY_NETWORK:
+	case KEY_DESTINATIONS:
+	case KEY_VIA:
+	case KEY_PUBLISH:
+		profile_network_put(key, p, w);
+		return;
 	case KEY_RULES:
 	case KEY_SETS:
 	case KEY_REMOVE:
@@ -121,6 +128,8 @@ static void each_value(const struct profile *p, const struct key *table, const c
 			each_value(p, k->sub, name, visitor, context);
 		else if (k->width)
 			visitor(p, k, name, context);
+		if (k->type == KEY_NETWORK && p->sandbox.network == SANDBOX_NETWORK_NAMES)
+			each_value(p, k->sub, name, visitor, context);
 	}
 }
 
@@ -192,6 +201,7 @@ void profile_write_json(const struct profile *p, struct json_writer *w)
 			if ((int)p->rules.rules[i].list == list)
 				put_rule(&p->rules.rules[i], w);
 	json_array_end(w);
+	profile_network_write(p, w);
 	json_member_strings(w, "programs", p->sandbox.programs);
 	json_member_strings(w, "denied_programs", p->sandbox.denied);
 	json_object_end(w);
@@ -269,4 +279,5 @@ void profile_print(const struct profile *p, bool names, struct buffer *out)
 	each_value(p, profile_keys, "", print_value, &t);
 	for (int list = 0; list < POLICY_LIST_MAX; list++)
 		print_list(p, (enum policy_list)list, &t);
+	profile_network_print(p, names, out);
 }

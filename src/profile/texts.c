@@ -78,6 +78,8 @@ static const char *what_is_wrong(enum key_check check, const char *text)
 		return is_owner(text) ? NULL : "is no UID or UID:GID";
 	case KEY_CHECK_REGEX:
 		return mask_check(text, (char[1]){0}, 1) == 0 ? NULL : "is no pattern";
+	case KEY_CHECK_CACHE:
+		return bind_cache_fault(text);
 	case KEY_CHECK_NONE:
 	case KEY_CHECK_SETS:
 		break;

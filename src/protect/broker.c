@@ -21,8 +21,10 @@
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "protect/checkout.h"
 #include "protect/git.h"
 #include "protect/inside.h"
+#include "protect/refs.h"
 
 #define GO_ON         1 /* an answer: the kernel makes the call */
 #define QUESTIONS_MAX 64
@@ -91,8 +93,8 @@ static int open_in(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Which directory it is in, as the caller sees it. */
-static bool place_find(struct place *p)
+/* Which directory it is in, as the caller sees it: a descriptor, or negative. */
+static int place_open(struct place *p)
 {
 	scoped(fd_closep) int root = -1;
 	scoped(fd_closep) int fd = -1;
@@ -108,12 +110,19 @@ static bool place_find(struct place *p)
 			snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)p->pid, p->at);
 		n = readlink(link, base, sizeof(base) - 1);
 		if (n <= 0 || base[0] != '/')
-			return false;
+			return -1;
 		base[n] = '\0';
 	}
 	snprintf(path, sizeof(path), "%s/%.*s.", base, (int)(p->name - p->path), p->path);
 	fd = root < 0 ? -1 : open_in(root, path);
-	return fd >= 0 && fstat(fd, &p->directory) == 0;
+	return fd >= 0 && fstat(fd, &p->directory) == 0 ? take_fd(&fd) : -1;
+}
+
+static bool place_find(struct place *p)
+{
+	scoped(fd_closep) int fd = place_open(p);
+
+	return fd >= 0;
 }
 
 /* The file that the command would like to replace: by its identity, and its name there. */
@@ -261,8 +270,106 @@ static bool is_git_lock(struct place *from, const struct place *to)
 	       place_find(from) && is_same(&from->directory, &to->directory);
 }
 
-static int decide(const struct protect *p, int listener, const struct seccomp_notif *q,
-                  const struct broker_told *told)
+/* The commit that the new file of a ref, or HEAD, leads to. */
+static bool commit_of_lock(const struct protect *p, struct place *lock, struct git_id *ret_commit)
+{
+	scoped(buffer_donep) struct buffer text = {.max = PATH_MAX};
+	scoped(fd_closep) int workspace_fd = workspace_open_anew(p);
+	scoped(fd_closep) int git = -1;
+	scoped(fd_closep) int at = place_open(lock);
+	scoped(fd_closep) int fd = at < 0 ? -1 : fd_open_regular(at, lock->name);
+
+	if (fd < 0 || fd_read_all(fd, &text) < 0 || workspace_fd < 0)
+		return false;
+	git = openat(workspace_fd, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return git >= 0 && git_ref_follow(git, buffer_str(&text), text.len, ret_commit);
+}
+
+/* Git puts its index in place when all files are written, and then a ref. */
+static void settle(struct protect *p, struct place *from, const struct place *to,
+                   const struct broker_told *told)
+{
+	size_t n = strlen(to->name);
+	struct git_id commit;
+
+	if (strncmp(from->name, to->name, n) != 0 || strcmp(from->name + n, LOCK) != 0)
+		return;
+	if (strcmp(to->name, "index") == 0)
+		checkout_settle(told->checkout, p, told);
+	else if (commit_of_lock(p, from, &commit))
+		checkout_settle_removals(told->checkout, p, &commit, told);
+}
+
+/* Programs that do the same as git, and are not git, hear from the kernel that they cannot. */
+static bool is_git(pid_t pid)
+{
+	char path[64], name[16] = "";
+	scoped(fd_closep) int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, name, sizeof(name) - 1) > 0 && strcmp(name, "git\n") == 0;
+}
+
+static bool works_in_workspace(const struct protect *p, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	return stat(path, &st) == 0 && st.st_dev == p->workspace_device &&
+	       st.st_ino == p->workspace_inode;
+}
+
+/* The command gets the descriptor that its call asks for. */
+static int give(int listener, const struct seccomp_notif *q, int fd, int64_t *ret_value)
+{
+	struct seccomp_notif_addfd give = {.id = q->id, .srcfd = (uint32_t)fd};
+	int number = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give);
+
+	if (number < 0)
+		return -errno;
+	*ret_value = number;
+	return 0;
+}
+
+/* `git restore` leaves the index as it is: it removes the new one, when all files are written. */
+static bool is_index_lock(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, "index" LOCK) == 0;
+}
+
+/* Git makes or removes a file of its work tree. */
+static int decide_checkout(const struct protect *p, int listener, const struct seccomp_notif *q,
+                           const struct broker_told *told, int64_t *ret_value)
+{
+	const __u64 *a = q->data.args;
+	bool at =
+		q->data.nr == SYS_openat || q->data.nr == SYS_unlinkat || q->data.nr == SYS_mkdirat;
+	bool makes = q->data.nr == SYS_openat, removes = q->data.nr == SYS_unlinkat;
+	char path[PATH_MAX];
+	int r, fd = -1;
+
+#ifdef SYS_unlink
+	removes = removes || q->data.nr == SYS_unlink;
+#endif
+	if (!told->checkout || !read_path((pid_t)q->pid, at ? a[1] : a[0], path))
+		return GO_ON;
+	if (removes && !checkout_is_empty(told->checkout) && is_index_lock(path))
+		checkout_settle(told->checkout, p, told);
+	if (!checkout_concerns(p, path) || !works_in_workspace(p, (pid_t)q->pid) ||
+	    !is_git((pid_t)q->pid) || !still_waits(listener, q))
+		return GO_ON;
+	if (!makes)
+		return removes ? checkout_remove(told->checkout, p, path) : checkout_mkdir(p, path);
+	r = checkout_make(told->checkout, p, path, a[3], &fd);
+	return r == 0 ? give(listener, q, fd, ret_value) : r;
+}
+
+static int decide_rename(struct protect *p, int listener, const struct seccomp_notif *q,
+                         const struct broker_told *told)
 {
 	const __u64 *a = q->data.args;
 	bool plain = true, at = true;
@@ -275,8 +382,13 @@ static int decide(const struct protect *p, int listener, const struct seccomp_no
 #endif
 	if (q->data.nr == SYS_renameat2)
 		plain = (unsigned)a[4] == 0;
-	if (!place_read(&to, (pid_t)q->pid, at ? (int)a[2] : AT_FDCWD, at ? a[3] : a[1]) ||
-	    !subject_find(p, &to, &s))
+	if (!place_read(&to, (pid_t)q->pid, at ? (int)a[2] : AT_FDCWD, at ? a[3] : a[1]))
+		return GO_ON;
+	if (!checkout_is_empty(told->checkout) &&
+	    place_read(&from, (pid_t)q->pid, at ? (int)a[0] : AT_FDCWD, at ? a[1] : a[0]) &&
+	    still_waits(listener, q))
+		settle(p, &from, &to, told);
+	if (!subject_find(p, &to, &s))
 		return GO_ON;
 	if (plain &&
 	    place_read(&from, (pid_t)q->pid, at ? (int)a[0] : AT_FDCWD, at ? a[1] : a[0]) &&
@@ -290,13 +402,23 @@ static int decide(const struct protect *p, int listener, const struct seccomp_no
 	return r;
 }
 
-bool broker_answer(const struct protect *p, int listener, const struct broker_told *told)
+static bool is_rename(const struct seccomp_notif *q)
+{
+#ifdef SYS_rename
+	if (q->data.nr == SYS_rename)
+		return true;
+#endif
+	return q->data.nr == SYS_renameat || q->data.nr == SYS_renameat2;
+}
+
+bool broker_answer(struct protect *p, int listener, const struct broker_told *told)
 {
 	struct pollfd more = {.fd = listener, .events = POLLIN};
 
 	for (int i = 0; i < QUESTIONS_MAX && poll(&more, 1, 0) == 1; i++) {
 		union question question = {0};
 		union reply reply = {0};
+		int64_t value = 0;
 		int r;
 
 		if (!(more.revents & POLLIN))
@@ -307,8 +429,11 @@ bool broker_answer(const struct protect *p, int listener, const struct broker_to
 				return false;
 			continue;
 		}
-		r = decide(p, listener, &question.q, told);
+		r = is_rename(&question.q)
+		            ? decide_rename(p, listener, &question.q, told)
+		            : decide_checkout(p, listener, &question.q, told, &value);
 		reply.r.id = question.q.id;
+		reply.r.val = r == 0 ? value : 0;
 		reply.r.error = r < 0 ? r : 0;
 		reply.r.flags = r == GO_ON ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
 		(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND,

@@ -12,12 +12,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct checkout;
+struct history;
 struct protect;
 
 struct broker_file {
-	const char *path; /* relative to the workspace; lives as long as the list */
+	const char *path; /* relative to the workspace; lives for the call */
 	const char *now, *was;
 	size_t now_bytes, was_bytes;
+	bool made; /* nothing was there */
+	bool runs; /* it shall be executable */
 };
 
 struct broker_told {
@@ -25,8 +29,11 @@ struct broker_told {
 	void (*held)(void *owner, const struct broker_file *f);
 	/* It wanted to replace PATH in another way, and was refused. */
 	void (*refused)(void *owner, const char *path);
+	/* What is trusted in the repository; NULL: nothing. */
+	struct history *(*history)(void *owner);
+	struct checkout *checkout; /* of the command; NULL: none */
 	void *owner;
 };
 
 /* Answers some of the questions that wait. False: nobody asks any longer. */
-bool broker_answer(const struct protect *p, int listener, const struct broker_told *told);
+bool broker_answer(struct protect *p, int listener, const struct broker_told *told);

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "protect/checkout.h"
 #include "protect/inside.h"
 
 #define TRIES_MAX 100
@@ -177,30 +178,61 @@ static void add_planted(struct buffer *names, const struct planted *planted)
 	buffer_append(names, line.data, line.len);
 }
 
-/* One path; whether it was planted. */
-static bool check(const struct protect *p, int workspace_fd, const struct protect_absent *a,
-                  const struct protect_aside *aside, int number, struct buffer *planted,
-                  struct buffer *replaced)
+/* Of a directory that has something of a person's in it only the rest is moved. */
+static int move_rest(int workspace_fd, const struct buffer *rest, const struct protect_aside *aside,
+                     int number, struct buffer *planted)
+{
+	int count = 0;
+
+	for (size_t at = 0; at < rest->len; at += strlen(rest->data + at) + 1) {
+		struct planted found = {.path = rest->data + at};
+
+		move_away(workspace_fd, found.path, aside, number + count, &found);
+		if (found.fate == ABSENT)
+			continue;
+		add_planted(planted, &found);
+		count++;
+	}
+	return count;
+}
+
+/* No commit has anything of git's own. */
+static bool is_of_work_tree(const struct protect_absent *a)
+{
+	return !a->tree && strncmp(a->path, ".git/", 5) != 0 && !strstr(a->path, "/.git");
+}
+
+/* One path; how much was planted. */
+static int check(int workspace_fd, const struct protect_absent *a,
+                 const struct protect_aside *aside, int number, struct buffer *planted,
+                 struct buffer *replaced)
 {
 	scoped(fd_closep) int fd = workspace_open(workspace_fd, a->path, O_PATH | O_NOFOLLOW);
+	scoped(buffer_donep) struct buffer rest = {0};
 	struct planted found = {.path = a->path};
 
-	if (is_same(a, fd))
-		return false;
+	if (is_same(a, fd) || (a->content && !is_changed(a, fd)))
+		return 0;
+	if (fd >= 0 && aside->history && is_of_work_tree(a) &&
+	    !protect_is_harmless(workspace_fd, a)) {
+		if (protect_is_trusted(aside->history(aside->owner), workspace_fd, a->path, &rest))
+			return 0;
+		if (rest.len > 0 && !a->stays && !a->content)
+			return move_rest(workspace_fd, &rest, aside, number, planted);
+	}
 	if (a->stays) {
 		if (fd >= 0 && !protect_is_harmless(workspace_fd, a))
 			add_name(replaced, a->path);
-		return false;
+		return 0;
 	}
-	if (!a->content) {
+	if (!a->content)
 		look_for(workspace_fd, a, fd, aside, number, &found);
-	} else if (is_changed(a, fd)) {
+	else
 		found.fate = CHANGED;
-	}
 	if (found.fate == ABSENT)
-		return false;
+		return 0;
 	add_planted(planted, &found);
-	return true;
+	return 1;
 }
 
 int protect_check(const struct protect *p, const struct protect_aside *aside,
@@ -216,7 +248,7 @@ int protect_check(const struct protect *p, const struct protect_aside *aside,
 	untouched = workspace_fd >= 0 && is_untouched(p, workspace_fd);
 	for (size_t i = 0; workspace_fd >= 0 && i < p->absent_count; i++)
 		if (!(untouched && is_passed_over(&p->absent[i])))
-			count += check(p, workspace_fd, &p->absent[i], aside, aside->first + count,
+			count += check(workspace_fd, &p->absent[i], aside, aside->first + count,
 			               planted, replaced);
 	return count;
 }

@@ -103,6 +103,34 @@ static bool is_update(const struct git_key *k)
 	       is_one_of(k->value, " checkout rebase merge none ");
 }
 
+/* An alias for looking. One for anything else would walk around a rule about that command, and git
+ * runs a program for "!", for -c and for some options. */
+static bool is_alias(const struct git_key *k)
+{
+	static const char looks[] = " status log diff show shortlog blame describe reflog ";
+	static const char options[] =
+		" -s -b -sb --short --branch --oneline --graph --all --decorate --stat --shortstat "
+		"--cached --staged --name-only --name-status --abbrev-commit --word-diff -p "
+		"--patch "
+		"--tags --always -n -1 -2 -3 -5 -10 -20 --no-merges --reverse --date=short "
+		"--date=relative --date=iso HEAD ";
+	char word[32];
+	size_t n;
+
+	if (strcmp(k->section, "alias") != 0 || k->name[0] || !k->value || !*k->value)
+		return false;
+	for (const char *at = k->value; *at; at += n + (at[n] == ' ')) {
+		n = strcspn(at, " ");
+		if (n == 0 || n >= sizeof(word))
+			return false;
+		memcpy(word, at, n);
+		word[n] = '\0';
+		if (strpbrk(word, "\t\n") || !is_one_of(word, at == k->value ? looks : options))
+			return false;
+	}
+	return true;
+}
+
 static bool is_harmless_key(const struct judge *j, const struct git_key *k)
 {
 	char address[40] = "@";
@@ -110,7 +138,7 @@ static bool is_harmless_key(const struct judge *j, const struct git_key *k)
 	if (j->worktree && k->value && strcmp(k->section, "core") == 0 &&
 	    strcmp(k->key, "worktree") == 0)
 		return strcmp(k->value, j->worktree) == 0;
-	if (is_update(k))
+	if (is_update(k) || is_alias(k))
 		return true;
 	strncat(address, k->key, sizeof(address) - 2);
 	for (size_t i = 0; i < array_size(harmless); i++) {

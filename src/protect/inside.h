@@ -7,7 +7,9 @@
  *   repositories.c   which repositories there are      harmless.c     what git may make by itself
  *   git*.c, modules.c, submodules.c                    what git reads and runs; see git.h
  *   broker.c         what git may replace              gitsafe.c      which configuration runs
- * nothing workspace.c      files of the workspace, opened so that no link leads out of it
+ * nothing checkout.c       what git may do in its work tree  refs.c         which commits are a
+ * person's git{object,store,history,refs}.c, sha1.c           what a repository has, verified by
+ * hashes trusted.c        files that are a person's         workspace.c    files, without links out
  */
 #include "protect/protect.h"
 
@@ -51,6 +53,10 @@ struct git_text;
  * are not there, or run nothing. */
 bool protect_modules_are_harmless(int workspace_fd, const struct git_text *now,
                                   const struct git_text *was);
+
+struct history;
+/* trusted.c. Whether the open file is a person's at this path. */
+bool trusted_file(struct history *h, int fd, const char *path);
 
 /* leads.c: where the link FD at PATH, relative to the workspace as the answer is, leads. NULL: out
  * of the workspace, or there is no memory. */

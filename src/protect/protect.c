@@ -35,7 +35,7 @@ int protect_refuse(struct protect *p, int code, const char *format, ...)
 
 void protect_reset(struct protect *p)
 {
-	p->hold_count = p->absent_count = p->offer_count = 0;
+	p->hold_count = p->absent_count = p->offer_count = p->served_count = 0;
 	p->refusal = NULL;
 }
 
@@ -403,6 +403,21 @@ void protect_offer(struct protect *p, const char *inside)
 		(struct protect_offer){.path = inside, .device = st.st_dev, .inode = st.st_ino};
 }
 
+/* Not nacre's own file: an older one may permit more. */
+static void serve(struct protect *p, const char *path)
+{
+	struct stat st, git;
+
+	if (!p->mounts || p->served_count == PROTECT_SERVED_MAX || strchr(path, '/') ||
+	    strcmp(path, ".git") == 0 || strcmp(path, ".nacre.yaml") == 0 ||
+	    fstatat(p->workspace_fd, ".git", &git, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(git.st_mode) || fstatat(p->workspace_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !(S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_nlink == 1)))
+		return;
+	p->served[p->served_count++] =
+		(struct protect_served){.path = path, .is_directory = S_ISDIR(st.st_mode)};
+}
+
 int protect_inside(struct protect *p, const char *inside)
 {
 	return is_usable(inside) ? protect(p, inside) : 0;
@@ -466,8 +481,10 @@ int protect_plan(struct protect *p)
 	if (p->readonly)
 		return 0;
 	for (const char *const *path = p->paths; r == 0 && path && *path; path++) {
-		if (is_usable(*path))
+		if (is_usable(*path)) {
 			r = protect(p, *path);
+			serve(p, *path);
+		}
 		if (r == 0 && strcmp(*path, PROTECT_MODULES) == 0)
 			protect_offer(p, PROTECT_MODULES);
 		config = config || strcmp(*path, ".git/config") == 0;

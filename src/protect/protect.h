@@ -18,9 +18,11 @@
 struct arena;
 struct buffer;
 struct error;
+struct history;
 
 #define PROTECT_ABSENT_MAX 2048
 #define PROTECT_OFFERS_MAX 64
+#define PROTECT_SERVED_MAX 64
 
 struct protect_hold {     /* to be bound on itself, be it a link: it cannot be renamed */
 	const char *path; /* absolute */
@@ -44,6 +46,13 @@ struct protect_offer {
 	const char *path; /* relative to the workspace, without links */
 	dev_t device;
 	ino_t inode;
+};
+
+/* A file or directory of the work tree that is held, and that git may change as a person's commits
+ * have it: checkout.h. */
+struct protect_served {
+	const char *path; /* one name in the workspace */
+	bool is_directory;
 };
 
 /* A directory that the workspace was chosen in: what is protected there stays so. */
@@ -80,6 +89,8 @@ struct protect {
 	size_t absent_count;
 	struct protect_offer offers[PROTECT_OFFERS_MAX];
 	size_t offer_count;
+	struct protect_served served[PROTECT_SERVED_MAX];
+	size_t served_count;
 	int place_depth;     /* of git_place_protect(), which may lead to itself */
 	const char *refusal; /* why there can be no box; NULL: not known */
 };
@@ -104,7 +115,8 @@ int protect_above_plan(struct protect *p);
 
 /* A directory outside of the workspace, opened when something must be moved there. */
 struct protect_aside {
-	int (*open)(void *owner); /* a descriptor that the owner keeps; -1: none */
+	int (*open)(void *owner);                /* a descriptor that the owner keeps; -1: none */
+	struct history *(*history)(void *owner); /* whose content may appear; NULL: nobody's */
 	void *owner;
 	const char *id; /* part of the name of a file that is renamed in place */
 	int first;      /* how many were moved before, by other looks */

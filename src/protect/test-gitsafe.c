@@ -90,9 +90,41 @@ static void a_value_is_not_seen_in_part(void **state)
 	                                    &(struct git_text){was.data, was.len}));
 }
 
+static void an_alias_may_only_look(void **state)
+{
+	static const char *const fine[] = {"status", "status -sb", "log --oneline --graph --all",
+	                                   "diff --cached"};
+	static const char *const wrong[] = {
+		"",
+		"push",
+		"checkout",
+		"!sh",
+		"-c core.pager=x log",
+		"log --output=x",
+		"log --ext-diff",
+		"--exec-path=x status",
+		"status\\tx",
+		"diff -O x",
+		"\"log\\n--output=x\"",
+	};
+	char text[128];
+
+	for (size_t i = 0; i < array_size(fine); i++) {
+		snprintf(text, sizeof(text), "[alias]\n\tx = %s\n", fine[i]);
+		assert_true(is_harmless(text, NULL));
+	}
+	for (size_t i = 0; i < array_size(wrong); i++) {
+		snprintf(text, sizeof(text), "[alias]\n\tx = %s\n", wrong[i]);
+		assert_false(is_harmless(text, NULL));
+	}
+	assert_false(is_harmless("[alias \"x\"]\n\tcommand = status\n", NULL));
+	assert_false(is_harmless("[alias]\n\tx\n", NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_alias_may_only_look),
 		cmocka_unit_test(only_listed_keys_are_new),
 		cmocka_unit_test(all_others_stay_as_they_were),
 		cmocka_unit_test(a_string_that_ends_early_is_none),

@@ -40,6 +40,7 @@ enum box_step_kind {
 	BOX_MOUNT,     /* a new file system: source is its type, data its options, flags */
 	BOX_COVER,     /* source over path, which may be a symbolic link itself */
 	BOX_HOLD,      /* path on itself, be it a link: it cannot be renamed; attr */
+	BOX_PIN,       /* the directory path on itself, for the same, in a room */
 	BOX_KIND_MAX,
 };
 
@@ -82,6 +83,7 @@ struct box_step {
 	int fd;
 	dev_t device;
 	ino_t inode;
+	ino_t point; /* where it was put in a room; 0: not known yet */
 };
 
 struct box_rule { /* for Landlock, after the root has changed */
@@ -173,10 +175,11 @@ struct sandbox_plan {
 	size_t hidden_count;
 	const char *tmp;
 	struct sandbox_room room; /* path NULL: none */
-	bool joins;               /* the namespaces of its net */
-	bool has_scratch;         /* commands have temporary files of their own */
-	int workspace_fd;         /* O_PATH */
-	int workspace_tree;       /* its mount, idmapped and detached; -1 */
+	struct sandbox_net net;
+	bool joins;         /* the namespaces of its net */
+	bool has_scratch;   /* commands have temporary files of their own */
+	int workspace_fd;   /* O_PATH */
+	int workspace_tree; /* its mount, idmapped and detached; -1 */
 	dev_t workspace_device;
 	ino_t workspace_inode;
 	struct timespec workspace_changed;
@@ -188,8 +191,10 @@ struct sandbox_plan {
 	int fds[SANDBOX_FDS_MAX]; /* owned; needed by init */
 	size_t fd_count;
 	struct landlock_wall wall;
-	bool owns_tmp;   /* made by the plan */
-	int oom_fd;      /* /proc/self/oom_score_adj of init; made by entering */
+	bool owns_tmp;  /* made by the plan */
+	int oom_fd;     /* /proc/self/oom_score_adj of init; made by entering */
+	int numbers_fd; /* see numbers.h; made by entering; -1 */
+	bool numbered;
 	char oom_own[8]; /* what it said then */
 	int rules_fd;    /* made by sandbox_enter() */
 	struct seccomp_program filter;
@@ -273,7 +278,15 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr);
 /* machine.c: what can be read of the machine's processors and packages, in both tiers; the list
  * ends with NULL. */
 extern const char *const box_machine_paths[];
+extern const char *const box_etc_paths[]; /* the same of /etc, where it is minimal */
 int box_machine_plan(struct sandbox_plan *p);
+
+/* careful.c. Sets attributes of the mount FD (PATH empty) or of the one at PATH. */
+int box_attr_set(int fd, const char *path, uint64_t attr);
+/* The detached mount that a step puts somewhere. Others can write its path, which may lead
+ * elsewhere by now: what was opened is compared with what was planned. */
+int box_step_source(const struct box_step *s);
+int box_step_carefully(const struct box_step *s);
 
 /* enter.c: the loopback interface of a new network namespace. */
 int sandbox_net_enter(void);
@@ -281,11 +294,15 @@ int sandbox_net_enter(void);
 /* room.c: the directories of the session's room at their places. */
 bool box_room_begin(struct sandbox_plan *p);
 int box_room_part(struct sandbox_plan *p, const char *path, const char *name, int fd);
+int box_room_caches(struct sandbox_plan *p); /* over home */
 int box_room_shm(struct sandbox_plan *p);
 /* Marks the steps whose way leads through a room. */
 void box_room_care(struct sandbox_plan *p);
 /* Takes away what is no directory (IS_DIRECTORY; else no file) where a mount point has to be. */
 void box_room_clear(const struct sandbox_plan *p, const char *path, bool is_directory);
+
+/* Whether the mounts in a room are still where they were put. */
+bool box_room_holds(struct sandbox_plan *p);
 
 /* The workspace at its own path. */
 int box_workspace_plan(struct sandbox_plan *p);
@@ -326,9 +343,6 @@ int box_protect_path(struct sandbox_plan *p, const char *path);
 /* An existing path, absolute, that is about to be hidden: it cannot be renamed away. */
 int box_protect_hidden(struct sandbox_plan *p, const char *path);
 
-/* Store the reason why there can be no box, for the caller; returns CODE. */
-int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 /* The error of a plan that failed with this code: the reason if one is known, else WHAT. */
 int box_plan_error(const struct sandbox_plan *p, int code, const char *what, struct error *err);
 

@@ -128,6 +128,16 @@ static bool is_orphan(const char *name, unsigned long long namespace)
 	return *end == '-' && start != 0 && start_of((pid_t)pid) != start;
 }
 
+/* Whether we have made NAME for commands that outlive its box. */
+static bool is_own_kept(const char *name, unsigned long long namespace)
+{
+	char own[NAME_MAX_OWN];
+	int n = snprintf(own, sizeof(own), NAME_PREFIX "%llu-%d-%llu-" KEPT, namespace,
+	                 (int)getpid(), start_of(getpid()));
+
+	return strncmp(name, own, (size_t)n) == 0;
+}
+
 /* Both kinds list the processes in the same file; version 2 can kill them in one go. */
 static int kill_in(int dir)
 {
@@ -179,6 +189,10 @@ static void sweep_in(const char *path)
 	while (list && (d = readdir(list)))
 		if (is_orphan(d->d_name, namespace))
 			remove_group(path, d->d_name, strstr(d->d_name, "-" KEPT) != NULL);
+		else if (is_own_kept(d->d_name, namespace))
+			/* We could not remove it while a command of it ran. One that is in use has
+			 * at least its holder in it, and stays. */
+			(void)unlinkat(dirfd(list), d->d_name, AT_REMOVEDIR);
 	if (list)
 		closedir(list);
 }

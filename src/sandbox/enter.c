@@ -27,6 +27,7 @@
 #include "base/path.h"
 #include "sandbox/box.h"
 #include "sandbox/caps.h"
+#include "sandbox/numbers.h"
 
 /* As many bytes as argv and the environment can have (a quarter of an 8 MiB stack), with room. */
 #define WORDS_MAX ((size_t)8 << 20)
@@ -124,36 +125,13 @@ static int root_make(void)
 	return r;
 }
 
-static int attr_set(int fd, const char *path, uint64_t attr)
-{
-	/* Private: nothing that is mounted on the host later may appear inside. */
-	struct mount_attr a = {.attr_set = attr, .propagation = MS_PRIVATE};
-
-	return mount_setattr(fd, path, AT_RECURSIVE | (*path ? 0 : AT_EMPTY_PATH), &a, sizeof(a)) <
-	                       0
-	               ? -errno
-	               : 0;
-}
-
-/* A path that others can write may lead elsewhere by now: what was opened is compared with what was
- * planned. */
 static int tree_attach(const struct box_step *s)
 {
-	int fd =
-		open_tree(AT_FDCWD, s->source,
-	                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
-	struct stat st;
-	int r = 0;
+	int fd = box_step_source(s), r = 0;
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		r = -errno;
-	else if (st.st_dev != s->device || st.st_ino != s->inode)
-		r = -ESTALE;
-	if (r == 0)
-		r = attr_set(fd, "", s->attr);
-	if (r == 0 && move_mount(fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return fd;
+	if (move_mount(fd, "", AT_FDCWD, s->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		r = -errno;
 	close(fd);
 	return r;
@@ -176,7 +154,7 @@ static int hold(const struct box_step *s)
 	if (r == 0) {
 		tree = open_tree(
 			fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
-		r = tree < 0 ? -errno : attr_set(tree, "", s->attr);
+		r = tree < 0 ? -errno : box_attr_set(tree, "", s->attr);
 	}
 	if (r == 0 &&
 	    move_mount(tree, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -204,122 +182,12 @@ static int cover(const struct box_step *s)
 	return r;
 }
 
-/* The directory that the path is in, part by part below the new root, and its last name. */
-static int open_above(const char *path, const char **ret_name)
-{
-	int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), above;
-	char name[NAME_MAX + 1];
-	const char *end;
-
-	for (; fd >= 0 && (end = strchr(path, '/')); path = end + 1) {
-		if ((size_t)(end - path) > NAME_MAX)
-			return -ENAMETOOLONG;
-		memcpy(name, path, (size_t)(end - path));
-		name[end - path] = '\0';
-		above = fd;
-		fd = openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(above);
-	}
-	*ret_name = path;
-	return fd < 0 ? -errno : fd;
-}
-
-static int make_carefully(const struct box_step *s, int above, const char *name)
-{
-	struct stat st;
-	int fd, r = 0;
-
-	if (s->kind == BOX_SYMLINK) {
-		(void)unlinkat(above, name, 0);
-		return symlinkat(s->source, above, name) < 0 ? -errno : 0;
-	}
-	if (s->kind == BOX_DIRECTORY) {
-		if (mkdirat(above, name, s->mode) == 0)
-			return 0;
-		if (errno != EEXIST || fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return -errno;
-		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-	}
-	fd = openat(above, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, s->mode);
-	if (fd < 0)
-		return errno == EACCES ? 0 : -errno; /* one that is there is a point as well */
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		r = -EINVAL;
-	close(fd);
-	return r;
-}
-
-/* The detached mount that a step puts somewhere. */
-static int open_source(const struct box_step *s)
-{
-	bool nofollow = s->kind == BOX_TREE;
-	struct stat st;
-	int fd, r;
-
-	if (s->kind == BOX_ATTACH)
-		return s->fd;
-	fd = open_tree(AT_FDCWD, s->source,
-	               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-	                       (s->kind == BOX_COVER ? 0U : (unsigned)AT_RECURSIVE) |
-	                       (nofollow ? (unsigned)AT_SYMLINK_NOFOLLOW : 0U));
-	if (fd < 0)
-		return -errno;
-	r = 0;
-	if (s->kind == BOX_TREE) {
-		if (fstat(fd, &st) < 0)
-			r = -errno;
-		else if (st.st_dev != s->device || st.st_ino != s->inode)
-			r = -ESTALE;
-		if (r == 0)
-			r = attr_set(fd, "", s->attr);
-	}
-	if (r < 0)
-		close(fd);
-	return r < 0 ? r : fd;
-}
-
-/* A step in a room: what lies on the way was made by commands, and an absolute link would lead to
- * the host's files here. */
-static int step_do_carefully(const struct box_step *s)
-{
-	const char *name;
-	int above = open_above(s->path, &name), target = -1, source = -1, r;
-
-	if (above < 0)
-		return above;
-	if (s->kind == BOX_DIRECTORY || s->kind == BOX_FILE || s->kind == BOX_SYMLINK) {
-		r = make_carefully(s, above, name);
-		close(above);
-		return r;
-	}
-	target = openat(above, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	r = target < 0 ? -errno : 0;
-	close(above);
-	if (r == 0 && s->kind == BOX_ATTR) {
-		r = attr_set(target, "", s->attr);
-		close(target);
-		return r;
-	}
-	if (r == 0) {
-		source = open_source(s);
-		r = source < 0 ? source : 0;
-	}
-	if (r == 0 && move_mount(source, "", target, "",
-	                         MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		r = -errno;
-	if (source >= 0 && s->kind != BOX_ATTACH)
-		close(source);
-	if (target >= 0)
-		close(target);
-	return r;
-}
-
 static int step_do(const struct box_step *s)
 {
 	int r = 0;
 
 	if (s->careful)
-		return step_do_carefully(s);
+		return box_step_carefully(s);
 	switch (s->kind) {
 	case BOX_DIRECTORY:
 		r = mkdir(s->path, s->mode);
@@ -344,10 +212,11 @@ static int step_do(const struct box_step *s)
 	case BOX_COVER:
 		return cover(s);
 	case BOX_ATTR:
-		return attr_set(AT_FDCWD, s->path, s->attr);
+		return box_attr_set(AT_FDCWD, s->path, s->attr);
 	case BOX_MOUNT:
 		r = mount(s->source, s->path, s->source, s->flags, s->data);
 		break;
+	case BOX_PIN: /* only careful ones */
 	case BOX_KIND_MAX:
 		return -EINVAL;
 	}
@@ -499,6 +368,7 @@ static int namespaces_enter(struct sandbox_plan *p, int *ret_step)
 	if (r < 0)
 		return r;
 	choice_open(p);
+	box_numbers_open(p);
 	watches_bound();
 	*ret_step = BOX_AT_LOOPBACK;
 	if (p->loopback && (r = loopback_up()) < 0)
@@ -556,7 +426,7 @@ int sandbox_join(struct sandbox_plan *p)
 	if (r < 0)
 		return r;
 	p->join_count = 0;
-	if (setns(p->room.net.user, CLONE_NEWUSER) < 0 || setns(p->room.net.net, CLONE_NEWNET) < 0)
+	if (setns(p->net.user, CLONE_NEWUSER) < 0 || setns(p->net.net, CLONE_NEWNET) < 0)
 		return -errno;
 	if (id->by_parent && (syscall(SYS_setgroups, 0, NULL) < 0 ||
 	                      syscall(SYS_setresgid, id->gid, id->gid, id->gid) < 0 ||
@@ -582,6 +452,7 @@ int sandbox_enter(struct sandbox_plan *p, int *ret_step)
 	if (r < 0)
 		return r;
 	forget_words();
+	box_numbers_begin(p);
 	for (size_t i = 0; i < p->fd_count; i++)
 		close(p->fds[i]);
 	return finish(p, ret_step);
@@ -635,7 +506,7 @@ int sandbox_enter_trial(bool network)
 	if (r < 0)
 		return r;
 	tree = open_tree(AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	r = tree < 0 ? -errno : attr_set(tree, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
+	r = tree < 0 ? -errno : box_attr_set(tree, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
 	if (r == 0 && (mkdir("usr", 0755) < 0 ||
 	               move_mount(tree, "", AT_FDCWD, "usr", MOVE_MOUNT_F_EMPTY_PATH) < 0))
 		r = -errno;
@@ -677,6 +548,7 @@ int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step)
 		if (s->kind == BOX_ATTACH)
 			close(s->fd);
 	}
+	box_numbers_begin(p);
 	if (r == 0)
 		r = finish(p, ret_step);
 	return r == 0 ? seal_self(p, ret_step) : r;

@@ -150,6 +150,10 @@ int box_point(struct sandbox_plan *p, const char *path, bool is_directory)
 			return -ENOMEM;
 		s->mode = last && !is_directory ? 0600 : 0755;
 		s->each = ground == BOX_GROUND_SCRATCH;
+		/* Else a command could move it, and what is mounted below it, in a kept box too. */
+		if (ground == BOX_GROUND_ROOM && !last &&
+		    !box_step_add(p, phase, BOX_PIN, part + 1))
+			return -ENOMEM;
 	}
 	return r;
 }

@@ -26,6 +26,9 @@ static const struct layer {
          "run nacre as an ordinary user, give the workspace to one, or use a file system with "
          "idmapped mounts (ext4, xfs, btrfs)"},
 	{SANDBOX_LAYER_CONTAINER, "container", "the profile must say 'sandbox: {mode: container}'"},
+	{SANDBOX_LAYER_NETWORK_NAMES, "network-names",
+         "it needs namespaces, and a profile whose sandbox.network is a map; 'nacre doctor' tells "
+         "what is there"},
 };
 
 const char *sandbox_layer_name(enum sandbox_layer layer)

@@ -1,7 +1,8 @@
 /*
- * What a box may know of the machine: which processors it has, and what the packages have put
- * below /var. Nothing here tells one machine from another of its kind: no serial numbers, no
- * interfaces, no disks. Whoever reads these finds them at the paths where programs look for them.
+ * What a box may know of the machine: which processors it has, what the packages have put below
+ * /var, and the part of /etc that programs cannot do without. Nothing here tells one machine from
+ * another of its kind: no serial numbers, no interfaces, no disks. Whoever reads these finds them
+ * at the paths where programs look for them.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,6 +34,18 @@ const char *const box_machine_paths[] = {
 	"/var/cache/fontconfig",
 	"/var/cache/man",
 	NULL,
+};
+
+/* Without these programs find no libraries, no time zone, no language and no certificates. They say
+ * nothing about the machine's users, services or networks. */
+const char *const box_etc_paths[] = {
+	"/etc/alternatives",    "/etc/ld.so.cache",    "/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",    "/etc/localtime",      "/etc/timezone",
+	"/etc/locale.alias",    "/etc/locale.conf",    "/etc/default/locale",
+	"/etc/nsswitch.conf",   "/etc/magic",          "/etc/magic.mime",
+	"/etc/mime.types",      "/etc/terminfo",       "/etc/inputrc",
+	"/etc/os-release",      "/etc/debian_version", "/etc/ssl/certs",
+	"/etc/ssl/openssl.cnf", "/etc/pki/tls/certs",  NULL,
 };
 
 static int plan_link(struct sandbox_plan *p, const char *path)
@@ -80,6 +93,11 @@ int box_machine_plan(struct sandbox_plan *p)
 	if (r == 0 && (p->loopback || p->joins)) /* the one interface that there is */
 		r = box_point(p, "/sys/class/net/lo", true);
 	for (const char *const *path = box_machine_paths; r == 0 && *path; path++)
+		r = plan_one(p, *path);
+	if (r == 0 && p->spec->etc_minimal)
+		r = box_point(p, "/etc", true);
+	for (const char *const *path = box_etc_paths; r == 0 && *path && p->spec->etc_minimal;
+	     path++)
 		r = plan_one(p, *path);
 	return r;
 }

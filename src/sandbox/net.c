@@ -1,7 +1,7 @@
 /*
- * The network of a room: a process makes the namespaces, tells, and ends; descriptors are all that
- * is left. Commands do not run in this user namespace but each in one below it, where they have no
- * rights over the network.
+ * The network of a room, or a network by name: a process makes the namespaces, tells, and ends;
+ * descriptors are all that is left. Commands do not run in this user namespace but each in one
+ * below it, where they have no rights over the network.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/packet.h"
 #include "sandbox/box.h"
+#include "sandbox/doors.h"
 
 #define MAKE_MS 10000
 
@@ -24,6 +25,7 @@ void sandbox_net_done(struct sandbox_net *n)
 {
 	fd_close(n->user);
 	fd_close(n->net);
+	fd_close(n->gate);
 	*n = SANDBOX_NET_NONE;
 }
 
@@ -64,8 +66,9 @@ static int write_maps(pid_t pid, uid_t uid, gid_t gid)
 }
 
 /* Waits for a byte between its steps; the parent may be gone. */
-static _Noreturn void maker(int socket)
+static _Noreturn void maker(int socket, const struct sandbox_ports *ports)
 {
+	struct sandbox_doors doors = {.way = SANDBOX_WAY_NONE};
 	char byte = 0;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -75,7 +78,8 @@ static _Noreturn void maker(int socket)
 		_exit(1);
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (packet_put(socket, &byte, 1, 0) != 1 || packet_get(socket, &byte, 1, 0) != 1 ||
-	    sandbox_net_enter() < 0 || packet_put(socket, &byte, 1, 0) != 1)
+	    (ports ? doors_open(SANDBOX_WAY_TPROXY, ports, &doors) : sandbox_net_enter()) < 0 ||
+	    packet_put(socket, &byte, 1, 0) != 1 || (ports && doors_send(socket, &doors) < 0))
 		_exit(1);
 	(void)packet_get(socket, &byte, 1, 0);
 	_exit(0);
@@ -101,10 +105,12 @@ static int open_namespace(pid_t pid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-int sandbox_net_make(const char *workspace, struct sandbox_net *ret_net)
+int sandbox_net_make(const char *workspace, const struct sandbox_ports *ports,
+                     struct sandbox_net *ret_net, struct sandbox_doors *ret_doors)
 {
 	scoped(fd_closep) int ours = -1;
 	struct sandbox_net net = SANDBOX_NET_NONE;
+	struct sandbox_doors doors = {.way = SANDBOX_WAY_NONE};
 	int ends[2], r;
 	pid_t pid;
 
@@ -115,7 +121,7 @@ int sandbox_net_make(const char *workspace, struct sandbox_net *ret_net)
 	pid = fork();
 	if (pid == 0) {
 		fd_close(ends[0]);
-		maker(ends[1]);
+		maker(ends[1], ports);
 	}
 	fd_close(ends[1]);
 	if (pid < 0)
@@ -127,6 +133,8 @@ int sandbox_net_make(const char *workspace, struct sandbox_net *ret_net)
 		r = -EPIPE;
 	if (r == 0)
 		r = await(ours);
+	if (r == 0 && ports)
+		r = doors_receive(ours, &doors);
 	if (r == 0) {
 		net.user = open_namespace(pid, "user");
 		net.net = open_namespace(pid, "net");
@@ -135,9 +143,14 @@ int sandbox_net_make(const char *workspace, struct sandbox_net *ret_net)
 	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
-	if (r < 0)
+	if (r < 0) {
 		sandbox_net_done(&net);
-	else
-		*ret_net = net;
-	return r;
+		doors_close(&doors);
+		return r;
+	}
+	net.named = ports != NULL;
+	*ret_net = net;
+	if (ports)
+		*ret_doors = doors;
+	return 0;
 }

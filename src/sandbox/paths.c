@@ -17,9 +17,11 @@ static const char *none(struct sandbox_plan *p, const char *path)
 {
 	int r = -errno;
 
-	if (!path_is_absent(r) && r != -EACCES && r != -ENAMETOOLONG && p->unknown == 0)
-		p->unknown = box_refuse(p, r, "'%.150s' cannot be looked at: %s", path,
-		                        strerrordesc_np(-r));
+	if (!path_is_absent(r) && r != -EACCES && r != -ENAMETOOLONG && p->unknown == 0) {
+		p->unknown = r;
+		p->refusal = arena_printf(p->arena, "'%.150s' cannot be looked at: %s", path,
+		                          strerrordesc_np(-r));
+	}
 	return NULL;
 }
 

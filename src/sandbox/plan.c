@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,18 +96,6 @@ int box_fd_keep(struct sandbox_plan *p, int fd)
 	}
 	p->fds[p->fd_count++] = fd;
 	return 0;
-}
-
-int box_refuse(struct sandbox_plan *p, int code, const char *format, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	p->refusal = arena_strdup(p->arena, text);
-	return code;
 }
 
 int box_plan_error(const struct sandbox_plan *p, int code, const char *what, struct error *err)
@@ -229,7 +216,7 @@ static int plan_rules(struct sandbox_plan *p, int abi, struct error *err)
 /* When the control group is known: without one the memory of unmapped files would be nobody's. */
 static int plan_filter(struct sandbox_plan *p, struct error *err)
 {
-	bool no_network = p->spec->network == SANDBOX_NETWORK_NONE;
+	bool no_network = p->spec->network != SANDBOX_NETWORK_HOST;
 	/* Without a tree of its own a box that may connect to one path may connect to all. */
 	bool wants_socket = p->spec->sockets && p->spec->sockets[0];
 	struct seccomp_options options = {
@@ -247,6 +234,7 @@ static int plan_filter(struct sandbox_plan *p, struct error *err)
 	           program. */
 		.debug = p->spec->debug && p->clone_flags && p->runs_own,
 		.renames = p->brokered,
+		.checkouts = p->brokered && p->protect.served_count > 0,
 		.own_ids = p->clone_flags != 0,
 		.uid = p->identity.uid,
 		.gid = p->identity.gid,
@@ -280,17 +268,31 @@ const char *sandbox_plan_ungranted(const struct sandbox_plan *p)
 	return p->ungranted;
 }
 
-/* The namespaces of a room have one user, who may be another one than this box's. */
+/* The namespaces of a net have one user, who may be another one than this box's. */
 static void choose_net(struct sandbox_plan *p)
 {
-	const struct sandbox_net *net = &p->room.net;
+	const struct sandbox_net *net = &p->net;
 
-	p->joins = p->room.path && p->loopback && net->user >= 0 && net->net >= 0 &&
-	           net->uid == p->identity.uid && net->gid == p->identity.gid;
+	p->joins = (p->spec->network == SANDBOX_NETWORK_NAMES ? net->named
+	                                                      : p->room.path && !net->named) &&
+	           p->loopback && net->user > 0 && net->net > 0 && net->uid == p->identity.uid &&
+	           net->gid == p->identity.gid;
 	if (!p->joins)
 		return;
 	p->clone_flags &= ~(uint64_t)CLONE_NEWNET;
 	p->loopback = false;
+}
+
+void sandbox_plan_set_net(struct sandbox_plan *p, const struct sandbox_net *net)
+{
+	if (p->joins)
+		return;
+	p->net = *net;
+	choose_net(p);
+	if (p->joins && p->spec->network == SANDBOX_NETWORK_NAMES) {
+		p->standing.layers |= SANDBOX_LAYER_NETWORK_NAMES;
+		p->standing.missing &= ~(uint32_t)SANDBOX_LAYER_NETWORK_NAMES;
+	}
 }
 
 bool sandbox_plan_joins(const struct sandbox_plan *p)
@@ -298,12 +300,17 @@ bool sandbox_plan_joins(const struct sandbox_plan *p)
 	return p->joins;
 }
 
-void sandbox_plan_stay_apart(struct sandbox_plan *p)
+int sandbox_plan_stay_apart(struct sandbox_plan *p)
 {
+	if (p->spec->require & SANDBOX_LAYER_NETWORK_NAMES)
+		return -EOPNOTSUPP;
+	p->standing.missing |= p->standing.layers & SANDBOX_LAYER_NETWORK_NAMES;
+	p->standing.layers &= ~(uint32_t)SANDBOX_LAYER_NETWORK_NAMES;
 	p->joins = false;
 	p->loopback = true;
 	p->clone_flags |= CLONE_NEWNET;
-	p->room.net = SANDBOX_NET_NONE;
+	p->net = SANDBOX_NET_NONE;
+	return 0;
 }
 
 static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *err)
@@ -314,7 +321,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	witness_add(p->witnesses, p->workspace, false);
 	if (tier == SANDBOX_TIER_STRICT) {
 		p->clone_flags = BOX_NAMESPACES;
-		if (p->spec->network == SANDBOX_NETWORK_NONE) {
+		if (p->spec->network != SANDBOX_NETWORK_HOST) {
 			p->clone_flags |= CLONE_NEWNET;
 			p->loopback = true;
 		}
@@ -334,14 +341,17 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 		return r;
 	if (abi >= (p->clone_flags ? LANDLOCK_ABI_USEFUL : 1))
 		p->wall = landlock_wall(abi, !p->clone_flags &&
-		                                     p->spec->network == SANDBOX_NETWORK_NONE);
+		                                     p->spec->network != SANDBOX_NETWORK_HOST);
 	/* The network namespace keeps others out, and calls of a session may talk to each other. */
-	if (p->joins)
+	if (p->joins && p->room.path)
 		p->wall.scoped &= ~(uint64_t)LL_SCOPE_ABSTRACT_SOCKET;
+	/* The pid namespace has nobody else in it but stand-ins (process/standin.h). */
+	if (p->clone_flags && sandbox_plan_has_room(p))
+		p->wall.scoped &= ~(uint64_t)LL_SCOPE_SIGNAL;
 	p->filtered = seccomp_available();
 	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
-	p->brokered =
-		p->clone_flags && p->protect.offer_count > 0 && p->filtered && seccomp_can_ask();
+	p->brokered = p->clone_flags && p->protect.offer_count + p->protect.served_count > 0 &&
+	              p->filtered && seccomp_can_ask();
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
@@ -392,13 +402,19 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 		p->witnesses = witnesses_new(p->arena);
 	if (!p || !p->arena || (place->kept && !p->witnesses))
 		return error_nomem(err);
-	p->workspace_fd = p->workspace_tree = p->oom_fd = p->rules_fd = p->identity.map_fd = -1;
+	p->workspace_fd = p->workspace_tree = p->oom_fd = p->numbers_fd = p->rules_fd =
+		p->identity.map_fd = -1;
 	p->queues_fd = p->company_fd = p->listener = -1;
 	p->keeps = place->kept;
 	p->spec = spec;
 	p->room = place->room;
+	p->net = place->net;
 	if (p->room.path)
 		p->room.path = arena_strdup(p->arena, p->room.path);
+	for (size_t i = 0; i < p->room.cache_count; i++)
+		p->room.caches[i].name = arena_strdup(p->arena, p->room.caches[i].name);
+	if (p->room.cache_count > 0)
+		p->room.caches_path = arena_strdup(p->arena, p->room.caches_path);
 	p->umask = umask(0);
 	(void)umask(p->umask);
 	p->runs_own = spec->exec == SANDBOX_EXEC_ANY && !spec->workspace_noexec;
@@ -578,7 +594,7 @@ void sandbox_plan_held(const struct sandbox_plan *p, bool *ret_memory, bool *ret
 
 bool sandbox_plan_is_current(struct sandbox_plan *p)
 {
-	return p->witnesses && witnesses_hold(p->witnesses);
+	return p->witnesses && witnesses_hold(p->witnesses) && box_room_holds(p);
 }
 
 uint64_t sandbox_nested_flags(const struct sandbox_plan *p)
@@ -594,7 +610,7 @@ void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struc
 		[BOX_TREE] = "mount of",       [BOX_ATTACH] = "mount of",
 		[BOX_ATTR] = "protection of",  [BOX_MOUNT] = "file system at",
 		[BOX_COVER] = "mask of",       [BOX_HOLD] = "protection of",
-
+		[BOX_PIN] = "protection of",
 	};
 	static const char *const places[] = {
 		"identity",     "loopback interface", "new root", "switch to the new root",

@@ -19,35 +19,49 @@
 struct error;
 struct limits_evidence;
 struct protect;
+struct sandbox_doors;
 struct sandbox_plan; /* opaque; sandbox/box.h has its parts */
+struct sandbox_ports;
 
-/* Directories of the host that a box has instead of temporary ones of its own. They are what
- * commands before it have made of them. */
 /* A user and a network namespace that several boxes are in. Open descriptors keep them alive,
  * without any process. */
 struct sandbox_net {
 	int user, net; /* -1: none */
+	int gate;      /* to the process that serves its doors for several boxes; -1: none */
 	uid_t uid;     /* the one that the user namespace has */
 	gid_t gid;
+	bool named; /* it has doors (doors.h), and somebody serves them */
 };
 
 #define SANDBOX_NET_NONE                                                                           \
 	(struct sandbox_net)                                                                       \
 	{                                                                                          \
-		.user = -1, .net = -1                                                              \
+		.user = -1, .net = -1, .gate = -1                                                  \
 	}
 
-/* Makes them, with the loopback interface up, for boxes of this workspace. 0, or a negative errno.
- */
-int sandbox_net_make(const char *workspace, struct sandbox_net *ret_net);
+/* Makes them, with the loopback interface up, for boxes of this workspace; with PORTS, also the
+ * doors of a network by name (doors.h), which the caller closes. 0, or a negative errno. */
+int sandbox_net_make(const char *workspace, const struct sandbox_ports *ports,
+                     struct sandbox_net *ret_net, struct sandbox_doors *ret_doors);
 /* Whether the user is the one that boxes of this workspace have. */
 void sandbox_net_user(const char *workspace, uid_t *ret_uid, gid_t *ret_gid);
 void sandbox_net_done(struct sandbox_net *n);
 
+/* A directory of home that is kept elsewhere. */
+struct sandbox_cache {
+	const char *name; /* relative to home, and to the directory of all of them */
+	int fd;           /* O_PATH */
+};
+#define SANDBOX_CACHES_MAX 16
+
+/* Directories of the host that a box has instead of temporary ones of its own. They are what
+ * commands before it have made of them. */
 struct sandbox_room {
-	const char *path;       /* of the directory that they are in; NULL: there is no room */
-	int tmp, home, shm;     /* O_PATH; home -1: it is not shared */
-	struct sandbox_net net; /* counts only where there is a room */
+	const char *path;        /* of the directory that they are in; NULL: there is no room */
+	int tmp, home, shm;      /* O_PATH; home -1: it is not shared */
+	const char *caches_path; /* of the directory that these are in; only with home: */
+	struct sandbox_cache caches[SANDBOX_CACHES_MAX];
+	size_t cache_count;
 };
 
 struct sandbox_place {
@@ -59,7 +73,9 @@ struct sandbox_place {
 	bool resolved;    /* it was found to be allowed, and had no links on the way then */
 	const char *home; /* where the box has a private home; NULL: nowhere */
 	bool kept; /* the plan is for a box that is kept: sandbox_plan_is_current() will be asked */
-	struct sandbox_room room; /* the descriptors stay the caller's, as long as the plan */
+	/* The descriptors of both stay the caller's, as long as the plan. */
+	struct sandbox_room room;
+	struct sandbox_net net; /* counts only with a room, or for a network by name; -1: none */
 	const char *tmp; /* a private directory for temporary files; used without namespaces only */
 	const char *const *hidden; /* absolute paths of nacre's own (state, policy files): masked
 	                              wherever a granted tree has them; NULL: none */
@@ -89,10 +105,15 @@ DEFINE_CLEANUP(struct sandbox_plan *, sandbox_plan_free);
 const char *sandbox_plan_ungranted(const struct sandbox_plan *p);
 /* Flags for clone: the namespaces of the box. 0 where there are none. */
 uint64_t sandbox_plan_clone_flags(const struct sandbox_plan *p);
-/* Whether the box joins namespaces of its room: who clones it calls sandbox_join() in between, in
- * a process of its own. Where that fails it calls sandbox_plan_stay_apart(), and clones as ever. */
+/* Whether the box joins the namespaces of a net: who clones it calls sandbox_join() in between, in
+ * a process of its own. Where that fails it calls sandbox_plan_stay_apart(), and clones as ever:
+ * the box then has a loopback interface of its own and nothing else. -EOPNOTSUPP: the spec requires
+ * more. */
 bool sandbox_plan_joins(const struct sandbox_plan *p);
-void sandbox_plan_stay_apart(struct sandbox_plan *p);
+int sandbox_plan_stay_apart(struct sandbox_plan *p);
+/* Gives a net to a plan that was made without one, before its box is cloned. Nothing where the box
+ * cannot be in it. */
+void sandbox_plan_set_net(struct sandbox_plan *p, const struct sandbox_net *net);
 /* A control group of version 2 for CLONE_INTO_CGROUP, or -1; where that fails, the parent moves the
  * process in when it admits it. */
 int sandbox_plan_group_fd(const struct sandbox_plan *p);

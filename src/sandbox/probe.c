@@ -390,7 +390,7 @@ static enum sandbox_tier best_tier(const struct sandbox_survey *s, enum sandbox_
 		return SANDBOX_TIER_NONE;
 	if (works(s, SANDBOX_TRIAL_USER) && works(s, SANDBOX_TRIAL_MOUNTS) &&
 	    works(s, SANDBOX_TRIAL_PROC) &&
-	    (network != SANDBOX_NETWORK_NONE || works(s, SANDBOX_TRIAL_NETWORK)))
+	    (network == SANDBOX_NETWORK_HOST || works(s, SANDBOX_TRIAL_NETWORK)))
 		return SANDBOX_TIER_STRICT;
 	return s->probe.landlock_abi > 0 ? SANDBOX_TIER_LANDLOCK : SANDBOX_TIER_NONE;
 }
@@ -406,8 +406,10 @@ uint32_t sandbox_spec_layers(const struct sandbox_spec *spec)
 	                  SANDBOX_LAYER_SECCOMP | SANDBOX_LAYER_NO_NEW_PRIVS |
 	                  SANDBOX_LAYER_UNPRIVILEGED;
 
-	if (spec->network == SANDBOX_NETWORK_NONE)
+	if (spec->network != SANDBOX_NETWORK_HOST)
 		wanted |= SANDBOX_LAYER_NETWORK;
+	if (spec->network == SANDBOX_NETWORK_NAMES)
+		wanted |= SANDBOX_LAYER_NETWORK_NAMES;
 	if (spec->exec == SANDBOX_EXEC_LISTED || (spec->denied && spec->denied[0]))
 		wanted |= SANDBOX_LAYER_PROGRAMS;
 	if (spec->limits.memory_bytes)
@@ -424,7 +426,8 @@ uint32_t sandbox_container_layers(const struct sandbox_spec *spec, uint32_t *ret
 	uint32_t wanted = (sandbox_spec_layers(spec) & ~engines) | SANDBOX_LAYER_CONTAINER;
 
 	/* Programs are those of the image, and root there is the kernel's root or not. */
-	*ret_have = wanted & ~(uint32_t)(SANDBOX_LAYER_PROGRAMS | SANDBOX_LAYER_UNPRIVILEGED);
+	*ret_have = wanted & ~(uint32_t)(SANDBOX_LAYER_PROGRAMS | SANDBOX_LAYER_UNPRIVILEGED |
+	                                 SANDBOX_LAYER_NETWORK_NAMES);
 	return wanted;
 }
 
@@ -436,7 +439,7 @@ static uint32_t have_full(const struct sandbox_survey *s, bool user)
 	if (s->probe.landlock_abi >= LL_ABI_REFER)
 		have |= SANDBOX_LAYER_LANDLOCK;
 	if (works(s, SANDBOX_TRIAL_NETWORK))
-		have |= SANDBOX_LAYER_NETWORK;
+		have |= SANDBOX_LAYER_NETWORK | SANDBOX_LAYER_NETWORK_NAMES;
 	if (user)
 		have |= SANDBOX_LAYER_PROCESSES;
 	return have;

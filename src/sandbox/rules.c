@@ -203,8 +203,10 @@ static int grant_system(struct rules *g, enum landlock_right right)
 
 	for (size_t i = 0; r == 0 && i < array_size(directories); i++)
 		r = grant_existing(g, directories[i], right);
-	if (r == 0)
+	if (r == 0 && !g->plan->spec->etc_minimal)
 		r = grant_existing(g, "/etc", LANDLOCK_READ);
+	for (const char *const *path = box_etc_paths; r == 0 && *path; path++)
+		r = grant_existing(g, *path, LANDLOCK_READ);
 	if (r == 0)
 		r = grant_existing(g, "/proc", LANDLOCK_READ);
 	for (const char *const *path = box_machine_paths; r == 0 && *path; path++)

@@ -32,6 +32,11 @@ enum verdict {
 	CHECK_OWN,        /* of the first argument: oneself */
 	CHECK_OPEN,       /* no set-user-id bit, where the flags make a file */
 	CHECK_OPENAT,
+	CHECK_GIT_OPENAT, /* ... as git makes a file: from the working directory */
+	CHECK_GIT_MODE,   /* ... without a set-user-id bit: it is asked */
+	CHECK_GIT_REMOVE, /* the same for a file that is removed */
+	CHECK_GIT_FLAGS,  /* ... a part of it */
+	CHECK_GIT_MKDIR,
 	CHECK_KILL,  /* one's own group, else it is asked */
 	CHECK_FCNTL, /* who gets the signals of a descriptor is asked */
 	CHECK_MKNOD, /* no devices, no set-user-id bit */
@@ -270,5 +275,16 @@ static const struct seccomp_rule rules_renames[] = {
 	{SYS_renameat2, ASK},
 #ifdef SYS_rename
 	{SYS_rename, ASK},
+#endif
+};
+
+/* What git does with a file of its work tree, where one is protected; see checkout.h and
+ * check_open(). As git does it and few others: from the working directory. */
+static const struct seccomp_rule rules_checkouts[] = {
+	{SYS_unlinkat, CHECK_GIT_REMOVE},
+	{SYS_mkdirat, CHECK_GIT_MKDIR},
+#ifdef SYS_unlink
+	{SYS_unlink, ASK},
+	{SYS_mkdir, ASK},
 #endif
 };

@@ -249,9 +249,21 @@ static void check_priority(struct assembler *a, uint32_t which)
 	put_test(a, BPF_JEQ, which, CHECK_OWN_SECOND, REFUSE);
 }
 
+static uint32_t forbidden_bits(const struct assembler *a)
+{
+	return S_ISUID | (a->options->no_setgid ? S_ISGID : 0);
+}
+
 static void check_mode(struct assembler *a, int index)
 {
-	check_bits(a, index, S_ISUID | (a->options->no_setgid ? S_ISGID : 0));
+	check_bits(a, index, forbidden_bits(a));
+}
+
+/* Who answers may let it go on, so nothing is asked that would be refused. */
+static void check_git_mode(struct assembler *a)
+{
+	put_load_argument(a, 3);
+	put_test(a, BPF_JSET, forbidden_bits(a), REFUSE, ASK);
 }
 
 /* Holes can be made; the rest of what keeps the size, or moves what is there to make room, takes
@@ -289,7 +301,15 @@ static void check_open(struct assembler *a, int flags_index, enum verdict mode)
 		put_tests(a, cuts, array_size(cuts), REFUSE, NEXT);
 		put_load_argument(a, flags_index);
 	}
+	if (a->options->checkouts && mode == CHECK_MODE_3)
+		put_test(a, BPF_JEQ, O_WRONLY | O_CREAT | O_EXCL, CHECK_GIT_OPENAT, NEXT);
 	put_test(a, BPF_JSET, O_CREAT | O_TMPFILE_BIT, mode, ALLOW);
+}
+
+static void check_here(struct assembler *a, enum verdict hit, enum verdict miss)
+{
+	put_load_argument(a, 0);
+	put_test(a, BPF_JEQ, (uint32_t)AT_FDCWD, hit, miss);
 }
 
 static void check_mknod(struct assembler *a, int mode_index, enum verdict mode)
@@ -359,6 +379,16 @@ static void put_verdict(struct assembler *a, enum verdict verdict)
 		return check_open(a, 1, CHECK_MODE_2);
 	case CHECK_OPENAT:
 		return check_open(a, 2, CHECK_MODE_3);
+	case CHECK_GIT_OPENAT:
+		return check_here(a, CHECK_GIT_MODE, CHECK_MODE_3);
+	case CHECK_GIT_MODE:
+		return check_git_mode(a);
+	case CHECK_GIT_REMOVE:
+		return check_here(a, CHECK_GIT_FLAGS, ALLOW);
+	case CHECK_GIT_FLAGS: /* no directory */
+		return check_zero(a, 2, ASK, ALLOW);
+	case CHECK_GIT_MKDIR:
+		return check_here(a, ASK, ALLOW);
 	case CHECK_KILL:
 		return check_zero(a, 0, ALLOW, ASK);
 	case CHECK_FCNTL:
@@ -484,6 +514,8 @@ static void assemble(struct assembler *a)
 		judge(a, rules_asks, array_size(rules_asks));
 	if (a->options->renames)
 		judge(a, rules_renames, array_size(rules_renames));
+	if (a->options->checkouts)
+		judge(a, rules_checkouts, array_size(rules_checkouts));
 	if (a->options->own_ids)
 		judge(a, rules_own_ids, array_size(rules_own_ids));
 	for (unsigned short nr = 0; nr < VERDICTS; nr++)

@@ -39,6 +39,7 @@ struct seccomp_options {
 	                   * command's
 	                   */
 	bool renames;     /* renaming is asked for: what git does with its configuration */
+	bool checkouts;   /* files that git makes and removes in its work tree, too */
 	bool own_ids; /* a user namespace has these two alone: others are refused, not invalid */
 	uint32_t uid, gid;
 };

@@ -26,16 +26,24 @@ enum sandbox_layer {
 	SANDBOX_LAYER_MEMORY = 1 << 5,    /* a bound on memory */
 	SANDBOX_LAYER_PROCESSES = 1 << 6, /* a bound on processes */
 	SANDBOX_LAYER_NO_NEW_PRIVS = 1 << 7,
-	SANDBOX_LAYER_UNPRIVILEGED = 1 << 8, /* the kernel's uid 0 is not in the box */
-	SANDBOX_LAYER_CONTAINER = 1 << 9,    /* of docker or podman */
-	SANDBOX_LAYER_COUNT = 10,
+	SANDBOX_LAYER_UNPRIVILEGED = 1 << 8,   /* the kernel's uid 0 is not in the box */
+	SANDBOX_LAYER_CONTAINER = 1 << 9,      /* of docker or podman */
+	SANDBOX_LAYER_NETWORK_NAMES = 1 << 10, /* the lists of names are served by a gateway */
+	SANDBOX_LAYER_COUNT = 11,
+	/* No layer of a box, but something that a profile can require like one: the keeper sees to
+	 * that (keeper/room.c). */
+	SANDBOX_REQUIRE_ROOM = 1 << 16,
 };
 
 enum sandbox_network {
-	SANDBOX_NETWORK_NONE, /* loopback of the box's own */
+	SANDBOX_NETWORK_NONE,  /* loopback of the box's own */
+	SANDBOX_NETWORK_NAMES, /* the same, and the names that its rules let through */
 	SANDBOX_NETWORK_HOST,
 	SANDBOX_NETWORK_MAX,
 };
+
+/* Whether boxes of this build serve names. While not, SANDBOX_NETWORK_NAMES acts as NONE. */
+#define SANDBOX_NETWORK_NAMES_SERVED true
 
 enum sandbox_exec {
 	SANDBOX_EXEC_ANY,    /* what is installed, but for the denied */
@@ -59,6 +67,7 @@ struct sandbox_spec {
 	enum sandbox_exec exec;
 	const char *const *programs; /* names or absolute paths: the only ones (LISTED) */
 	const char *const *denied;   /* names or absolute paths that must not run (ANY) */
+	bool etc_minimal; /* of /etc only what programs cannot do without; users of its own */
 	bool workspace_readonly;
 	bool workspace_noexec; /* no program of the workspace runs */
 	bool debug; /* a command may trace its own processes; needs namespaces, and a box that runs

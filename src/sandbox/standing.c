@@ -102,6 +102,8 @@ static void find_layers(struct sandbox_plan *p)
 	if (p->clone_flags & CLONE_NEWNET || p->joins ||
 	    (!p->clone_flags && p->filtered)) /* no sockets */
 		have |= SANDBOX_LAYER_NETWORK;
+	if (p->joins && spec->network == SANDBOX_NETWORK_NAMES)
+		have |= SANDBOX_LAYER_NETWORK_NAMES;
 	if (landlock_is_whole(p))
 		have |= SANDBOX_LAYER_LANDLOCK;
 	if (p->filtered)
@@ -146,7 +148,9 @@ bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
 
 bool sandbox_plan_is_shared(const struct sandbox_plan *p)
 {
-	return p->spec->limits.processes == 0 || cgroup_limits(p->group, CGROUP_PIDS);
+	/* Connections are told apart by the network that they come from. */
+	return p->spec->network != SANDBOX_NETWORK_NAMES &&
+	       (p->spec->limits.processes == 0 || cgroup_limits(p->group, CGROUP_PIDS));
 }
 
 void sandbox_plan_share(const struct sandbox_plan *p, size_t commands, size_t inits)

@@ -505,6 +505,32 @@ static void what_landlock_does_not_govern_is_asked(void **state)
 	assert_int_equal(ask(&p, SYS_ioctl, 3, 0x8901, 4096, 0), ALLOWED);
 }
 
+/* What is asked may go on, so it must be nothing that the filter refuses. */
+static void what_git_does_with_files_is_asked(void **state)
+{
+	struct seccomp_options options = {.renames = true, .checkouts = true, .no_setgid = true};
+	scoped(seccomp_program_donep) struct seccomp_program p = compile(&options);
+	const uint64_t here = (uint64_t)AT_FDCWD, makes = O_WRONLY | O_CREAT | O_EXCL;
+
+	assert_int_equal(ask(&p, SYS_openat, here, 0, makes, 0666), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(&p, SYS_openat, here, 0, makes, 04755), DENIED);
+	assert_int_equal(ask(&p, SYS_openat, here, 0, makes, 02755), DENIED);
+	assert_int_equal(ask(&p, SYS_openat, 5, 0, makes, 0666), ALLOWED);
+	assert_int_equal(ask(&p, SYS_openat, 5, 0, makes, 04755), DENIED);
+	assert_int_equal(ask(&p, SYS_openat, here, 0, makes | O_CLOEXEC, 0666), ALLOWED);
+	assert_int_equal(ask(&p, SYS_openat, here, 0, makes | O_CLOEXEC, 04755), DENIED);
+	assert_int_equal(ask(&p, SYS_openat, here, 0, O_RDONLY, 0), ALLOWED);
+	assert_int_equal(ask(&p, SYS_unlinkat, here, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(&p, SYS_unlinkat, here, 0, AT_REMOVEDIR, 0), ALLOWED);
+	assert_int_equal(ask(&p, SYS_unlinkat, 5, 0, 0, 0), ALLOWED);
+	assert_int_equal(ask(&p, SYS_mkdirat, here, 0, 0777, 0), SECCOMP_RET_USER_NOTIF);
+	options.checkouts = false;
+	seccomp_program_done(&p);
+	p = compile(&options);
+	assert_int_equal(ask(&p, SYS_openat, here, 0, makes, 0666), ALLOWED);
+	assert_int_equal(ask(&p, SYS_unlinkat, here, 0, 0, 0), ALLOWED);
+}
+
 static void files_are_cut_only_by_who_may_write(void **state)
 {
 	const struct seccomp_options older = {.no_truncate = true};
@@ -584,6 +610,7 @@ int main(void)
 		cmocka_unit_test(debuggers_get_three_calls_and_no_more),
 		cmocka_unit_test(without_namespaces_other_processes_keep_their_ranks),
 		cmocka_unit_test(what_landlock_does_not_govern_is_asked),
+		cmocka_unit_test(what_git_does_with_files_is_asked),
 		cmocka_unit_test(files_are_cut_only_by_who_may_write),
 		cmocka_unit_test(only_the_own_ids_can_be_taken_or_given),
 	};

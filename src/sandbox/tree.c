@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/box.h"
+#include "sandbox/doors.h"
 
 #define PASSWD_MAX ((size_t)1 << 20)
 
@@ -65,7 +67,7 @@ static int plan_system(struct sandbox_plan *p, uint64_t attr)
 	for (size_t i = 0; r == 0 && i < array_size(system_dirs); i++) {
 		const char *path = system_dirs[i];
 
-		if (lstat(path, &st) < 0)
+		if (lstat(path, &st) < 0 || (p->spec->etc_minimal && strcmp(path, "/etc") == 0))
 			continue;
 		if (S_ISLNK(st.st_mode)) {
 			n = readlink(path, target, sizeof(target));
@@ -143,6 +145,9 @@ static void mark_each(struct sandbox_plan *p, size_t last)
  * alike. What a process does to itself, it can do with system calls. */
 static int plan_proc(struct sandbox_plan *p)
 {
+	/* Keys belong to a user, not to a namespace: their names are the host's. A kernel's command
+	 * line has names of disks and machines, and sometimes passwords. */
+	static const char *const hidden[] = {"/proc/keys", "/proc/cmdline"};
 	int r = box_directory(p, BOX_SKELETON, "proc", 0755);
 	struct box_step *s = NULL;
 
@@ -156,9 +161,10 @@ static int plan_proc(struct sandbox_plan *p)
 		return r < 0 ? r : -ENOMEM;
 	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 	s->each = true;
-	/* Keys belong to a user, not to a namespace: their names are the host's. */
-	if (r == 0 && access("/proc/keys", F_OK) == 0) {
-		r = plan_device(p, "/dev/null", "proc/keys");
+	for (size_t i = 0; r == 0 && i < array_size(hidden); i++) {
+		if (access(hidden[i], F_OK) < 0)
+			continue;
+		r = plan_device(p, "/dev/null", hidden[i] + 1);
 		mark_each(p, 2);
 	}
 	return r;
@@ -199,8 +205,11 @@ static int plan_home(struct sandbox_plan *p)
 {
 	enum box_ground_kind ground = box_ground_of(p, p->home);
 
-	if (p->room.path && p->room.home >= 0)
-		return box_room_part(p, p->home, "home", p->room.home);
+	if (p->room.path && p->room.home >= 0) {
+		int r = box_room_part(p, p->home, "home", p->room.home);
+
+		return r < 0 ? r : box_room_caches(p);
+	}
 	if (ground == BOX_GROUND_SCRATCH)
 		return box_point(p, p->home, true);
 	return plan_scratch_part(p, p->home, "home", 0700);
@@ -324,27 +333,40 @@ static bool has_id(const char *text, unsigned id)
 	return false;
 }
 
-/* Some programs refuse to run as a user without a name: the file gets one more line. */
-static int plan_name(struct sandbox_plan *p, const char *path, const char *name, unsigned id,
+/* Some programs refuse to run as a user without a name: the file gets one more line. In a minimal
+ * /etc it has BASE before that, and nothing of the host's. */
+static int plan_name(struct sandbox_plan *p, const char *path, const char *base, unsigned id,
                      const char *line)
 {
 	scoped(buffer_donep) struct buffer text = {.max = PASSWD_MAX};
-	scoped(fd_closep) int fd = fd_open_regular(AT_FDCWD, path);
+	scoped(fd_closep) int fd = -1;
 	const char *own;
+	int r = 0;
 
-	if (fd < 0 || fd_read_all(fd, &text) < 0 || has_id(buffer_str(&text), id))
-		return 0;
+	if (p->spec->etc_minimal) {
+		buffer_puts(&text, base);
+		r = box_point(p, path, false);
+	} else {
+		fd = fd_open_regular(AT_FDCWD, path);
+		if (fd < 0 || fd_read_all(fd, &text) < 0 || has_id(buffer_str(&text), id))
+			return 0;
+	}
 	if (text.len > 0 && text.data[text.len - 1] != '\n')
 		buffer_putc(&text, '\n');
-	buffer_puts(&text, line);
-	if (buffer_error(&text) < 0)
-		return -ENOMEM;
-	own = box_own_file(p, name, 0444, arena_strndup(p->arena, text.data, text.len));
+	if (!has_id(buffer_str(&text), id))
+		buffer_puts(&text, line);
+	if (r < 0 || buffer_error(&text) < 0)
+		return r < 0 ? r : -ENOMEM;
+	own = box_own_file(p, strrchr(path, '/') + 1, 0444,
+	                   arena_strndup(p->arena, text.data, text.len));
 	return own ? box_bind(p, BOX_GRANTS, own, path + 1) : -ENOMEM;
 }
 
 static int plan_names(struct sandbox_plan *p)
 {
+	static const char users[] = "root:x:0:0:root:/root:/bin/bash\n"
+				    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			  groups[] = "root:x:0:\nnogroup:x:65534:\n";
 	const char *home = p->home && !strpbrk(p->home, ":\n") ? p->home : "/";
 	char group[64];
 	const char *line;
@@ -355,9 +377,55 @@ static int plan_names(struct sandbox_plan *p)
 	if (!line)
 		return -ENOMEM;
 	snprintf(group, sizeof(group), "nacre:x:%u:\n", p->identity.gid);
-	r = plan_name(p, "/etc/passwd", "passwd", p->identity.uid, line);
+	r = plan_name(p, "/etc/passwd", users, p->identity.uid, line);
 	if (r == 0)
-		r = plan_name(p, "/etc/group", "group", p->identity.gid, group);
+		r = plan_name(p, "/etc/group", groups, p->identity.gid, group);
+	return r;
+}
+
+/* Of what lies in /etc. */
+static bool is_in_box(const struct sandbox_plan *p, const char *path)
+{
+	return box_ground_of(p, path) == BOX_GROUND_HOST;
+}
+
+/* A file of the box's own in the place of the host's, which may be a link to /run. Where the host
+ * has none there is no place for it either, and programs do without. */
+static int plan_instead(struct sandbox_plan *p, const char *path, const char *name,
+                        const char *text)
+{
+	struct stat st;
+	const char *real = box_real(p, path, &st), *own;
+	int r;
+
+	if (!real || !S_ISREG(st.st_mode))
+		return 0;
+	r = box_point(p, real, false);
+	if (r < 0)
+		return r;
+	own = box_own_file(p, name, 0444, text);
+	return own ? box_bind(p, BOX_MASKS, own, real + 1) : -ENOMEM;
+}
+
+/* The host's addresses mean nothing here, and would be taken for literal ones. */
+static int plan_resolver(struct sandbox_plan *p)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+	const char *hosts;
+	int r;
+
+	if (p->spec->network != SANDBOX_NETWORK_NAMES)
+		return 0;
+	(void)gethostname(name, sizeof(name) - 1);
+	hosts = arena_printf(p->arena, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s%s%s",
+	                     name[0] ? "127.0.1.1\t" : "", name, name[0] ? "\n" : "");
+	if (!hosts)
+		return -ENOMEM;
+	r = plan_instead(p, "/etc/hosts", "hosts", hosts);
+	if (r == 0) /* a person may be asked before the answer comes */
+		r = plan_instead(p, "/etc/resolv.conf", "resolv.conf",
+		                 "nameserver " SANDBOX_DOORS_SERVER
+		                 "\noptions timeout:30 attempts:1\n");
 	return r;
 }
 
@@ -366,6 +434,8 @@ static int mask_private(void *context, const char *path)
 	struct sandbox_plan *p = context;
 	struct stat st;
 
+	if (!is_in_box(p, path))
+		return 0;
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	return box_mask(p, path, S_ISDIR(st.st_mode));
@@ -385,7 +455,7 @@ static int plan_root_masks(struct sandbox_plan *p)
 
 	for (size_t i = 0; r == 0 && i < array_size(files); i++) {
 		real = box_real(p, files[i], &st);
-		if (!real)
+		if (!real || (path_is_in(real, "/etc") && !is_in_box(p, real)))
 			continue;
 		r = box_mask(p, real, S_ISDIR(st.st_mode));
 		if (r == 0 && path_is_in(real, "/proc"))
@@ -420,6 +490,8 @@ int box_tree_plan(struct sandbox_plan *p, struct error *err)
 		r = plan_names(p);
 	if (r == 0)
 		r = box_grants_plan(p);
+	if (r == 0)
+		r = plan_resolver(p);
 	if (r == 0)
 		r = box_protect_plan(p);
 	if (r == 0)

@@ -86,7 +86,10 @@ static void put_response(struct json_writer *w, const char *code, const char *wo
 	if (strcmp(code, "202") != 0) {
 		begin(w, "content");
 		if (!good)
-			put_content(w, "application/json", r->raw ? "(Message|Error)" : "Error");
+			put_content(w, "application/json",
+			            r->raw     ? "(Message|Error)"
+			            : r->fails ? r->fails
+			                       : "Error");
 		else if (r->gives)
 			put_content(w, "application/json", r->gives);
 		else if (!r->events)

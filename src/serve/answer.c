@@ -51,6 +51,8 @@ void answer_error(struct call *c, int status, const char *kind, const char *mess
 	if (!c->x)
 		return;
 	json_object_begin(&w);
+	if (c->route && c->route->fails)
+		run_put_shell_failure(&w, message);
 	json_member_object(&w, "error");
 	json_member_string(&w, "kind", kind);
 	json_member_string(&w, "message", message);

@@ -112,6 +112,7 @@ struct route {
 	bool raw;             /* looks at type and body itself */
 	void (*body_schema)(struct json_writer *w);
 	const char *gives;   /* the shape of what it answers (see shape.h); NULL: plain text */
+	const char *fails;   /* the shape of its failures; NULL: "Error" */
 	const char *events;  /* of the stream that it may answer with, too: "name:shape ..." */
 	const char *answers; /* statuses beside those of all, for the document */
 };
@@ -159,6 +160,8 @@ void run_any(struct call *c);
 void run_explain(struct call *c);
 void run_put_schema(struct json_writer *w);
 void run_put_shell_schema(struct json_writer *w);
+/* The four members of POST /shell, for a request that did not get to a command. */
+void run_put_shell_failure(struct json_writer *w, const char *message);
 void run_client_gone(struct call *c);
 /* Whether the principal may have one more task in the background. */
 bool run_may_begin_task(struct serve *s, struct client *c);

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/hex.h"
 #include "engine/dialect.h"
+#include "session/room.h"
 #include "session/use.h"
 #include "http/text.h"
 #include "json/write.h"
@@ -114,6 +115,8 @@ static void side_free(struct side *s)
 	if (!s)
 		return;
 	mcp_peer_free(s->peer);
+	if (s->id[0] && s->http->serve->options.state) /* nobody knows its name any more */
+		room_end_idle(s->http->serve->options.state, s->id);
 	post_forget(s, 0, true);
 	if (s->back) {
 		*s->back = s->next;

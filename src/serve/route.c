@@ -22,7 +22,7 @@
 static const struct route routes[] = {
 	{"POST", "/shell", run_shell, "Run one read-only command, as a sandbox server does.",
          .takes_body = true, .body_schema = run_put_shell_schema, .gives = "Shell",
-         .answers = "400 503"},
+         .fails = "ShellError", .answers = "400 403 503"},
 	{"POST", "/v1/run", run_any,
          "Run a command. With 'Accept: text/event-stream' output comes as events, then the result.",
          .takes_body = true, .body_schema = run_put_schema, .gives = "Result",

@@ -68,6 +68,14 @@ void run_put_shell_schema(struct json_writer *w)
 	parameters_write_schema(shell_parameters, array_size(shell_parameters), w);
 }
 
+void run_put_shell_failure(struct json_writer *w, const char *message)
+{
+	json_member_bool(w, "success", false);
+	json_member_string(w, "stdout", "");
+	json_member_string(w, "stderr", message);
+	json_member_int(w, "returncode", EXIT_NACRE_FAILED);
+}
+
 static void fail(struct call *c, const struct error *err)
 {
 	if (err->sys == EACCES && err->kind == ERROR_INPUT)

@@ -9,6 +9,7 @@
 #include "json/write.h"
 #include "serve/inside.h"
 #include "session/room.h"
+#include "session/session.h"
 
 #define ARENA_MAX ((size_t)1 << 20)
 
@@ -74,8 +75,8 @@ static int visit(void *context, const struct room_info *info)
 		(void)room_tasks(state, info->id, count_task, &tasks);
 	l->busy += tasks;
 	put_room(l, info);
-	if (l->end && tasks == 0)
-		(void)room_end(state, info->id);
+	if (l->end && tasks == 0 && room_end(state, info->id, ROOM_END_ASKED) == 0)
+		(void)session_forget(state, info->session);
 	return 0;
 }
 

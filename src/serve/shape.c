@@ -21,6 +21,7 @@ static const struct shape {
 	{"Health", "status:string version:string"},
 	{"Rule", "id:string file:string|null line:integer|null"},
 	{"Shell", "success:boolean stdout:string stderr:string returncode:integer"},
+	{"ShellError", "&Shell error:ErrorDetail"},
 	{"Result",
          "success:boolean exit_code:integer signal:string|null timed_out:boolean stages?:integer[] "
          "duration_ms:integer output?:string stdout?:string stderr?:string truncated:boolean "
@@ -29,7 +30,10 @@ static const struct shape {
          "left_running:Left[] verdict:string|null reason:string|null rule:Rule|null "
          "recommended:string[] "
          "approval:Consent|null left_to_sandbox:boolean killed:integer processes:Processes "
-         "held?:Held[] notices:string[] sandbox:Sandbox room:Room|null usage:Usage"},
+         "held?:Held[] notices:string[] sandbox:Sandbox room:Room|null "
+         "network:Network|null usage:Usage"},
+	{"Network", "connections:integer refused_count:integer refused:Unreached[]"},
+	{"Unreached", "name:string port:integer|null count:integer reason:string rule:string|null"},
 	{"Room", "id:string generation:integer fresh:boolean"},
 	{"Held", "path:string id:string"},
 	{"Left", "pid:integer name:string ports:integer[]"},
@@ -40,7 +44,12 @@ static const struct shape {
 	{"Finding", "verdict:string reason:string|null rule:Rule|null left_to_sandbox:boolean"},
 	{"Explanation",
          "&Finding recommended:string[] docker:Engine status:string canonical:string|null "
-         "commands:Command[]"},
+         "commands:Command[] hosts:Host[]"},
+	{"Host",
+         "name:string port:integer|null verdict:string reason:string|null rule:NetworkRule|null "
+         "runner_up:NetworkRule|null in_force:boolean"},
+	{"NetworkRule", "list:string entry:string file:string|null line:integer set:string|null "
+                        "source:string|null"},
 	{"Engine", "client:boolean allow:boolean"},
 	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null"},
 	{"Task",

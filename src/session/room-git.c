@@ -87,7 +87,6 @@ static const char *const keys[] = {"core.autocrlf",
                                    "diff.wserrorhighlight",
                                    "diff.colormovedws",
                                    "diff.interhunkcontext",
-                                   "help.autocorrect",
                                    "http.postbuffer",
                                    "http.version",
                                    "http.lowspeedlimit",
@@ -325,6 +324,11 @@ static bool move_to_held(const struct room *r, int parent, const char *name)
 	if (held < 0 || id_uuid(id) < 0)
 		return false;
 	snprintf(aside, sizeof(aside), "%.20s-%s", *name == '.' ? name + 1 : name, id);
+	if (renameat(parent, name, held, aside) == 0)
+		return true;
+	/* A directory changes its "..", so that it must be writable as well. */
+	(void)fchmod(parent, 0700);
+	fd_close(fd_open_locked(parent, name, 0700, NULL));
 	return renameat(parent, name, held, aside) == 0;
 }
 
@@ -380,7 +384,7 @@ static int find_parent(const struct room *r, int home_fd, const char *path, cons
 
 	for (; at >= 0 && (end = strchr(path, '/')); path = end + 1) {
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = fd_open_locked(at, part, 0700, NULL);
 		if (next < 0 && fstatat(at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    !S_ISDIR(st.st_mode) && move_to_held(r, at, part)) {
 			snprintf(part, sizeof(part), "%.*s", (int)(end - whole), whole);
@@ -402,8 +406,9 @@ void room_hold_git(const struct room *r, char notice[ROOM_NOTICE_MAX])
 	notice[0] = '\0';
 	if (r->dir < 0 || r->home < 0)
 		return;
-	home_fd = openat(r->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (home_fd < 0) /* git cannot read it either */
+	/* Locked or not: the next command can unlock it before it calls git. */
+	home_fd = fd_open_locked(r->dir, "home", 0700, NULL);
+	if (home_fd < 0)
 		return;
 	seed_fd = fd_open_regular(r->dir, SEED);
 	if (seed_fd >= 0 && fd_read_all(seed_fd, &seed) < 0)

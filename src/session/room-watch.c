@@ -9,12 +9,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "session/room-git.h"
-#include "session/room.h"
 
 #define SIZE_FILE     "size"
 #define LOOK_MIN_MS   50
 #define LOOK_MAX_MS   1000
 #define FASTEST       ((uint64_t)2 << 20) /* bytes a disk may take in a millisecond */
+#define WALK_AGAIN_MS 1000                /* so old a count may be, if it was cheap */
 #define WALK_SHARE    50                  /* at most one part in so many of the time is for walks */
 #define CLEARING      ((uint64_t)16 << 20)
 #define CLEARING_MORE 1000 /* files */
@@ -50,9 +50,11 @@ static bool is_over(const struct room_watch *w)
 static void walk(struct room_watch *w)
 {
 	static const char *const parts[] = {"tmp", "home", "shm", "held"};
+	int64_t began = clock_now_ms();
 	uint64_t bytes, files;
 
 	(void)read_free(w, &w->free_bytes, &w->free_files);
+	w->walked_ms = clock_wall_ms();
 	w->bytes = w->files = 0;
 	for (size_t i = 0; i < array_size(parts) && !is_over(w); i++) {
 		room_walk(w->dir, parts[i], w->max_bytes ? w->max_bytes : UINT64_MAX,
@@ -60,6 +62,14 @@ static void walk(struct room_watch *w)
 		w->bytes = bytes > UINT64_MAX - w->bytes ? UINT64_MAX : w->bytes + bytes;
 		w->files += files;
 	}
+	w->walk_cost_ms = clock_now_ms() - began;
+}
+
+static bool is_stale(const struct room_watch *w)
+{
+	int64_t age = clock_wall_ms() - w->walked_ms;
+
+	return age < 0 || (age > WALK_AGAIN_MS && age > WALK_SHARE * w->walk_cost_ms);
 }
 
 /* Up to twice what may be. */
@@ -85,32 +95,36 @@ static int64_t pause_of(const struct room_watch *w)
 static bool recall(struct room_watch *w)
 {
 	scoped(fd_closep) int fd = fd_open_regular(w->dir, SIZE_FILE);
-	char text[64], *end;
+	char text[128], *end;
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
 	w->bytes = strtoull(text, &end, 10);
-	w->files = strtoull(end, NULL, 10);
-	return true;
+	w->files = strtoull(end, &end, 10);
+	w->walked_ms = strtoll(end, &end, 10);
+	w->walk_cost_ms = strtoll(end, NULL, 10);
+	return w->walk_cost_ms >= 0;
 }
 
-void room_watch_begin(struct room_watch *w, const struct room *r, uint64_t max_bytes,
-                      uint64_t max_files, int64_t now_ms)
+void room_watch_begin(struct room_watch *w, int dir, uint64_t max_bytes, uint64_t max_files,
+                      int64_t now_ms)
 {
-	*w = (struct room_watch){.dir = r->dir,
+	*w = (struct room_watch){.dir = dir,
 	                         .max_bytes = max_bytes,
 	                         .max_files = max_files,
 	                         .limit_bytes = max_bytes,
 	                         .limit_files = max_files};
 	if (!is_watching(w) || !read_free(w, &w->free_bytes, &w->free_files))
 		return;
-	if (!recall(w) || is_over(w))
+	if (!recall(w) || is_over(w) || is_stale(w))
 		walk(w);
 	w->was_full = is_over(w);
 	if (w->was_full && max_bytes)
-		w->max_bytes = (w->bytes > max_bytes ? w->bytes : max_bytes) + CLEARING;
+		w->max_bytes = w->bytes > UINT64_MAX - CLEARING
+		                       ? UINT64_MAX
+		                       : (w->bytes > max_bytes ? w->bytes : max_bytes) + CLEARING;
 	if (w->was_full && max_files)
 		w->max_files = (w->files > max_files ? w->files : max_files) + CLEARING_MORE;
 	w->next_look = now_ms + pause_of(w);
@@ -124,20 +138,52 @@ int64_t room_watch_wait_ms(const struct room_watch *w, int64_t now_ms)
 void room_watch_look(struct room_watch *w, int64_t now_ms)
 {
 	uint64_t bytes, files;
-	int64_t began;
 
 	if (!is_watching(w) || now_ms < w->next_look)
 		return;
 	w->next_look = now_ms + pause_of(w);
 	if (!read_free(w, &bytes, &files))
 		return;
+	if (bytes > w->free_bytes)
+		w->free_bytes = bytes;
+	if (files > w->free_files)
+		w->free_files = files;
 	if ((!w->max_bytes || lost(w->free_bytes, bytes) <= lost(w->max_bytes, w->bytes) / 4) &&
 	    (!w->max_files || lost(w->free_files, files) <= lost(w->max_files, w->files) / 4))
 		return;
-	began = clock_now_ms();
 	walk(w);
 	w->full = is_over(w);
-	w->next_look = clock_now_ms() + pause_of(w) + WALK_SHARE * (clock_now_ms() - began);
+	w->next_look = clock_now_ms() + pause_of(w) + WALK_SHARE * w->walk_cost_ms;
+}
+
+bool room_watch_exceeds(struct room_watch *w, uint64_t bytes, uint64_t files)
+{
+	uint64_t free_bytes, free_files;
+
+	if (w->dir <= 0 || (!w->max_bytes && !w->max_files) ||
+	    !read_free(w, &free_bytes, &free_files))
+		return false;
+	/* Only a count tells whose it is that the file system has lost, and others may have freed
+	 * as much meanwhile. A small count is made in any case. */
+	if (w->walk_cost_ms == 0 || (bytes && w->bytes + lost(w->free_bytes, free_bytes) > bytes) ||
+	    (files && w->files + lost(w->free_files, free_files) > files))
+		walk(w);
+	return (bytes && w->bytes > bytes) || (files && w->files > files);
+}
+
+/* In place, always as long: a new file for each call would cost more than the call's own records.
+ * Commands cannot reach it, and one that reads half of two numbers counts a little too early. */
+static void remember(const struct room_watch *w, uint64_t bytes, uint64_t files)
+{
+	scoped(fd_closep) int fd = openat(
+		w->dir, SIZE_FILE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	char text[128];
+	int n = snprintf(text, sizeof(text), "%020llu %020llu %020lld %020lld\n",
+	                 (unsigned long long)bytes, (unsigned long long)files,
+	                 (long long)w->walked_ms, (long long)w->walk_cost_ms);
+
+	if (fd >= 0 && pwrite(fd, text, (size_t)n, 0) != n)
+		(void)unlinkat(w->dir, SIZE_FILE, 0); /* the next call counts */
 }
 
 /* What was lost since the last count may be the room's: the next call begins with it, and counts
@@ -145,8 +191,6 @@ void room_watch_look(struct room_watch *w, int64_t now_ms)
 bool room_watch_end(struct room_watch *w)
 {
 	uint64_t bytes = 0, files = 0;
-	char text[64];
-	int n;
 
 	if (w->dir <= 0 || (!w->max_bytes && !w->max_files) || !read_free(w, &bytes, &files))
 		return false;
@@ -155,10 +199,7 @@ bool room_watch_end(struct room_watch *w)
 		bytes = w->free_bytes;
 		files = w->free_files;
 	}
-	n = snprintf(text, sizeof(text), "%llu %llu\n",
-	             (unsigned long long)(w->bytes + lost(w->free_bytes, bytes)),
-	             (unsigned long long)(w->files + lost(w->free_files, files)));
-	(void)fd_replace_file(w->dir, SIZE_FILE, text, (size_t)n);
+	remember(w, w->bytes + lost(w->free_bytes, bytes), w->files + lost(w->free_files, files));
 	return (w->limit_bytes && w->bytes / 2 > w->limit_bytes) ||
 	       (w->limit_files && w->files / 2 > w->limit_files);
 }

@@ -5,7 +5,7 @@
  * The directories below a generation are the commands': nothing in them is believed, followed or
  * walked by its name.
  */
-#include "session/room.h"
+#include "session/room-inside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
@@ -25,41 +24,17 @@
 #include "base/hex.h"
 #include "base/id.h"
 #include "base/remove.h"
-#include "json/fields.h"
-#include "json/read.h"
-#include "json/write.h"
 #include "policy/grants.h"
+#include "session/caches.h"
 #include "session/room-git.h"
 
-#define RECORD_MAX ((size_t)64 << 10)
-#define NAME_SIZE  (ROOM_ID_SIZE + 8)
-#define GONE       ".gone-"
-#define TASKS      "tasks"
-#define UNUSED     "unused" /* until a command has it */
-#define SWEPT      ".swept"
-#define SWEEP_MS   60000
-
-struct record {
-	const char *principal, *session, *profile, *agent, *policy_file, *workspace, *digest;
-	int64_t generation, made_ms, idle_ms, age_ms;
-};
-
-#define OF struct record
-static const struct json_field record_fields[] = {
-	JSON_TEXT("principal", OF, principal, JSON_OPTIONAL),
-	JSON_TEXT("session", OF, session, JSON_REQUIRED),
-	JSON_TEXT("profile", OF, profile, JSON_OPTIONAL),
-	JSON_TEXT("agent", OF, agent, JSON_OPTIONAL),
-	JSON_BYTES("policy_file", OF, policy_file, JSON_OPTIONAL),
-	JSON_BYTES("workspace", OF, workspace, JSON_REQUIRED),
-	JSON_TEXT("digest", OF, digest, JSON_REQUIRED),
-	JSON_NUMBER("generation", OF, generation, JSON_REQUIRED, 1, INT64_MAX - 1),
-	JSON_NUMBER("made_ms", OF, made_ms, JSON_REQUIRED, 0, INT64_MAX),
-	JSON_NUMBER("idle_ms", OF, idle_ms, JSON_REQUIRED, 0, INT64_MAX),
-	JSON_NUMBER("age_ms", OF, age_ms, JSON_REQUIRED, 0, INT64_MAX),
-	{0},
-};
-#undef OF
+#define GONE     ".gone-"
+#define TASKS    "tasks"
+#define FINISHED "finished" /* whoever comes next begins another */
+#define TOLD     ".told"
+#define SWEPT    ".swept"
+#define SWEEP_MS 60000
+#define NET      ".net" /* behind the id, beside the record */
 
 /* Each part with its NUL, so that no two keys have the same text. */
 void room_id(const struct room_key *key, char into[ROOM_ID_SIZE])
@@ -81,6 +56,7 @@ bool room_id_is_valid(const char *id)
 
 void room_close(struct room *r)
 {
+	caches_close(r);
 	fd_close(r->tmp);
 	fd_close(r->home);
 	fd_close(r->shm);
@@ -88,57 +64,25 @@ void room_close(struct room *r)
 	*r = ROOM_NONE;
 }
 
-static void record_name(const char *id, char into[NAME_SIZE])
-{
-	snprintf(into, NAME_SIZE, "%.32s.json", id);
-}
+static const struct {
+	const char *directory;
+	const char *part; /* that each generation has */
+} kinds[ROOM_KINDS] = {
+	[ROOM_OF_SESSION] = {"rooms", "tmp"},
+	[ROOM_OF_CACHES] = {"caches", "home"},
+};
 
-/* The directory of all rooms. -ENOENT: there is none, and MAKE is false. */
-static int open_rooms(const char *state, bool make)
+/* The directory of all of a kind. -ENOENT: there is none, and MAKE is false. */
+int room_open_all(enum room_kind kind, const char *state, bool make)
 {
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s/rooms", state) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%s", state, kinds[kind].directory) >=
+	    (int)sizeof(path))
 		return -ENAMETOOLONG;
 	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	return fd_open_private(AT_FDCWD, path);
-}
-
-/* -ENOENT: there is none. One that cannot be read is of no use to anybody. */
-static int read_record(int rooms, const char *id, struct arena *arena, struct record *ret,
-                       int64_t *ret_used_ms)
-{
-	scoped(buffer_donep) struct buffer text = {.max = RECORD_MAX};
-	scoped(json_decrefp) json_t *root = NULL;
-	scoped(fd_closep) int fd = -1;
-	struct record found = {0};
-	char name[NAME_SIZE];
-	struct stat st;
-
-	record_name(id, name);
-	fd = fd_open_regular(rooms, name);
-	if (fd < 0 || fstat(fd, &st) < 0 || fd_read_all(fd, &text) < 0 ||
-	    json_read(buffer_str(&text), text.len, RECORD_MAX, "room", &root, NULL) < 0 ||
-	    json_fields_read(root, "room", record_fields, arena, &found, NULL) < 0)
-		return -ENOENT;
-	*ret = found;
-	*ret_used_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-	return 0;
-}
-
-static int write_record(int rooms, const char *id, const struct record *record)
-{
-	scoped(buffer_donep) struct buffer text = {.max = RECORD_MAX};
-	struct json_writer w = {.out = &text};
-	char name[NAME_SIZE];
-
-	json_fields_write(&w, record_fields, record);
-	buffer_putc(&text, '\n');
-	if (buffer_error(&text) < 0)
-		return buffer_error(&text);
-	record_name(id, name);
-	return fd_replace_file(rooms, name, text.data, text.len);
 }
 
 static int open_directory(int at, const char *name)
@@ -149,7 +93,7 @@ static int open_directory(int at, const char *name)
 }
 
 /* Whether somebody has the generation; its lock goes with the last descriptor of the last user. */
-static bool is_in_use(int room, const char *generation)
+bool room_is_in_use(int room, const char *generation)
 {
 	scoped(fd_closep) int fd = open_directory(room, generation);
 
@@ -198,29 +142,46 @@ static bool drop_generations(int rooms, const char *id, uint64_t kept)
 	}
 	while ((d = readdir(dir)))
 		if (d->d_name[0] != '.' && strtoull(d->d_name, NULL, 10) != kept &&
-		    !is_in_use(room, d->d_name))
+		    !room_is_in_use(room, d->d_name))
 			dropped |= put_aside(rooms, room, d->d_name);
 	closedir(dir);
 	return dropped;
 }
 
-static int make_part(int dir, const char *name, mode_t mode, const struct room_wish *wish)
+int room_part_make(int dir, const char *name, mode_t mode, uid_t uid, gid_t gid)
 {
 	scoped(fd_closep) int fd = -1;
 
 	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = open_directory(dir, name);
+	fd = fd_open_locked(dir, name, 0700, NULL);
 	if (fd < 0)
 		return fd;
-	if (geteuid() == 0 && fchown(fd, wish->uid, wish->gid) < 0)
+	if (geteuid() == 0 && fchown(fd, uid, gid) < 0)
 		return -errno;
 	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
-static int make_generation(int rooms, const char *id, const char *name, const struct room_wish *w)
+static int fill_generation(int dir, const struct room_wish *w)
 {
 	static const char *const own[] = {"held", TASKS};
+	int r = room_part_make(dir, "tmp", 01777, w->uid, w->gid);
+
+	if (r == 0)
+		r = room_part_make(dir, "shm", 01777, w->uid, w->gid);
+	if (r == 0 && w->share_home)
+		r = room_part_make(dir, "home", 0700, w->uid, w->gid);
+	for (size_t i = 0; r == 0 && i < array_size(own); i++)
+		if (mkdirat(dir, own[i], 0700) < 0 && errno != EEXIST)
+			r = -errno;
+	if (r == 0 && w->share_home)
+		r = room_git_seed(dir, w->home, w->uid, w->gid);
+	return r;
+}
+
+static int make_generation(enum room_kind kind, int rooms, const char *id, const char *name,
+                           const struct room_wish *w)
+{
 	scoped(fd_closep) int room = -1;
 	scoped(fd_closep) int dir = -1;
 	int r;
@@ -233,39 +194,41 @@ static int make_generation(int rooms, const char *id, const char *name, const st
 	if (mkdirat(room, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	dir = open_directory(room, name);
-	r = dir < 0 ? dir : make_part(dir, "tmp", 01777, w);
-	if (r == 0)
-		r = make_part(dir, "shm", 01777, w);
-	if (r == 0 && w->share_home)
-		r = make_part(dir, "home", 0700, w);
-	for (size_t i = 0; r == 0 && i < array_size(own); i++)
-		if (mkdirat(dir, own[i], 0700) < 0 && errno != EEXIST)
-			r = -errno;
-	if (r == 0 && w->share_home)
-		r = room_git_seed(dir, w->home, w->uid, w->gid);
-	return r < 0 ? r : fd_replace_file(dir, UNUSED, "", 0);
+	if (dir < 0)
+		return dir;
+	if (kind == ROOM_OF_CACHES)
+		r = mkdirat(dir, "home", 0700) < 0 && errno != EEXIST ? -errno : 0;
+	else
+		r = fill_generation(dir, w);
+	return r < 0 ? r : fd_replace_file(dir, ROOM_UNUSED, "", 0);
 }
 
+/* A command may have taken all rights away from itself: then nothing could be mounted in it. */
 static int open_part(int dir, const char *name)
 {
+	scoped(fd_closep) int usable = fd_open_locked(dir, name, 0700, NULL);
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
 /* Takes the lock that says that it is in use. */
-static int open_generation(int rooms, const char *state, bool share_home, struct room *r)
+static int open_generation(enum room_kind kind, int rooms, const char *state, bool share_home,
+                           struct room *r)
 {
-	char name[NAME_SIZE + 24];
+	char name[ROOM_NAME_SIZE + 24];
 
 	snprintf(name, sizeof(name), "%s/%llu", r->id, (unsigned long long)r->generation);
-	if (snprintf(r->path, sizeof(r->path), "%s/rooms/%s", state, name) >= (int)sizeof(r->path))
+	if (snprintf(r->path, sizeof(r->path), "%s/%s/%s", state, kinds[kind].directory, name) >=
+	    (int)sizeof(r->path))
 		return -ENAMETOOLONG;
 	r->dir = open_directory(rooms, name);
 	if (r->dir < 0)
 		return r->dir;
 	if (flock(r->dir, LOCK_SH | LOCK_NB) < 0)
 		return -errno;
+	if (kind == ROOM_OF_CACHES)
+		return 0;
 	r->tmp = open_part(r->dir, "tmp");
 	r->shm = open_part(r->dir, "shm");
 	if (share_home)
@@ -275,121 +238,239 @@ static int open_generation(int rooms, const char *state, bool share_home, struct
 	return 0;
 }
 
-/* Whether its time is over; while it is in use it is not. */
-static bool is_over(int rooms, const char *id, const struct record *record, int64_t used_ms)
+static bool is_past(const struct room_record *record, int64_t used_ms)
 {
 	int64_t now = clock_wall_ms();
-	char name[NAME_SIZE + 24];
 
-	if (now - used_ms <= record->idle_ms && now - record->made_ms <= record->age_ms)
-		return false;
+	return now - used_ms > record->idle_ms || now - record->made_ms > record->age_ms;
+}
+
+/* Why its time is over, NULL: it is not; while it is in use it never is. */
+static const char *why_over(int rooms, const char *id, const struct room_record *record,
+                            int64_t used_ms)
+{
+	char name[ROOM_NAME_SIZE + 24];
+
+	if (!is_past(record, used_ms))
+		return NULL;
 	snprintf(name, sizeof(name), "%s/%lld", id, (long long)record->generation);
-	return !is_in_use(rooms, name);
+	if (room_is_in_use(rooms, name))
+		return NULL;
+	return clock_wall_ms() - used_ms > record->idle_ms ? ROOM_IDLE : ROOM_AGE;
+}
+
+/* NULL: the generation is there, and holds. */
+static const char *why_useless(enum room_kind kind, int rooms, const char *id, int64_t generation)
+{
+	char part[ROOM_NAME_SIZE + 40], finished[ROOM_NAME_SIZE + 40];
+
+	snprintf(part, sizeof(part), "%s/%lld/%s", id, (long long)generation, kinds[kind].part);
+	snprintf(finished, sizeof(finished), "%s/%lld/" FINISHED, id, (long long)generation);
+	if (faccessat(rooms, part, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return ROOM_LOST;
+	return faccessat(rooms, finished, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? ROOM_END_CLIENT : NULL;
+}
+
+/* What room_open_of() has to do when the lock is given back. */
+struct change {
+	const char *why; /* another generation began; NULL: none */
+	bool ended;      /* there was one before */
+	struct room_record old, new;
+	bool dropped; /* something was put aside */
+};
+
+/* Under the lock: why the generation of the record does not hold; NULL: it does. */
+static const char *why_anew(enum room_kind kind, int rooms, const struct room_wish *wish,
+                            const char *id, const struct room_record *record, int64_t used_ms)
+{
+	const char *over = why_over(rooms, id, record, used_ms);
+
+	if (strcmp(record->digest, wish->digest) != 0)
+		return ROOM_PROFILE;
+	if (over)
+		return over;
+	return why_useless(kind, rooms, id, record->generation);
 }
 
 /* Under the lock: the generation that holds, made if there is none. */
-static int settle(int rooms, const struct room_wish *wish, struct arena *arena, struct room *room,
-                  bool *ret_dropped)
+static int settle(enum room_kind kind, int rooms, const struct room_wish *wish, struct arena *arena,
+                  struct room *room, struct change *c)
 {
 	const struct room_key *k = &wish->key;
-	struct record record = {0};
 	int64_t used_ms = 0;
 	char name[24];
-	bool found = read_record(rooms, room->id, arena, &record, &used_ms) == 0;
-	bool same = found && strcmp(record.digest, wish->digest) == 0 &&
-	            !is_over(rooms, room->id, &record, used_ms);
 	int r;
 
-	if (same) {
-		char path[NAME_SIZE + 24];
-
-		snprintf(path, sizeof(path), "%s/%lld/tmp", room->id, (long long)record.generation);
-		same = faccessat(rooms, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	}
-	room->made = !same;
-	if (!same)
-		record.generation = found ? record.generation + 1 : 1;
-	room->generation = (uint64_t)record.generation;
-	room->made_ms = record.made_ms;
-	if (same)
+	c->ended = room_record_read(rooms, room->id, arena, &c->old, &used_ms) == 0;
+	c->why = c->ended ? why_anew(kind, rooms, wish, room->id, &c->old, used_ms) : ROOM_FIRST;
+	room->generation = (uint64_t)c->old.generation;
+	room->made_ms = c->old.made_ms;
+	if (!c->why)
 		return 0;
-	record = (struct record){.principal = k->principal,
-	                         .session = k->session,
-	                         .profile = k->profile,
-	                         .agent = k->agent,
-	                         .policy_file = k->policy_file,
-	                         .workspace = k->workspace,
-	                         .digest = wish->digest,
-	                         .generation = record.generation,
-	                         .made_ms = clock_wall_ms(),
-	                         .idle_ms = wish->idle_ms,
-	                         .age_ms = wish->age_ms};
-	room->made_ms = record.made_ms;
-	*ret_dropped = drop_generations(rooms, room->id, 0);
-	snprintf(name, sizeof(name), "%lld", (long long)record.generation);
-	r = make_generation(rooms, room->id, name, wish);
-	return r < 0 ? r : write_record(rooms, room->id, &record);
+	if (wish->existing)
+		return -ENOENT;
+	c->new = (struct room_record){.principal = k->principal,
+	                              .session = k->session,
+	                              .profile = k->profile,
+	                              .agent = k->agent,
+	                              .policy_file = k->policy_file,
+	                              .workspace = k->workspace,
+	                              .digest = wish->digest,
+	                              .generation = c->old.generation + 1,
+	                              .made_ms = clock_wall_ms(),
+	                              .idle_ms = wish->idle_ms,
+	                              .age_ms = wish->age_ms,
+	                              .audited = wish->audited};
+	room->made = true;
+	room->generation = (uint64_t)c->new.generation;
+	room->made_ms = c->new.made_ms;
+	c->dropped = drop_generations(rooms, room->id, 0);
+	snprintf(name, sizeof(name), "%lld", (long long)c->new.generation);
+	r = make_generation(kind, rooms, room->id, name, wish);
+	return r < 0 ? r : room_record_write(rooms, room->id, &c->new);
 }
 
-int room_open(const char *state, const struct room_wish *wish, struct room *ret_room,
-              struct error *err)
+static void tell(const char *state, const char *id, const struct change *c)
 {
-	scoped(arena_freep) struct arena *arena = arena_new(4 * RECORD_MAX);
+	if (!c->why)
+		return;
+	if (c->ended)
+		room_audit(state, AUDIT_ROOM_ENDED, id, &c->old, c->why);
+	room_audit(state, AUDIT_ROOM_MADE, id, &c->new, c->why);
+}
+
+static void touch(int rooms, const char *id)
+{
+	char name[ROOM_NAME_SIZE];
+
+	room_record_name(id, name);
+	(void)utimensat(rooms, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+int room_open_of(enum room_kind kind, const char *state, const struct room_wish *wish,
+                 struct room *ret_room, struct error *err)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(4 * ROOM_RECORD_MAX);
 	scoped(fd_closep) int rooms = -1;
 	struct room room = ROOM_NONE;
-	bool dropped = false;
+	struct change change = {0};
 	int r;
 
 	if (!arena)
 		return error_nomem(err);
 	room_id(&wish->key, room.id);
-	rooms = open_rooms(state, true);
+	rooms = room_open_all(kind, state, !wish->existing);
 	r = rooms < 0 ? rooms : fd_lock(rooms);
 	if (r == 0)
-		r = settle(rooms, wish, arena, &room, &dropped);
+		r = settle(kind, rooms, wish, arena, &room, &change);
 	if (r == 0)
-		r = open_generation(rooms, state, wish->share_home, &room);
+		r = open_generation(kind, rooms, state, wish->share_home, &room);
 	if (rooms >= 0)
 		(void)flock(rooms, LOCK_UN);
 	if (r < 0) {
 		room_close(&room);
 		return error_sys(err, -r, "room of the session");
 	}
-	if (dropped)
+	if (change.dropped)
 		remove_gone(rooms);
+	tell(state, room.id, &change);
 	if (room.made)
 		room_sweep_now_and_then(state);
-	room_touch(state, &room);
+	touch(rooms, room.id);
 	*ret_room = room;
 	return 0;
 }
 
+int room_open(const char *state, const struct room_wish *wish, struct room *ret_room,
+              struct error *err)
+{
+	return room_open_of(ROOM_OF_SESSION, state, wish, ret_room, err);
+}
+
 bool room_claim(const struct room *r)
 {
-	return unlinkat(r->dir, UNUSED, 0) == 0;
+	return unlinkat(r->dir, ROOM_UNUSED, 0) == 0;
 }
 
 void room_touch(const char *state, const struct room *r)
 {
-	char path[PATH_MAX];
+	scoped(fd_closep) int rooms =
+		r->dir < 0 ? -1 : room_open_all(ROOM_OF_SESSION, state, false);
 
-	if (r->dir >= 0 &&
-	    snprintf(path, sizeof(path), "%s/rooms/%s.json", state, r->id) < (int)sizeof(path))
-		(void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+	if (rooms >= 0)
+		touch(rooms, r->id);
+}
+
+bool room_is_current_of(enum room_kind kind, const char *state, const struct room *r)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(4 * ROOM_RECORD_MAX);
+	scoped(fd_closep) int rooms = room_open_all(kind, state, false);
+	struct room_record record = {0};
+	struct stat held, named;
+	int64_t used_ms;
+
+	return arena && rooms >= 0 &&
+	       room_record_read(rooms, r->id, arena, &record, &used_ms) == 0 &&
+	       (uint64_t)record.generation == r->generation && !is_past(&record, used_ms) &&
+	       !why_useless(kind, rooms, r->id, record.generation) && fstat(r->dir, &held) == 0 &&
+	       lstat(r->path, &named) == 0 && held.st_ino == named.st_ino &&
+	       held.st_dev == named.st_dev;
 }
 
 bool room_is_current(const char *state, const struct room *r)
 {
-	scoped(arena_freep) struct arena *arena = arena_new(4 * RECORD_MAX);
-	scoped(fd_closep) int rooms = open_rooms(state, false);
-	struct record record = {0};
-	struct stat held, named;
-	int64_t used_ms;
+	return room_is_current_of(ROOM_OF_SESSION, state, r) && caches_are_current(state, r);
+}
 
-	return arena && rooms >= 0 && read_record(rooms, r->id, arena, &record, &used_ms) == 0 &&
-	       (uint64_t)record.generation == r->generation && fstat(r->dir, &held) == 0 &&
-	       lstat(r->path, &named) == 0 && held.st_ino == named.st_ino &&
-	       held.st_dev == named.st_dev;
+/* The network */
+
+static bool net_path(const char *state, const char *id, char into[PATH_MAX])
+{
+	return room_id_is_valid(id) &&
+	       snprintf(into, PATH_MAX, "%s/rooms/%s" NET, state, id) < PATH_MAX;
+}
+
+static bool room_is_recorded(const char *state, const char *id)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/rooms/%s.json", state, id) < PATH_MAX &&
+	       access(path, F_OK) == 0;
+}
+
+int room_net_lock(const char *state, const char *id)
+{
+	scoped(fd_closep) int fd = -1;
+	char path[PATH_MAX];
+	int r;
+
+	if (!net_path(state, id, path))
+		return -EINVAL;
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = fd_lock(fd);
+	/* A room that has ended meanwhile has taken its file with it: no other shall stay. */
+	if (r == 0 && !room_is_recorded(state, id)) {
+		(void)unlink(path);
+		r = -ENOENT;
+	}
+	return r < 0 ? r : take_fd(&fd);
+}
+
+void room_net_note(int lock)
+{
+	(void)futimens(lock, NULL);
+}
+
+int64_t room_net_noted(const char *state, const char *id)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!net_path(state, id, path) || lstat(path, &st) < 0)
+		return 0;
+	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
 /* Tasks */
@@ -445,7 +526,7 @@ static int search_generation(void *context, const char *generation)
 
 int room_tasks(const char *state, const char *id, room_task_visit *visit, void *context)
 {
-	scoped(fd_closep) int rooms = open_rooms(state, false);
+	scoped(fd_closep) int rooms = room_open_all(ROOM_OF_SESSION, state, false);
 	scoped(fd_closep) int room =
 		rooms < 0 || !room_id_is_valid(id) ? -1 : open_directory(rooms, id);
 	struct task_search s = {room, visit, context};
@@ -453,153 +534,165 @@ int room_tasks(const char *state, const char *id, room_task_visit *visit, void *
 	return room < 0 ? 0 : each_entry(rooms, id, search_generation, &s);
 }
 
-/* Looking at all */
-
-static int describe(int rooms, const char *id, struct room_info *ret)
-{
-	scoped(arena_freep) struct arena *arena = arena_new(4 * RECORD_MAX);
-	struct room_info info = {0};
-	struct record record = {0};
-	char name[NAME_SIZE + 24];
-	int r = arena ? read_record(rooms, id, arena, &record, &info.used_ms) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	snprintf(info.id, sizeof(info.id), "%s", id);
-	snprintf(info.session, sizeof(info.session), "%s", record.session);
-	snprintf(info.principal, sizeof(info.principal), "%s",
-	         record.principal ? record.principal : "");
-	snprintf(info.profile, sizeof(info.profile), "%s%s%s", record.profile ? record.profile : "",
-	         record.agent ? "/" : "", record.agent ? record.agent : "");
-	snprintf(info.workspace, sizeof(info.workspace), "%s", record.workspace);
-	info.generation = (uint64_t)record.generation;
-	info.made_ms = record.made_ms;
-	snprintf(name, sizeof(name), "%s/%llu", id, (unsigned long long)info.generation);
-	info.in_use = is_in_use(rooms, name);
-	*ret = info;
-	return 0;
-}
-
-static bool id_of_record(const char *name, char into[ROOM_ID_SIZE])
-{
-	if (strlen(name) != ROOM_ID_SIZE - 1 + strlen(".json") ||
-	    strcmp(name + ROOM_ID_SIZE - 1, ".json") != 0)
-		return false;
-	memcpy(into, name, ROOM_ID_SIZE - 1);
-	into[ROOM_ID_SIZE - 1] = '\0';
-	return room_id_is_valid(into);
-}
-
-int room_list(const char *state, room_visit *visit, void *context)
-{
-	scoped(fd_closep) int rooms = open_rooms(state, false);
-	int fd = rooms < 0 ? -1 : openat(rooms, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	char id[ROOM_ID_SIZE];
-	struct room_info info;
-	struct dirent *d;
-
-	if (!dir) {
-		fd_close(fd);
-		return rooms == -ENOENT ? 0 : rooms < 0 ? rooms : -ENOMEM;
-	}
-	while (r == 0 && (d = readdir(dir)))
-		if (id_of_record(d->d_name, id) && describe(rooms, id, &info) == 0)
-			r = visit(context, &info);
-	closedir(dir);
-	return r;
-}
-
-void room_measure(const char *state, const char *id, uint64_t *ret_bytes, uint64_t *ret_files)
-{
-	scoped(fd_closep) int rooms = open_rooms(state, false);
-
-	*ret_bytes = *ret_files = 0;
-	if (rooms >= 0 && room_id_is_valid(id))
-		room_walk(rooms, id, UINT64_MAX, UINT64_MAX, ret_bytes, ret_files);
-}
+/* Ends */
 
 static int take_away(int rooms, const char *id)
 {
-	char name[NAME_SIZE];
+	char name[ROOM_NAME_SIZE];
 	bool there;
 
-	record_name(id, name);
+	snprintf(name, sizeof(name), "%.32s" NET, id);
+	(void)unlinkat(rooms, name, 0);
+	room_record_name(id, name);
 	there = unlinkat(rooms, name, 0) == 0;
 	there |= put_aside(rooms, rooms, id);
 	return there ? 0 : -ENOENT;
 }
 
-int room_end(const char *state, const char *id)
+int room_end(const char *state, const char *id, const char *reason)
 {
+	scoped(arena_freep) struct arena *arena = arena_new(4 * ROOM_RECORD_MAX);
 	scoped(fd_closep) int rooms = -1;
+	struct room_record record = {0};
+	int64_t used_ms;
 	int r;
 
+	if (!arena)
+		return -ENOMEM;
 	if (!room_id_is_valid(id))
 		return -EINVAL;
-	rooms = open_rooms(state, false);
+	rooms = room_open_all(ROOM_OF_SESSION, state, false);
 	r = rooms < 0 ? rooms : fd_lock(rooms);
 	if (r < 0)
 		return r;
+	(void)room_record_read(rooms, id, arena, &record, &used_ms);
 	r = take_away(rooms, id);
 	(void)flock(rooms, LOCK_UN);
+	if (r == 0)
+		room_audit(state, AUDIT_ROOM_ENDED, id, &record, reason);
 	remove_gone(rooms);
 	return r;
 }
 
-/* Records that cannot be read have no time: their room goes as soon as nobody uses it. */
-static bool sweep_one(int rooms, const char *id)
+bool room_is_finished(int dir)
 {
-	scoped(arena_freep) struct arena *arena = arena_new(4 * RECORD_MAX);
-	struct record record = {0};
-	int64_t used_ms = 0;
-
-	if (!arena)
-		return false;
-	if (read_record(rooms, id, arena, &record, &used_ms) < 0) {
-		(void)drop_generations(rooms, id, 0);
-		(void)unlinkat(rooms, id, AT_REMOVEDIR);
-		return false;
-	}
-	if (is_over(rooms, id, &record, used_ms)) {
-		(void)drop_generations(rooms, id, 0);
-		if (unlinkat(rooms, id, AT_REMOVEDIR) == 0 || errno == ENOENT)
-			return take_away(rooms, id) == 0;
-		return false;
-	}
-	(void)drop_generations(rooms, id, (uint64_t)record.generation);
-	return false;
+	return faccessat(dir, FINISHED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int room_sweep(const char *state)
+int room_finish(int dir)
 {
-	scoped(fd_closep) int rooms = open_rooms(state, false);
+	return fd_replace_file(dir, FINISHED, "", 0);
+}
+
+int room_retire_of(enum room_kind kind, const char *state, const char *id)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(4 * ROOM_RECORD_MAX);
+	scoped(fd_closep) int rooms = -1;
+	scoped(fd_closep) int dir = -1;
+	struct room_record record = {0};
+	char name[ROOM_NAME_SIZE + 24];
+	int64_t used_ms;
+	bool gone;
+	int r;
+
+	if (!arena)
+		return -ENOMEM;
+	if (!room_id_is_valid(id))
+		return -EINVAL;
+	rooms = room_open_all(kind, state, false);
+	r = rooms < 0 ? rooms : fd_lock(rooms);
+	if (r == 0)
+		r = room_record_read(rooms, id, arena, &record, &used_ms);
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), "%s/%lld", id, (long long)record.generation);
+	dir = open_directory(rooms, name);
+	if (dir >= 0)
+		(void)room_finish(dir);
+	fd_close(take_fd(&dir));
+	/* A launcher that stays has it, and hears of names that go. */
+	if (fd_replace_file(rooms, TOLD, "", 0) == 0)
+		(void)unlinkat(rooms, TOLD, 0);
+	(void)drop_generations(rooms, id, 0);
+	gone = (unlinkat(rooms, id, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
+	       take_away(rooms, id) == 0;
+	(void)flock(rooms, LOCK_UN);
+	if (gone)
+		room_audit(state, AUDIT_ROOM_ENDED, id, &record, ROOM_END_CLIENT);
+	remove_gone(rooms);
+	return 0;
+}
+
+/* Under the lock. Records that cannot be read have no time: their room goes as soon as nobody uses
+ * it. Why the room went; NULL: it is there. */
+static const char *sweep_one(enum room_kind kind, int rooms, const char *id, struct arena *arena,
+                             struct room_record *record)
+{
+	const char *why;
+	int64_t used_ms = 0;
+
+	if (room_record_read(rooms, id, arena, record, &used_ms) < 0) {
+		(void)drop_generations(rooms, id, 0);
+		if (unlinkat(rooms, id, AT_REMOVEDIR) == 0)
+			(void)take_away(rooms, id);
+		return NULL;
+	}
+	why = why_over(rooms, id, record, used_ms);
+	if (!why)
+		why = why_useless(kind, rooms, id, record->generation);
+	if (!why) {
+		(void)drop_generations(rooms, id, (uint64_t)record->generation);
+		return NULL;
+	}
+	(void)drop_generations(rooms, id, 0);
+	if (unlinkat(rooms, id, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return NULL;
+	return take_away(rooms, id) == 0 ? why : NULL;
+}
+
+static int sweep_kind(enum room_kind kind, const char *state)
+{
+	scoped(fd_closep) int rooms = room_open_all(kind, state, false);
 	int fd = rooms < 0 ? -1 : openat(rooms, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), swept = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	char id[ROOM_ID_SIZE];
 	struct dirent *d;
 
-	if (!dir || fd_lock(rooms) < 0) {
-		if (dir)
-			closedir(dir);
-		else
-			fd_close(fd);
+	if (!dir) {
+		fd_close(fd);
 		return 0;
 	}
 	while ((d = readdir(dir))) {
+		scoped(arena_freep) struct arena *arena = NULL;
+		struct room_record record = {0};
+		const char *why;
+
 		snprintf(id, sizeof(id), "%.32s", d->d_name);
-		if (id_of_record(d->d_name, id) || room_id_is_valid(d->d_name))
-			swept += sweep_one(rooms, id);
+		if (!room_id_of_record(d->d_name, id) && !room_id_is_valid(d->d_name))
+			continue;
+		arena = arena_new(4 * ROOM_RECORD_MAX);
+		if (!arena || fd_lock(rooms) < 0) /* for one at a time: calls wait for it */
+			break;
+		why = sweep_one(kind, rooms, id, arena, &record);
+		(void)flock(rooms, LOCK_UN);
+		if (why && kind == ROOM_OF_SESSION)
+			room_audit(state, AUDIT_ROOM_ENDED, id, &record, why);
+		swept += why != NULL;
 	}
 	closedir(dir);
-	(void)flock(rooms, LOCK_UN);
 	remove_gone(rooms);
 	return swept;
 }
 
+int room_sweep(const char *state)
+{
+	(void)sweep_kind(ROOM_OF_CACHES, state);
+	return sweep_kind(ROOM_OF_SESSION, state);
+}
+
 void room_sweep_now_and_then(const char *state)
 {
-	scoped(fd_closep) int rooms = open_rooms(state, false);
+	scoped(fd_closep) int rooms = room_open_all(ROOM_OF_SESSION, state, false);
 	struct stat st;
 
 	if (rooms < 0)
@@ -609,30 +702,4 @@ void room_sweep_now_and_then(const char *state)
 		return;
 	if (fd_replace_file(rooms, SWEPT, "", 0) == 0)
 		(void)room_sweep(state);
-}
-
-struct idle {
-	const char *state, *session;
-};
-
-static int is_there(void *context, const char *task)
-{
-	return 1;
-}
-
-static int end_if_idle(void *context, const struct room_info *info)
-{
-	const struct idle *i = context;
-
-	if (strcmp(info->session, i->session) == 0 &&
-	    room_tasks(i->state, info->id, is_there, NULL) == 0)
-		(void)room_end(i->state, info->id);
-	return 0;
-}
-
-void room_end_idle(const char *state, const char *session)
-{
-	struct idle i = {state, session};
-
-	(void)room_list(state, end_if_idle, &i);
 }

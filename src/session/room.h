@@ -40,9 +40,23 @@ struct room_wish {
 	const char *digest; /* of the profile */
 	const char *home; /* the operator's, for what is copied into a new one; NULL: nothing is */
 	bool share_home;
+	bool existing; /* -ENOENT if it would have to be made */
+	bool audited;  /* its making and its end are to be recorded */
 	int64_t idle_ms, age_ms;
 	uid_t uid; /* whom the files shall belong to on disk */
 	gid_t gid;
+};
+
+#define ROOM_CACHES_MAX 16
+/* Directories of home that outlive the session: caches.h. */
+struct room_caches {
+	char id[ROOM_ID_SIZE];
+	uint64_t generation;
+	char path[PATH_MAX]; /* of the directory that they are below */
+	int dir;             /* of the generation, with the lock; -1: there are none */
+	size_t count;
+	const char *names[ROOM_CACHES_MAX]; /* relative to home: of who opened them */
+	int fds[ROOM_CACHES_MAX];           /* O_PATH */
 };
 
 struct room {
@@ -53,12 +67,13 @@ struct room {
 	int dir;             /* the same, with the lock; -1: no room */
 	int tmp, home, shm;  /* O_PATH; home is -1 where it is not shared */
 	int64_t made_ms;
+	struct room_caches caches;
 };
 
 #define ROOM_NONE                                                                                  \
 	(struct room)                                                                              \
 	{                                                                                          \
-		.dir = -1, .tmp = -1, .home = -1, .shm = -1                                        \
+		.dir = -1, .tmp = -1, .home = -1, .shm = -1, .caches.dir = -1                      \
 	}
 
 /* Finds the room or makes it. The caller closes *ret_room. */
@@ -66,7 +81,8 @@ int room_open(const char *state, const struct room_wish *wish, struct room *ret_
               struct error *err);
 void room_close(struct room *r);
 
-/* Whether the room that was opened is still the one that room_open() would find. */
+/* Whether the room that was opened is still the one that room_open() would find, and its time is
+ * not over. */
 bool room_is_current(const char *state, const struct room *r);
 
 /* Whether this is the first command that has it; says so once. */
@@ -74,6 +90,14 @@ bool room_claim(const struct room *r);
 
 /* Notes that it is in use now. */
 void room_touch(const char *state, const struct room *r);
+
+/* The network of a room is in the hands of processes, not on disk. Whoever makes one holds this
+ * lock until others can find it, so that two calls at the same time have one network. The caller
+ * closes the descriptor; -EBUSY: the lock was not to be had within a second. */
+int room_net_lock(const char *state, const char *id);
+/* Notes under the lock that a network was made; when that was last, in ns. 0: never. */
+void room_net_note(int lock);
+int64_t room_net_noted(const char *state, const char *id);
 
 /* Moves git configurations of the home to "held" that name programs, aliases or more files of
  * configuration, unless the operator's own had them. NOTICE names what was moved; "": nothing. */
@@ -86,6 +110,7 @@ struct room_info {
 	uint64_t generation;
 	int64_t made_ms, used_ms;
 	bool in_use; /* a command or a server has it */
+	bool fresh;  /* no command has had it */
 };
 
 typedef int room_visit(void *context, const struct room_info *info);
@@ -102,11 +127,17 @@ int room_tasks(const char *state, const char *id, room_task_visit *visit, void *
 /* Bytes and files of all generations. */
 void room_measure(const char *state, const char *id, uint64_t *ret_bytes, uint64_t *ret_files);
 
-/* Removes the room with all that is in it, whoever uses it: end its commands before. -ENOENT. */
-int room_end(const char *state, const char *id);
+/* Removes the room with all that is in it, whoever uses it: end its commands before. REASON is for
+ * the audit log. -ENOENT. */
+#define ROOM_END_ASKED  "session end"
+#define ROOM_END_CLIENT "client gone"
+#define ROOM_END_SIZE   "size"
+int room_end(const char *state, const char *id, const char *reason);
 
-/* The rooms of this session in which nothing runs. */
+/* The client of this session is gone, and nobody else knows it: its rooms end. One in which a task
+ * runs ends with its last task, which sees to that. */
 void room_end_idle(const char *state, const char *session);
+void room_end_last(const char *state, const struct room *r);
 
 /* Removes what nobody uses and is past its time, and generations that do not hold any more. Returns
  * how many rooms went. */

@@ -31,6 +31,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "json/read.h"
+#include "session/away.h"
 #include "session/variables.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20) /* JSON may need six bytes for one */
@@ -398,6 +399,9 @@ int session_load(const char *state, const char *id, struct arena *arena,
 		return r;
 	s.workspace = copy_of(arena, json_object_get(root, "workspace"));
 	s.cwd = copy_of(arena, json_object_get(root, "cwd"));
+	s.away = copy_of(arena, json_object_get(root, "away"));
+	if (s.away && !session_away_is_valid(s.away))
+		s.away = NULL;
 	if (take_variables(root, arena, &s) < 0)
 		return error_nomem(err);
 	*ret_session = s;
@@ -571,15 +575,20 @@ static int merge_cwd(json_t *root, const struct session_start *start, const char
                      char notice[SESSION_NOTICE_MAX])
 {
 	const char *relative = inside(start->workspace, cwd);
+	bool away = start->roams && !*relative && session_away_is_valid(cwd);
 	json_t *value;
 	char text[80];
 
-	if (strcmp(cwd, start->cwd) == 0 && still_there(root, start->workspace))
+	if (strcmp(cwd, start->cwd) == 0 && !json_object_get(root, "away") &&
+	    still_there(root, start->workspace))
 		return 0;
+	(void)json_object_del(root, "away");
+	if (away && json_object_set_new(root, "away", json_string(cwd)) < 0)
+		return -ENOMEM;
 	if (!*cwd)
 		say(notice, "the working directory is gone: the session goes back to the "
 		            "workspace");
-	else if (!*relative)
+	else if (!*relative && !away)
 		say(notice, "%s is not in the workspace: the session goes back to the workspace",
 		    shown(cwd, text));
 	value = json_string(*relative ? relative : ".");

@@ -3,7 +3,7 @@
  * Session: what persists between the calls of one id: the working directory and the exported
  * variables that a line of bash has changed.
  *
- *	<state>/sessions/<id>.json   principal, workspace, cwd (relative to it), set, unset
+ *	<state>/sessions/<id>.json   principal, workspace, cwd (relative to it), away, set, unset
  *	<state>/sessions/.use        locks of those who use one (session-sweep.c)
  *
  * bash writes its directory and its exported variables to a descriptor of its own when it ends, by
@@ -41,9 +41,10 @@ bool session_id_is_valid(const char *id);
 bool session_keeps(const char *name, size_t n);
 
 struct session {
-	const char *workspace;    /* that cwd is relative to; NULL: none yet */
-	const char *cwd;          /* NULL: none yet */
-	const char *const *set;   /* NAME=VALUE */
+	const char *workspace;  /* that cwd is relative to; NULL: none yet */
+	const char *cwd;        /* NULL: none yet */
+	const char *away;       /* where it is outside of the workspace (away.h); NULL: it is not */
+	const char *const *set; /* NAME=VALUE */
 	const char *const *unset; /* names */
 };
 
@@ -75,6 +76,7 @@ struct session_start {
 	const char *workspace;   /* absolute */
 	const char *cwd;         /* absolute */
 	const char *const *envp; /* all of it */
+	bool roams;              /* it may stay outside of the workspace */
 };
 
 /* The status of each stage of the pipeline that the line ended with, "1 0"; empty: it did not end
@@ -89,6 +91,9 @@ int session_commit(const struct session_start *start, const char *bytes, size_t 
 
 /* The session is in use while the descriptor that is returned is open: no sweep takes it. */
 int session_hold(const char *state, const char *id);
+
+/* Deletes one, whoever uses it: its next call begins anew. -ENOENT: it had nothing. */
+int session_forget(const char *state, const char *id);
 
 /* Deletes sessions that nobody uses, or has used for MAX_AGE_MS (0: none), and with them what
  * persons have approved for these. Returns how many. Of too many sessions of one principal the

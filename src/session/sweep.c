@@ -95,6 +95,23 @@ int session_hold(const char *state, const char *id)
 	return take_fd(&fd);
 }
 
+int session_forget(const char *state, const char *id)
+{
+	scoped(fd_closep) int dir_fd = session_open_all(state);
+	char name[SESSION_ID_MAX + 32];
+	int r;
+
+	if (!session_id_is_valid(id))
+		return -EINVAL;
+	r = dir_fd < 0 ? dir_fd : fd_lock(dir_fd);
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), "../grants/%.64s" SUFFIX, id);
+	(void)unlinkat(dir_fd, name, 0);
+	snprintf(name, sizeof(name), "%.64s" SUFFIX, id);
+	return unlinkat(dir_fd, name, 0) < 0 ? -errno : 0;
+}
+
 struct kept {
 	char id[SESSION_ID_MAX + 1];
 	int64_t age_ms;

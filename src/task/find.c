@@ -256,20 +256,28 @@ static void add_port(struct find_entry *e, uint16_t port)
 }
 
 /* The keeper has told below which process all of the command are. */
-static void look_at_ports(int dir_fd, struct find_entry *e)
+bool find_living(int dir_fd, struct living *ret_living)
 {
 	unsigned long long start;
-	struct living l;
 	char text[64], *end;
 	pid_t root;
 
 	if (!read_beginning(dir_fd, HOME_ROOT, text, sizeof(text)))
-		return;
+		return false;
 	root = (pid_t)strtol(text, &end, 10);
 	start = strtoull(end, NULL, 10);
 	if (root <= 0 || start == 0 || living_start(root) != start)
+		return false;
+	living_look(root, ret_living);
+	return true;
+}
+
+static void look_at_ports(int dir_fd, struct find_entry *e)
+{
+	struct living l;
+
+	if (!find_living(dir_fd, &l))
 		return;
-	living_look(root, &l);
 	for (int i = 0; i < l.count; i++)
 		for (int k = 0; k < l.list[i].port_count; k++)
 			add_port(e, l.list[i].ports[k]);

@@ -14,6 +14,7 @@
 
 struct error;
 struct json_writer;
+struct living;
 
 enum find_state {
 	FIND_RUNNING,
@@ -82,6 +83,9 @@ int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], stru
 
 /* The directory of a task, or a negative errno. */
 int find_open(struct store *s, const char *id, struct error *err);
+
+/* The processes of a task that runs; false: they are not known. */
+bool find_living(int dir_fd, struct living *ret_living);
 
 /* All that is known about the task in this directory now. */
 void find_look(int dir_fd, const char *id, struct find_entry *ret_entry);

@@ -54,6 +54,7 @@ static const struct json_field order_fields[] = {
 	JSON_BOOL("keep_leftover", OF, keep_leftover, JSON_SPARSE),
 	JSON_BOOL("timeout_asked", OF, timeout_asked, JSON_SPARSE),
 	JSON_NUMBER("timeout_ms", OF, timeout_ms, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("ask_ms", OF, ask_ms, JSON_OPTIONAL, 0, INT64_MAX),
 	JSON_NUMBER("idle_timeout_ms", OF, idle_timeout_ms, JSON_OPTIONAL, 0, INT64_MAX),
 	JSON_NUMBER("grace_ms", OF, grace_ms, JSON_REQUIRED, 0, INT64_MAX),
 	JSON_NUMBER("spool_cap", OF, spool_cap, JSON_REQUIRED, 0, INT64_MAX),

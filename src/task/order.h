@@ -57,6 +57,7 @@ struct keeper_order {
 	bool follow;          /* the starter wants to hear of output while it comes */
 	bool findable;        /* the starter has made the directory already */
 	int64_t timeout_ms;
+	int64_t ask_ms; /* how long its connections may wait for a person; 0: not at all */
 	int64_t idle_timeout_ms; /* 0: it may be quiet for as long as it likes */
 	int64_t grace_ms;
 	uint64_t spool_cap;     /* bytes per stream on disk */

@@ -145,7 +145,7 @@ void reach_kill(struct reach *r)
 	(void)pidfd_send_signal(r->keeper, SIGKILL, NULL, 0);
 }
 
-int reach_room(int dir_fd, int ret_fds[2])
+int reach_room(int dir_fd, int ret_fds[3])
 {
 	scoped(reach_donep) struct reach r = {.socket = -1, .keeper = -1};
 	struct pollfd p = {.events = POLLIN};
@@ -161,9 +161,10 @@ int reach_room(int dir_fd, int ret_fds[2])
 	    reach_order(&r, CONTROL_ROOM, NULL, 0) < 0 || poll(&p, 1, HELLO_MS) <= 0)
 		return -ETIMEDOUT;
 	n = packet_receive(r.socket, &kind, sizeof(kind), fds, &count, MSG_DONTWAIT);
-	if (n == (ssize_t)sizeof(kind) && kind == CONTROL_ROOM && count == 2) {
+	if (n == (ssize_t)sizeof(kind) && kind == CONTROL_ROOM && (count == 2 || count == 3)) {
 		ret_fds[0] = fds[0];
 		ret_fds[1] = fds[1];
+		ret_fds[2] = count == 3 ? fds[2] : -1;
 		return 0;
 	}
 	for (size_t i = 0; i < count; i++)

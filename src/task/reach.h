@@ -39,5 +39,6 @@ int reach_greeted(struct reach *r); /* 0; or -EAGAIN: not yet; else it will neve
 /* -EAGAIN: the keeper is busy. */
 int reach_order_now(struct reach *r, enum control_order order, const void *bytes, size_t n);
 
-/* The user and the network namespace of the task's room, in this order. 0, or a negative errno. */
-int reach_room(int dir_fd, int ret_fds[2]);
+/* The user and the network namespace of the task's room, in this order, and the socket of its gate,
+ * or -1. 0, or a negative errno. */
+int reach_room(int dir_fd, int ret_fds[3]);

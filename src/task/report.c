@@ -45,6 +45,16 @@ static const struct json_field room_fields[] = {
 	{0},
 };
 
+#define NETWORK struct keeper_network_report
+static const struct json_field network_fields[] = {
+	JSON_BOOL("named", NETWORK, named, JSON_REQUIRED),
+	JSON_NUMBER("connections", NETWORK, connections, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("refused", NETWORK, refused, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_CHARS("list", NETWORK, list, JSON_REQUIRED),
+	JSON_CHARS("notice", NETWORK, notice, JSON_REQUIRED),
+	{0},
+};
+
 /* The optional ones came later: a report of before is still one. */
 static const struct json_field report_fields[] = {
 	JSON_NAME("end", OF, end, JSON_REQUIRED, end_names),
@@ -66,6 +76,11 @@ static const struct json_field report_fields[] = {
          .presence = JSON_OPTIONAL,
          .offset = offsetof(OF, room),
          .sub = room_fields},
+	{.name = "network",
+         .type = JSON_FIELD_OBJECT,
+         .presence = JSON_OPTIONAL,
+         .offset = offsetof(OF, network),
+         .sub = network_fields},
 	JSON_CHARS("planted", OF, planted, JSON_REQUIRED),
 	JSON_CHARS("replaced", OF, replaced, JSON_OPTIONAL),
 	JSON_CHARS("held", OF, held, JSON_OPTIONAL),

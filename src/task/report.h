@@ -56,6 +56,19 @@ struct keeper_room_report {
 	char notice[REPORT_SESSION_MAX];
 };
 
+#define REPORT_NETWORK_MAX 1280
+
+/* What the command wanted of the network by name. */
+struct keeper_network_report {
+	bool named;           /* there was one */
+	uint64_t connections; /* that were dialled */
+	uint64_t refused;     /* connections and look-ups */
+	/* The first of the refused, one per line: name, port (0: a look-up), count, reason, rule,
+	 * what, with tabs between them. */
+	char list[REPORT_NETWORK_MAX];
+	char notice[REPORT_SESSION_MAX];
+};
+
 struct keeper_report {
 	enum keeper_end end;
 	enum child_step step;
@@ -70,6 +83,7 @@ struct keeper_report {
 	struct sandbox_standing sandbox; /* tier "none" without a box */
 	enum limit_hit limit_hit;
 	struct keeper_room_report room;
+	struct keeper_network_report network;
 	char planted[REPORT_PLANTED_MAX];  /* protected paths that were made, one per line, and what
 	                                      came of them; see protect/protect.h */
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */
@@ -92,7 +106,7 @@ struct keeper_report {
 /* The mode of a task's directory whose report is in it: a list of thousands needs no second look.
  */
 #define REPORT_IS_THERE  01700
-#define REPORT_BYTES_MAX 8192
+#define REPORT_BYTES_MAX 12288
 
 const char *keeper_end_name(enum keeper_end end);
 

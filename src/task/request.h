@@ -36,6 +36,7 @@ struct request {
 	const char *session;     /* its id; NULL: none */
 	enum output_mode output_mode;
 	bool output_mode_given; /* else it is the profile's */
+	bool one_text;          /* the answer is one text: "auto" then means merged */
 	bool end_leftover;      /* whatever the profile says: no more tasks are wanted */
 	bool background;        /* become a task at once; merged unless output_mode_given */
 	bool force;             /* override a nudge, never a deny */

@@ -110,7 +110,9 @@ static int use_temporary(struct store *s)
 	if (!mkdtemp(path))
 		return -errno;
 	s->temporary = true;
-	r = use(s, path);
+	/* The sticky bit tells who looks for lasting records (protect/refs.c) that this has none.
+	 */
+	r = chmod(path, S_ISVTX | 0700) < 0 ? -errno : use(s, path);
 	if (r < 0)
 		(void)rmdir(path);
 	return r;

@@ -29,6 +29,7 @@ static struct keeper_order some_order(void)
 		.merged = true,
 		.follow = false,
 		.timeout_ms = 120000,
+		.ask_ms = 300000,
 		.idle_timeout_ms = 5000,
 		.grace_ms = 2000,
 		.spool_cap = (uint64_t)256 << 20,
@@ -76,6 +77,7 @@ static void expect_comes_back(const struct keeper_order *o)
 	assert_int_equal(again.background, o->background);
 	assert_int_equal(again.timeout_lets_go, o->timeout_lets_go);
 	assert_int_equal(again.timeout_ms, o->timeout_ms);
+	assert_int_equal(again.ask_ms, o->ask_ms);
 	assert_int_equal(again.idle_timeout_ms, o->idle_timeout_ms);
 	assert_int_equal(again.grace_ms, o->grace_ms);
 	if (o->request.session)
@@ -212,6 +214,7 @@ static void a_full_order_is_these_bytes(void **state)
 		.follow = true,
 		.findable = true,
 		.timeout_ms = INT64_MAX,
+		.ask_ms = 7,
 		.idle_timeout_ms = 5000,
 		.grace_ms = 2000,
 		.spool_cap = 1 << 20,
@@ -220,22 +223,22 @@ static void a_full_order_is_these_bytes(void **state)
 		.kept = {.head = 1000, .tail = 2000},
 	};
 
-	expect_bytes(
-		&o, "{\"task_id\":\"bash-0\",\"principal\":\"alice\",\"door\":\"http\","
-		    "\"root\":{\"hex\":\"2f72fe\"},\"base\":\"/\",\"workspace\":\"/r/w\","
-		    "\"command\":\"e�\",\"description\":\"says \\\"something\\\"\","
-		    "\"cwd\":\"/tmp/ä\",\"merged\":true,\"follow\":true,\"findable\":true,"
-		    "\"interactive\":true,\"background\":true,\"timeout_lets_go\":true,"
-		    "\"timeout_ms\":9223372036854775807,\"idle_timeout_ms\":5000,\"grace_ms\":2000,"
-		    "\"spool_cap\":1048576,\"max_processes\":1024,\"patience\":999,"
-		    "\"head_bytes\":1000,\"tail_bytes\":2000,\"rows\":24,\"cols\":80,"
-		    "\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"],"
-		    "\"env\":[\"PATH=/bin\",\"EMPTY=\"],\"request\":{\"profile\":\"bash\","
-		    "\"agent\":\"coder\",\"policy_file\":\"/etc/p.yaml\","
-		    "\"workspace\":\"/r/w\",\"state\":\"/s\",\"cwd\":\"sub\","
-		    "\"session\":\"s-1\",\"approval\":\"a-1\","
-		    "\"argv\":[\"a\",{\"hex\":\"ff01\"}],\"env\":[\"PATH=/bin\",\"EMPTY=\"],"
-		    "\"force\":true}}\n");
+	expect_bytes(&o, "{\"task_id\":\"bash-0\",\"principal\":\"alice\",\"door\":\"http\","
+	                 "\"root\":{\"hex\":\"2f72fe\"},\"base\":\"/\",\"workspace\":\"/r/w\","
+	                 "\"command\":\"e�\",\"description\":\"says \\\"something\\\"\","
+	                 "\"cwd\":\"/tmp/ä\",\"merged\":true,\"follow\":true,\"findable\":true,"
+	                 "\"interactive\":true,\"background\":true,\"timeout_lets_go\":true,"
+	                 "\"timeout_ms\":9223372036854775807,\"ask_ms\":7,\"idle_timeout_ms\":5000,"
+	                 "\"grace_ms\":2000,"
+	                 "\"spool_cap\":1048576,\"max_processes\":1024,\"patience\":999,"
+	                 "\"head_bytes\":1000,\"tail_bytes\":2000,\"rows\":24,\"cols\":80,"
+	                 "\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"],"
+	                 "\"env\":[\"PATH=/bin\",\"EMPTY=\"],\"request\":{\"profile\":\"bash\","
+	                 "\"agent\":\"coder\",\"policy_file\":\"/etc/p.yaml\","
+	                 "\"workspace\":\"/r/w\",\"state\":\"/s\",\"cwd\":\"sub\","
+	                 "\"session\":\"s-1\",\"approval\":\"a-1\","
+	                 "\"argv\":[\"a\",{\"hex\":\"ff01\"}],\"env\":[\"PATH=/bin\",\"EMPTY=\"],"
+	                 "\"force\":true}}\n");
 }
 
 /* A list that is asked for and executed, and a directory that is root and workspace, are written
@@ -253,15 +256,14 @@ static void a_minimal_order_is_these_bytes(void **state)
 		.cwd = "/",
 	};
 
-	expect_bytes(
-		&o,
-		"{\"task_id\":\"bash-0\",\"root\":\"/w\",\"command\":\"x\",\"cwd\":\"/\","
-		"\"merged\":false,\"follow\":false,\"background\":false,"
-		"\"timeout_lets_go\":false,\"timeout_ms\":0,\"idle_timeout_ms\":0,\"grace_ms\":0,"
-		"\"spool_cap\":0,\"max_processes\":0,\"patience\":0,\"head_bytes\":0,"
-		"\"tail_bytes\":0,\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"],"
-		"\"env\":[],\"request\":{\"workspace\":\"/w\",\"cwd\":\".\","
-		"\"force\":false}}\n");
+	expect_bytes(&o, "{\"task_id\":\"bash-0\",\"root\":\"/w\",\"command\":\"x\",\"cwd\":\"/\","
+	                 "\"merged\":false,\"follow\":false,\"background\":false,"
+	                 "\"timeout_lets_go\":false,\"timeout_ms\":0,\"ask_ms\":0,\"idle_timeout_"
+	                 "ms\":0,\"grace_ms\":0,"
+	                 "\"spool_cap\":0,\"max_processes\":0,\"patience\":0,\"head_bytes\":0,"
+	                 "\"tail_bytes\":0,\"argv\":[\"sh\",\"-c\",\"echo \\\"a b\\\"\\n\",\"\"],"
+	                 "\"env\":[],\"request\":{\"workspace\":\"/w\",\"cwd\":\".\","
+	                 "\"force\":false}}\n");
 }
 
 static void an_empty_environment_is_one(void **state)

@@ -105,6 +105,11 @@ static void a_full_report_is_these_bytes(void **state)
 	r.limit_hit = (enum limit_hit)1;
 	r.room = (struct keeper_room_report){
 		.id = "ab", .generation = 3, .fresh = true, .notice = "g"};
+	r.network = (struct keeper_network_report){.named = true,
+	                                           .connections = 4,
+	                                           .refused = 2,
+	                                           .list = "n\t80\t2\tport\t\t\n",
+	                                           .notice = "h"};
 	memcpy(r.planted, "a\n", 3);
 	memcpy(r.replaced, "b\xff", 3);
 	memcpy(r.held, "g", 2);
@@ -118,7 +123,9 @@ static void a_full_report_is_these_bytes(void **state)
 		    "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
 		    "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
 		    "\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
-		    "\"fresh\":true,\"notice\":\"g\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
+		    "\"fresh\":true,\"notice\":\"g\"},\"network\":{\"named\":true,"
+		    "\"connections\":4,\"refused\":2,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
+		    "\"notice\":\"h\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
 		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
 		    "\"cat\\n\","
 		    "\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
@@ -138,7 +145,8 @@ static void an_empty_report_is_these_bytes(void **state)
 		"\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
 		"\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
 		"\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
-		"\"fresh\":false,\"notice\":\"\"},\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
+		"\"fresh\":false,\"notice\":\"\"},\"network\":{\"named\":false,"
+		"\"connections\":0,\"refused\":0,\"list\":\"\",\"notice\":\"\"},\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
 		"\"ungranted\":\"\","
 		"\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
 		"\"session\":\"\","

@@ -131,12 +131,17 @@ class Place:
             self.policy(f"undebugged-{tier}", "bash", f"sandbox: {{mode: {mode}, debug: false}}")
             self.policy(f"limits-{tier}", "bash", f"sandbox: {{mode: {mode}, limits: {LIMITS}}}")
             self.policy(f"online-{tier}", "bash", f"sandbox: {{mode: {mode}, network: host}}")
+            self.policy(f"session-{tier}", "bash", f"sandbox: {{mode: {mode}}}", "keep")
+            self.policy(f"session-denied-{tier}", "universal", f"sandbox: {{mode: {mode}}}", "keep")
+            self.policy(f"session-listed-{tier}", "bash", f"sandbox: {{mode: {mode}}}\ndefault: deny\n"
+                        "allow: [bash, python3, curl, git]\nunknown: sandbox", "keep")
+            self.policy(f"named-{tier}", "bash", f"sandbox: {{mode: {mode}, network: {{allow: [a.test], ask: ['*']}}}}")
         self.worlds, self.warms = {}, {}
 
-    def policy(self, name, inherits, text):
+    def policy(self, name, inherits, text, leftover="end"):
         path = self.policies / f"{name}.yaml"
-        # Daemons are to end with their command; what may stay is asked for by the tests of leftovers.
-        path.write_text(f"profile: {name}\ninherits: {inherits}\nroom: {{leftover: end}}\n{text}\n")
+        # Daemons are to end with their command; what may stay is left to the next command of its session.
+        path.write_text(f"profile: {name}\ninherits: {inherits}\nroom: {{leftover: {leftover}}}\n{text}\n")
         return path
 
     def options(self, uid):
@@ -144,7 +149,7 @@ class Place:
 
     def env(self, world):
         """What nacre itself is started with: nothing of the secrets may reach the command."""
-        return {"PATH": PATH, "HOME": str(world.home), "LANG": "C.UTF-8", "TMPDIR": str(world.tmp),
+        return {"PATH": f"{world.home}/.local/bin:{PATH}", "HOME": str(world.home), "LANG": "C.UTF-8", "TMPDIR": str(world.tmp),
                 "NACRE_STATE_DIR": str(world.state), "OPENAI_API_KEY": f"{world.secret}-env",
                 "DATABASE_URL": f"{world.secret}-env", "SOME_WORD": f"{world.secret}-env",
                 **{name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS")
@@ -212,17 +217,18 @@ class Place:
                 os.open(world.outside, os.O_RDONLY | os.O_DIRECTORY),
                 os.open("/proc/self/ns/mnt", os.O_RDONLY)]
 
-    def start(self, world, argv, tier, profile, **options):
+    def start(self, world, argv, tier, profile, session=None, **options):
+        """ARGV is a line for bash where there is a session."""
         inherited = self.open_inherited(world)
         env = self.env(world)
         if tier == "control":
-            command = ["sh", "-c", '"$@"; exit $?', "sh", *argv]
+            command = ["sh", "-c", '"$@"; exit $?', "sh", *(["bash", "-c", argv] if session else argv)]
             if self.root and self.uid == 0:
                 command = ["unshare", "--mount", "--propagation", "private", *command]
         else:
             command = [self.binary, "run", "--policy", self.policies / f"{profile}-{tier}.yaml", "--json",
                        "--description", f"{world.secret}-argv", "--timeout", ample(60),
-                       "--workspace", world.work, "--", *argv]
+                       "--workspace", world.work, *(["--session", session, "-c", argv] if session else ["--", *argv])]
         # Into a file: a daemon that holds a pipe would hold the test.
         with open(self.base / "output", "wb") as out, open(self.base / "errors", "wb") as err:
             popen = subprocess.Popen(command, env=env, cwd=world.work, stdin=subprocess.DEVNULL,
@@ -280,9 +286,10 @@ class Warm:
     def __init__(self, popen):
         self.popen, self.pid, self.count = popen, popen.pid, 0
 
-    def ask(self, argv):
+    def ask(self, argv, session=None):
         self.count += 1
-        request = json.dumps({"id": self.count, "argv": argv, "timeout_ms": 1000 * int(ample(60)[:-1])})
+        what = {"command": argv, "session": session} if session else {"argv": argv}
+        request = json.dumps({"id": self.count, **what, "timeout_ms": 1000 * int(ample(60)[:-1])})
         self.popen.stdin.write(request.encode() + b"\n")
         self.popen.stdin.flush()
 
@@ -331,9 +338,9 @@ def end(pid):
             os.kill(process.pid, signal.SIGKILL)
 
 
-def run_once(place, world, attempt, tier):
+def run_once(place, world, attempt, tier, session=None, line=None):
     """Returns what was printed, the errors, and what was seen meanwhile."""
-    popen = place.start(world, command_of(attempt, world), tier, attempt.profile)
+    popen = place.start(world, line or command_of(attempt, world), tier, attempt.profile, session)
     watcher, seen = watch(attempt, world, popen.pid), []
     if attempt.name in OWN:
         name_nacres(world, popen)
@@ -344,9 +351,9 @@ def run_once(place, world, attempt, tier):
     return *place.read_output(), seen + what_was_seen(watcher, tier)
 
 
-def run_warm(place, world, attempt):
+def run_warm(place, world, attempt, session=None, line=None):
     warm = place.warm(world, attempt.profile)
-    warm.ask(command_of(attempt, world))
+    warm.ask(line or command_of(attempt, world), session)
     watcher, seen = watch(attempt, world, warm.pid), []
     if attempt.name in OWN:
         name_nacres(world, warm.popen)
@@ -358,9 +365,59 @@ def run_warm(place, world, attempt):
     return line or b"", b"", seen + what_was_seen(watcher, "warm")
 
 
+def read_result(out, output, seen):
+    try:
+        result = json.loads(out)
+        result = result.get("result", result)
+        return result, result.get("output") or (result["stdout"] or "") + (result["stderr"] or "")
+    except (ValueError, KeyError, TypeError):
+        seen.append(f"no result: {output[-300:]}")
+        return None, output
+
+
+def leave_and_use(place, world, attempt, tier):
+    """One call leaves something, the next two use it: in the same session, but for what is meant to be apart.
+    Only what the later ones print counts."""
+    first = f"leaving-{attempt.name}"
+    second = f"{first}-other" if attempt.name == "apart" else first
+    outputs, result, seen = [], None, []
+    for session, step in ((first, "leave"), (second, "use"), (second, "use")):
+        # Sourced, so that what a session keeps is kept; where the line must be known, by a shell of its own.
+        line = f"{'.' if attempt.profile == 'session' else 'bash'} {world.work}/attack/leaving.sh {attempt.name} {step}"
+        if tier == "warm":
+            out, err, more = run_warm(place, world, attempt, session, line)
+        else:
+            out, err, more = run_once(place, world, attempt, tier, session, line)
+        output = (out + err).decode(errors="replace")
+        if tier != "control":
+            result, output = read_result(out, output, more)
+        # Where the directory is exchanged at the very moment of a start, nothing runs.
+        refused = attempt.name == "directory" and result and result["exit_code"] == 125
+        if "TRIED" not in output and not refused:
+            more.append(f"{step} did not take place: {output[-600:]}")
+        seen += more
+        outputs += [output] if step == "use" else []
+    if tier != "control":
+        seen += end_sessions(place, world, {first, second})
+    return "\n".join(outputs), result, seen
+
+
+def end_sessions(place, world, sessions):
+    """Ends them with what was left running; what is there of them afterwards."""
+    subprocess.run([place.binary, "session", "end", *sessions], env=place.env(world), cwd=world.work, check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE, **place.options(place.uid))
+    rooms = world.state / "rooms"
+    left = [path.name for path in rooms.iterdir() if not path.name.startswith(".")] if rooms.exists() else []
+    return [f"of the room is left: {left}"] if left else []
+
+
 def make(place, attempt, tier):
     """Makes one attempt, and looks at what came of it."""
     world = place.world(tier)
+    if attempt.theme == "leaving":
+        output, result, seen = leave_and_use(place, world, attempt, tier)
+        evidence, claims = world.evidence(output)
+        return Outcome(output, seen + evidence, claims, result)
     if tier == "warm":
         out, err, seen = run_warm(place, world, attempt)
     else:
@@ -368,12 +425,7 @@ def make(place, attempt, tier):
     result = None
     output = (out + err).decode(errors="replace")
     if tier != "control":
-        try:
-            result = json.loads(out)
-            result = result.get("result", result)
-            output = result.get("output") or (result["stdout"] or "") + (result["stderr"] or "")
-        except (ValueError, KeyError, TypeError):
-            seen.append(f"no result: {output[-300:]}")
+        result, output = read_result(out, output, seen)
         if attempt.name in OWN and result is not None and result["exit_code"] != 0:
             seen.append(f"the result is {out[-600:]}")
     elif attempt.theme == "daemons":

@@ -31,6 +31,13 @@ class ApprovalTest(NacreTest):
     MORE = ""
     COMMANDS = "touch, docker, git, tee, sh, ./run.sh, python3"
 
+    def is_waiting(self, pid):
+        try:
+            links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        except FileNotFoundError:
+            return False
+        return any("inotify" in link for link in links) and any("eventpoll" in link for link in links)
+
     def setUp(self):
         super().setUp()
         self.user = {}
@@ -310,13 +317,6 @@ class Races(ApprovalTest):
         results = [self.result(popen) for popen, _ in runs]
         self.assertEqual((self.work / "ran").read_text(), "ran\n")
         self.assertEqual(sorted(r["exit_code"] for r in results), [0] + [126] * 5)
-
-    def is_waiting(self, pid):
-        try:
-            links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-        except FileNotFoundError:
-            return False
-        return any("inotify" in link for link in links) and any("eventpoll" in link for link in links)
 
 
 class Changed(ApprovalTest):
@@ -671,8 +671,7 @@ class Times(ApprovalTest):
         server.stdin.write(line)
         server.stdin.close()
         server.stdin = None
-        wait_until("it waits", lambda: any("inotify" in os.readlink(f"/proc/{server.pid}/fd/{fd}")
-                                           for fd in os.listdir(f"/proc/{server.pid}/fd")))
+        wait_until("it waits", lambda: self.is_waiting(server.pid))
         self.nacre("approve", ident, code=0)
         self.assertEqual(json.loads(self.finish(server).out)["result"]["exit_code"], 0)
 

@@ -57,7 +57,7 @@ class Planted(NacreTest):
         return f"until cd {self.state}/tasks/bash-* 2>/dev/null; do sleep 0.01; done"
 
     def test_a_fifo_in_place_of_the_state_does_not_hold_the_keeper(self):
-        result = self.run_json("-c", f"{self.at_home()}; rm -f .state.json.new; mkfifo .state.json.new && echo ok")
+        result = self.run_json("-c", f"{self.at_home()}; until mkfifo .state.json.new 2>/dev/null; do rm -f .state.json.new; done; echo ok")
         self.assertEqual(result["stdout"], "ok\n")
 
     def test_a_fifo_in_place_of_an_order_does_not_hold_the_sweep(self):

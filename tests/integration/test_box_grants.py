@@ -156,5 +156,65 @@ class Planted(GrantTest):
                     self.assertEqual([notice for notice in notices if "protected" in notice], [])
 
 
+class Etc(GrantTest):
+    """What of the host's users, services and kernel a command can read."""
+
+    LINE = "cat /etc/passwd /etc/group; ls -A /etc /etc/ssl; cat /proc/cmdline; ls /etc/ssh; cat /etc/fstab; id -un; date +%Z; python3 -c 'print(1)'"
+
+    def hosts(self):
+        with open("/etc/passwd", encoding="utf-8", errors="replace") as file:
+            return {line.split(":")[0] for line in file} - {"root", "nobody", "nacre"}
+
+    def test_a_minimal_one_has_nothing_of_the_host(self):
+        policies = {mode: self.policy(mode, f"profile: {mode}\ninherits: bash\nsandbox: {{etc: minimal, mode: {mode}}}\n")
+                    for mode in ("strict", "landlock")}
+        for user, options in self.users():
+            self.give_all(options)
+            for mode, policy in policies.items():
+                with self.subTest(mode=mode, who=user):
+                    for result in self.batch([self.LINE] * 3, "--policy", policy, **options):
+                        text = self.text(result)
+                        for name in self.hosts():
+                            self.assertNotRegex(text, rf"(?m)^{name}:", result)
+                        self.assertRegex(text, "(?m)^1$", result)
+                        for path in ("/etc/ssh", "/etc/fstab"):
+                            self.assertRegex(result["stderr"], rf"{path}'?: (No such file|Permission denied)")
+                        if mode == "strict":
+                            self.assertIn("root:x:0:0:", text)
+                            self.assertRegex(text, "(?m)^certs$")
+                            self.assertNotIn("hostname", text.split())
+
+    def test_nobody_reads_the_command_line_of_the_kernel(self):
+        with open("/proc/cmdline", encoding="utf-8", errors="replace") as file:
+            self.assertTrue(file.read().strip())
+        for profile in ("bash", "universal", "workspace", "verify"):
+            for user, options in self.users():
+                self.give_all(options)
+                with self.subTest(profile=profile, who=user):
+                    results = self.batch(["wc -c /proc/cmdline"] * 3, "--profile", profile, **options)
+                    self.assertNotIn(None, results)
+                    for result in results:
+                        if result["verdict"] == "allow":
+                            self.assertEqual(self.text(result), "0 /proc/cmdline\n", result)
+
+    def test_readonly_stays_in_the_workspace(self):
+        (self.work / "a").write_text("a\n")
+        for line in ("cat /etc/passwd", "cat /proc/cmdline", "ls /etc", "cat ../x", "find / -name x", "grep -f /etc/passwd a",
+                     "diff a /etc/hosts", "head -n1 /proc/self/environ"):
+            with self.subTest(line=line):
+                done = self.run_nacre("--profile", "readonly", "-c", line)
+                self.assertEqual(done.code, 126, done)
+                self.assertIn(b"leaves the workspace", done.err)
+        for user, options in self.users():
+            self.give_all(options)
+            with self.subTest(who=user):
+                for line, text in (("cat a", "a\n"), ("whoami", None), ("file a", "a: ASCII text\n"), ("date +%Y", None),
+                                   ("sort a", "a\n"), ("grep -e /etc/passwd a", "")):
+                    result = self.run_result("--profile", "readonly", "-c", line, **options)
+                    self.assertTrue(result["ran"] if "ran" in result else result["verdict"] == "allow", result)
+                    self.assertEqual(result["stderr"], "", result)
+                    self.assertIn(self.text(result), [text] if text is not None else [self.text(result)])
+
+
 if __name__ == "__main__":
     unittest.main()

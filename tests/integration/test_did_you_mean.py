@@ -23,7 +23,6 @@ class DidYouMean(NacreTest):
                              (("audit", "shwo"), "did you mean 'show'?"),
                              (("token", "creat", "x"), "token: unknown command 'creat', did you mean 'create'?"),
                              (("call", "Bsah", "{}"), "there is no tool 'Bsah', did you mean 'Bash'?"),
-                             (("call", "Bash", '{"comand": "ls"}'), "unknown member 'comand', did you mean 'command'?"),
                              (("run", "--profile", "bsah", "-c", "true"), "no profile 'bsah', did you mean 'bash'?"),
                              (("run", "--profile", "mien", "-c", "true"), "no profile 'mien', did you mean 'mine'?"),
                              (("run", "--agent", "wrtier", "-c", "true"), "no agent 'wrtier', did you mean 'writer'?")):
@@ -68,6 +67,10 @@ class DidYouMean(NacreTest):
                 self.assertNotIn("did you mean", done.stderr)
 
     def test_members(self):
+        done = self.nacre("call", "Bash", '{"comand": "ls"}')
+        self.assertEqual(done.returncode, 125, done)
+        for text in (done.stdout, done.stderr):
+            self.assertIn("unknown member 'comand', did you mean 'command'?", text)
         done = self.run_nacre("--batch", input=b'{"comand": "ls"}\n')
         self.assertIn(b"unknown member 'comand', did you mean 'command'?", done.out)
         client = Client(self)

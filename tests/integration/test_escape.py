@@ -33,6 +33,16 @@ class Strict(EscapeTest):
                         self.assertIn("TRIED", outcome.output)
                         self.assertEqual(outcome.escaped, attempt.name in given, str(outcome))
 
+    def test_the_network_by_name_opens_nothing(self):
+        """With the doors of a gateway in the box each attempt on the network is stopped all the same."""
+        for attempt in ATTEMPTS:
+            if attempt.theme == "network" and attempt.profile == "bash":
+                for who, place in self.places.items():
+                    with self.subTest(attempt=attempt.name, who=who):
+                        outcome = make(place, attempt._replace(profile="named"), "strict")
+                        self.assertIn("TRIED", outcome.output)
+                        self.assertFalse(outcome.escaped, str(outcome))
+
 
 add_tests(Strict, "strict")
 del EscapeTest

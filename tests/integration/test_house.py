@@ -180,6 +180,17 @@ class Rooms(House):
         self.assertEqual(code, 1)
         self.assertRegex(out, r"src/json/b.c: room 'json' must not call open\(\)")
 
+    def test_a_socket_in_a_reader_of_the_gateway_is_seen(self):
+        code, out, _ = self.check({**self.GOOD, "src/meson.build": "rooms = ['base', 'json', 'process', 'gateway']\n",
+                                   "src/gateway/dns.c": "#include <sys/socket.h>\n"
+                                   "int d(void) { return socket(AF_INET, SOCK_STREAM, 0); }\n",
+                                   "src/gateway/serve.c": "#include <sys/socket.h>\n"
+                                   "int s(void) { return socket(AF_INET, SOCK_STREAM, 0); }\n"})
+        self.assertEqual(code, 1)
+        self.assertIn("src/gateway/dns.c reads what a box sends and must not call socket()", out)
+        self.assertIn("src/gateway/fit.c: no object", out)  # a reader that was moved is not forgotten
+        self.assertNotIn("serve.c", out)
+
     def test_a_malloc_between_fork_and_exec_is_seen(self):
         code, out, _ = self.check({**self.GOOD, "src/process/child.c":
                                    "#include <stdlib.h>\nvoid *g(void) { return malloc(9); }\n"})

@@ -467,7 +467,7 @@ class Mcp(ServeTest):
         listed = self.modern("tools/call", {"name": "TaskList", "arguments": {}}, "TaskList").json["result"]
         self.assertEqual([line.split()[0] for line in listed["content"][0]["text"].splitlines()], [mine])
         listed = self.modern("resources/list").json["result"]
-        self.assertEqual([entry["name"] for entry in listed["resources"]], ["policy", mine])
+        self.assertEqual([entry["name"] for entry in listed["resources"]], ["policy", "session", mine])
         self.assertNotIn("nextCursor", listed)
         session = self.legacy("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}).headers["Mcp-Session-Id"]
         self.legacy("notifications/initialized", session=session, ident=None)
@@ -483,7 +483,7 @@ class Mcp(ServeTest):
 
         while cursor or not pages:
             page = wait_until("the rate allows one more", next_page)
-            pages.append([entry["name"] for entry in page["resources"] if entry["name"] != "policy"])
+            pages.append([entry["name"] for entry in page["resources"] if entry["name"] not in ("policy", "session")])
             cursor = page.get("nextCursor")
         names = [name for page in pages for name in page]
         self.assertEqual((set(names), len(names)), (set(theirs), len(theirs)))

@@ -324,18 +324,19 @@ class Mcp(LeftTest):
 
 
     def test_who_looks_for_its_processes_is_sent_to_the_tasks(self):
-        words = "A command sees only its own processes, not those of other tasks. TaskList lists the tasks that run, TaskStop ends one."
+        words = "TaskList lists the tasks that run, with their ports. TaskStop ends one; so does kill with its pid."
         client = self.client()
-        self.assertNotIn(words, client.text("Bash", {"command": "ps aux"}))  # there are none
+        self.assertNotIn(words, client.text("Bash", {"command": "lsof -i"}))  # there are none
         task, _ = self.begin(client)
-        for line in ("ps aux", "pgrep -f server", "pkill python3", "kill 99999", "killall python3; true"):
+        self.assertIn("server.py", client.text("Bash", {"command": "ps ax"}))  # see test_standins.py
+        for line in ("lsof -i || true", "fuser 1/tcp || true", "kill 99999", "pkill nobody-has-this-name", "kill 99999; true"):
             with self.subTest(line=line):
                 self.assertIn(words, client.text("Bash", {"command": line}))
-        for line in ("echo hi", "sleep 1000 & kill $!; wait", "echo steps; ls"):
+        for line in ("echo hi", "ps aux", "sleep 1000 & kill $!; wait", "echo steps; ls"):
             with self.subTest(line=line):
                 self.assertNotIn(words, client.text("Bash", {"command": line}))
         client.text("TaskStop", {"task_id": task})
-        self.assertNotIn(words, client.text("Bash", {"command": "pkill python3"}))
+        self.assertNotIn(words, client.text("Bash", {"command": "pkill nobody-has-this-name"}))
         client.close()
 
 

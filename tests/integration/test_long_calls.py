@@ -1,8 +1,9 @@
 """Calls whose answer comes before their end, and commands whose time is over: what they are told."""
+import re
 import subprocess
 import unittest
 
-from helpers import DEADLINE, NACRE, NacreTest
+from helpers import DEADLINE, NACRE, NacreTest, wait_until
 from mcp_client import Client
 
 
@@ -36,6 +37,42 @@ class LongCalls(NacreTest):
         client = self.client("--foreground-max", "1s")
         text = client.text("Bash", {"command": "sleep 3; echo done", "timeout": 300000})
         self.assertTrue(text.startswith("done\n[exit 0 after"), text)
+        client.close()
+
+    def test_a_client_that_gives_up_finds_its_command_as_a_task(self):
+        client = self.client()
+        id = client.request("tools/call", {"name": "Bash", "arguments": {"command": f"touch up; {self.WAIT}; echo last"}})
+        wait_until("it runs", (self.work / "up").exists)
+        client.notify("notifications/cancelled", {"requestId": id, "reason": "McpError: MCP error -32001: Request timed out"})
+        text = client.text("Bash", {"command": "echo next"})
+        self.assertTrue(text.startswith("next\n[exit 0"), text)
+        if "goes on as task" not in text:  # it was let go a moment later
+            text = client.text("Bash", {"command": "echo next"})
+        [task] = re.findall(r"It goes on as task (bash-[0-9a-z]+)", text)
+        self.assertNotIn("goes on", client.text("Bash", {"command": "echo again"}))
+        (self.work / "go").touch()
+        self.assertIn("last", client.text("TaskOutput", {"task_id": task, "block": True, "all": True}))
+        client.close()
+
+    def test_its_next_calls_become_tasks_before_that(self):
+        client = self.client()
+        id = client.request("tools/call", {"name": "Bash", "arguments": {"command": f"touch up; {self.WAIT}"}})
+        wait_until("it runs", (self.work / "up").exists)
+        client.notify("notifications/cancelled", {"requestId": id, "reason": "timeout"})
+        result = client.call("Bash", {"command": f"echo first; {self.WAIT}"})
+        self.assertIn("first\n", result["content"][0]["text"])
+        self.assertIn("it goes on in the background as task", result["content"][0]["text"])
+        (self.work / "go").touch()
+        client.close()
+
+    def test_a_person_who_cancels_ends_the_command(self):
+        client = self.client()
+        id = client.request("tools/call", {"name": "Bash", "arguments": {"command": f"touch up; {self.WAIT}; touch late"}})
+        wait_until("it runs", (self.work / "up").exists)
+        client.notify("notifications/cancelled", {"requestId": id, "reason": "user pressed escape"})
+        wait_until("it has ended", lambda: "[]" in client.text("TaskList", {}) or "no " in client.text("TaskList", {}).lower())
+        self.assertNotIn("goes on", client.text("Bash", {"command": "touch go; sleep 0.2; ls"}))
+        self.assertFalse((self.work / "late").exists())
         client.close()
 
     def test_a_time_limit_that_was_asked_for_ends_the_command(self):

@@ -311,9 +311,9 @@ class Tools(McpTest):
         c = self.client()
         result = c.call("Bash", {"command": "echo out; echo err >&2; exit 3"})
         self.assertFalse(result["isError"])
-        self.assertRegex(result["content"][0]["text"], r"^out\n\[stderr\]\nerr\n\[exit 3 after \S+\]$")
+        self.assertRegex(result["content"][0]["text"], r"^out\nerr\n\[exit 3 after \S+\]$")
         run = result["_meta"]["dev.nacre/run"]
-        self.assertEqual((run["exit_code"], run["verdict"], run["stdout_bytes"]), (3, "allow", 4))
+        self.assertEqual((run["exit_code"], run["verdict"], run["stdout_bytes"]), (3, "allow", 8))
         self.assertNotIn("structuredContent", result)
         self.assertRegex(c.text("Bash", {"command": "kill -9 $$"}), r"\[killed by SIGKILL")
         self.assertIn("timed out", c.refusal("Bash", {"command": "sleep 60", "timeout": 200}))

@@ -577,8 +577,12 @@ class Approvals(McpTest):
             answer, _ = self.elicit(reply)
             self.assertTrue(answer["isError"], reply)
             self.assertFalse(self.made.exists(), reply)
-            if reply != {"result": self.allow("deny")}:
-                self.assertIn("nacre approve ap-", answer["content"][0]["text"])
+            text = answer["content"][0]["text"]
+            if reply in ({"result": self.allow("deny")}, {"result": {"action": "decline"}}):
+                self.assertIn("A person said no", text)
+                self.assertNotIn("nacre approve", text)
+            else:
+                self.assertIn("nacre approve ap-", text)
         self.assertEqual(self.task_dirs(), [])
 
     def test_no_answer_in_time(self):
@@ -701,6 +705,7 @@ class Approvals(McpTest):
             state = self.retry(c)["result"]["requestState"]
             result = self.retry(c, requestState=state, inputResponses={"approval": reply})["result"]
             self.assertTrue(result["isError"])
+            self.assertEqual("A person said no" in result["content"][0]["text"], reply["action"] != "cancel")
             self.assertFalse(self.made.exists())
             c.close()
 

@@ -124,6 +124,13 @@ class File(Output):
             self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
         self.assertEqual(sorted(p.name for p in task.iterdir()), ["out", "spec.json", "state.json"])
 
+    def test_a_longer_command_leaves_no_more_files(self):
+        """One that others could look for meanwhile had a socket, and told which processes are its own."""
+        result = self.run_json("-c", "sleep 1.5; seq 100000", "--truncate", "tail:1")
+        [task] = self.task_dirs()
+        self.assertEqual(task.name, result["task_id"])
+        self.assertEqual(sorted(p.name for p in task.iterdir()), ["out", "spec.json", "state.json"])
+
     def test_past_the_cap_the_middle_is_dropped_and_counted(self):
         cap = 64 << 10
         data = NUMBERS.encode() * 10

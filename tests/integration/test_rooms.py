@@ -1,12 +1,13 @@
 """Rooms: what the calls of one session share, and what they do not."""
 import json
 import os
-import subprocess
+import shutil
 import time
 import unittest
 
-from helpers import DEADLINE, NACRE, NacreTest, wait_until
+from helpers import DEADLINE, NacreTest, cmdline, descendants, load_factor, wait_until
 from mcp_client import Client
+from rooms import ASK, SERVE, AsUser, RoomTest
 from serving import ServeTest
 
 
@@ -33,41 +34,6 @@ class SearchPath(NacreTest):
         self.write_config("bash.yaml", f"profile: bash\nsandbox: {{readable: ['{self.dir}/home/tools']}}\n")
         home = self.dir / "home"
         self.assertEqual(self.path(str(home / "tools"), str(home / "bin")), [str(home / "tools"), "/usr/bin", "/bin"])
-
-
-class RoomTest(NacreTest):
-    BOXED = True
-
-    def setUp(self):
-        super().setUp()
-        self.home = self.dir / "home"
-        self.home.mkdir()
-        self.env["HOME"] = str(self.home)
-        self.options = {}
-
-    def call(self, line, *options, session="s", **more):
-        result = self.run_json("--session", session, *options, "-c", line, **{**self.options, **more})
-        if result["sandbox"]["tier"] == "landlock":
-            self.skipTest("userns: not permitted here")
-        return result
-
-    def says(self, line, *options, **more):
-        result = self.call(line, *options, **more)
-        self.assertEqual(result["exit_code"], 0, result)
-        return result["stdout"]
-
-    def nacre(self, *args):
-        done = subprocess.run([self.options.get("program", NACRE), *args], env=self.env, capture_output=True, text=True,
-                              timeout=DEADLINE, check=False, cwd=self.work,
-                              **{key: value for key, value in self.options.items() if key != "program"})
-        return done
-
-    def rooms(self):
-        return sorted(path.stem for path in (self.state / "rooms").glob("*.json"))
-
-    def generation(self):
-        [room] = self.rooms()
-        return max((self.state / "rooms" / room).iterdir(), key=lambda path: int(path.name))
 
 
 class Files(RoomTest):
@@ -131,6 +97,10 @@ class Files(RoomTest):
 
 
 class Ends(RoomTest):
+    def without_launcher(self):
+        """It ends sooner than the room; a process of it that is still ending has the room in use."""
+        wait_until("no launcher is left", lambda: self.end_launchers() or not descendants())
+
     def test_session_end_removes_all(self):
         self.call("mkdir -p ~/deep/er; touch ~/deep/er/x; chmod 000 ~/deep/er ~/deep; ln -s / ~/root; mkfifo /tmp/f")
         shown = json.loads(self.nacre("session", "show", "s", "--json").stdout)
@@ -142,15 +112,28 @@ class Ends(RoomTest):
         self.assertTrue(self.call("ls ~")["room"]["fresh"])
         self.assertNotEqual(self.nacre("session", "end", "nobody").returncode, 0)
 
+    def test_session_end_forgets_directory_and_variables(self):
+        (self.work / "sub").mkdir()
+        for share in ("all", "none"):
+            self.write_config("bash.yaml", f"profile: bash\nroom: {{share: {share}}}\n")
+            with self.subTest(share=share):
+                self.call("cd sub; export A=1")
+                self.assertEqual(self.nacre("session", "end", "s").returncode, 0)
+                self.assertEqual(os.listdir(self.state / "sessions"), [".use"])
+                self.assertEqual(self.says("pwd; echo ${A-none}").split(), [str(self.work), "none"])
+                self.nacre("session", "end", "s")
+
     def test_what_nobody_used_for_long_goes(self):
         self.call("echo a >/tmp/a", session="old")
         [old] = self.rooms()
         path = self.state / "rooms" / f"{old}.json"
         at = time.time() - 31 * 60
+        self.without_launcher()
         os.utime(path, (at, at))
         result = self.call("ls /tmp/a", session="old")
         self.assertEqual((result["exit_code"], result["room"]["fresh"], result["room"]["generation"]), (2, True, 2))
         self.assertEqual(sorted(p.name for p in (self.state / "rooms" / old).iterdir()), ["2"])
+        self.without_launcher()
         os.utime(path, (at, at))
         (self.state / "rooms" / ".swept").unlink()
         self.call("true", session="new")
@@ -160,6 +143,7 @@ class Ends(RoomTest):
     def test_what_is_too_old_begins_anew(self):
         self.write_config("bash.yaml", "profile: bash\nroom: {age: 1ms}\n")
         self.call("echo a >/tmp/a")
+        self.without_launcher()
         self.assertEqual(self.call("ls /tmp/a")["exit_code"], 2)
 
     def test_a_changed_profile_begins_a_new_generation(self):
@@ -168,6 +152,40 @@ class Ends(RoomTest):
         result = self.call("ls /tmp/denied ~/a")
         self.assertEqual((result["exit_code"], result["room"]["generation"], result["room"]["fresh"]), (2, 2, True))
 
+    def test_a_program_that_was_copied_before_it_was_denied_does_not_run(self):
+        copies = "/tmp/copy ~/copy /dev/shm/copy"
+        use = f"for p in {copies}; do $p if=/dev/zero of=ran count=1; done; ls ran"
+        self.says(f"for p in {copies}; do cp /usr/bin/dd $p; done")
+        self.assertEqual(self.says(use), "ran\n")  # the control
+        self.says("rm ran")
+        self.write_config("bash.yaml", "profile: bash\ndeny: [dd]\n")
+        for client in (None, Client(self, "--profile", "bash", "--session", "s", **self.options)):
+            if client:
+                client.initialize()
+            for _ in range(3):
+                if client:
+                    client.call("Bash", {"command": use})
+                else:
+                    self.call(use)
+                self.assertFalse((self.work / "ran").exists())
+        client.close()
+
+    def test_a_launcher_does_not_make_it_again(self):
+        """Boxes that stand by are made anew after a call that left something in them; a room is not."""
+        client = Client(self, "--profile", "bash", "--session", "s", **self.options)
+        client.initialize()
+        for _ in range(4):
+            client.call("Bash", {"command": "ipcmk -M 64; echo x >/tmp/x"})
+        for _ in range(10):
+            self.assertEqual(self.nacre("session", "end", "s").returncode, 0)
+            client.result("ping")
+            for name in ("t", "u"):  # the launcher is at work meanwhile
+                self.call("true", session=name)
+            self.assertEqual([path.stem for path in (self.state / "rooms").glob("*.json")
+                              if json.loads(path.read_text())["session"] == "s"], [])
+            client.call("Bash", {"command": "ipcmk -M 64; kill -9 $$"})
+        client.close()
+
     def test_end_stops_its_tasks(self):
         started = self.run_json("--session", "s", "--background", "-c", "echo on >/tmp/on; sleep 1000", **self.options)
         task = started["task_id"]
@@ -175,6 +193,224 @@ class Ends(RoomTest):
         self.assertEqual(self.nacre("session", "end", "s").returncode, 0)
         listed = json.loads(self.nacre("tasks", "--json", "--running").stdout or '{"tasks": []}')
         self.assertEqual(listed if isinstance(listed, list) else listed.get("tasks", []), [])
+
+
+class Records(RoomTest):
+    """Making and ending a room are records of the audit log, with the reason."""
+
+    def records(self, *args):
+        return json.loads(self.nacre("audit", "show", "--all", "--json", *args).stdout)["records"]
+
+    def rooms_of(self):
+        return [(r["event"], r["room"].split("/")[1], r["reason"]) for r in self.records() if r["event"].startswith("room-")]
+
+    def intact(self):
+        done = self.nacre("audit", "verify")
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_first_call_and_end(self):
+        result = self.call("true")
+        name = f"{result['room']['id']}/1"
+        self.call("true")
+        self.nacre("session", "end", "s")
+        made, ended = [r for r in self.records() if r["event"].startswith("room-")]
+        self.assertEqual((made["event"], made["room"], made["session"], made["workspace"], made["reason"]),
+                         ("room-made", name, "s", str(self.work), "first call"))
+        self.assertEqual((ended["event"], ended["room"], ended["reason"]), ("room-ended", name, "session end"))
+        self.assertLess(made["seq"], self.records("--event", "started")[0]["seq"])
+        shown = self.nacre("audit", "show", "--event", "room-ended").stdout
+        self.assertIn(f"session s, room {name}: session end", shown)
+        self.intact()
+
+    def test_each_record_of_a_command_from_its_start_on(self):
+        result = self.call("sleep 1000 & echo x")
+        self.addCleanup(self.nacre, "session", "end", "s")
+        self.nacre("stop", result["task_id"])
+        wait_until("it has ended", lambda: self.records("--task", result["task_id"], "--event", "ended"))
+        for record in self.records("--task", result["task_id"]):
+            if record["event"] in ("started", "left", "ended"):
+                self.assertEqual(record["room"], f"{result['room']['id']}/1", record)
+        self.assertEqual([r["event"] for r in self.records("--task", result["task_id"])],
+                         ["requested", "decided", "started", "left", "ended"])
+
+    def test_profile_idle_age_and_loss(self):
+        self.write_config("bash.yaml", "profile: bash\nroom: {warm: 0s}\n")  # a launcher has it in use
+        self.call("true")
+        self.write_config("bash.yaml", "profile: bash\nroom: {warm: 0s}\ndeny: [something]\n")
+        self.call("true")
+        [room] = self.rooms()
+        path = self.state / "rooms" / f"{room}.json"
+        at = time.time() - 31 * 60
+        os.utime(path, (at, at))
+        self.call("true")
+        (self.state / "rooms" / room / "3").rename(self.dir / "gone")
+        self.call("true")
+        self.write_config("bash.yaml", "profile: bash\nroom: {age: 1ms, warm: 0s}\n")
+        self.call("true")
+        self.call("true")
+        os.utime(path, (at, at))
+        self.nacre("tasks", "--clean")
+        whys = ["profile changed", "idle", "its files were gone", "profile changed", "age"]
+        wanted = [("room-made", "1", "first call")]
+        for number, why in enumerate(whys, 1):
+            wanted += [("room-ended", str(number), why), ("room-made", str(number + 1), why)]
+        self.assertEqual(self.rooms_of(), [*wanted, ("room-ended", "6", "idle")])
+        self.intact()
+
+    def test_a_client_that_is_gone_and_kept_boxes(self):
+        c = Client(self, "--profile", "bash", **self.options)
+        c.initialize()
+        for _ in range(6):
+            c.call("Bash", {"command": "true"})
+        c.close()
+        wait_until("the room has ended", lambda: not self.rooms())
+        self.assertEqual(self.rooms_of(), [("room-made", "1", "first call"), ("room-ended", "1", "client gone")])
+        self.assertEqual({r["room"] for r in self.records("--event", "ended")}, {r["room"] for r in self.records("--event", "room-made")})
+        self.intact()
+
+    def test_size(self):
+        self.write_config("bash.yaml", "profile: bash\nroom: {size: 8M}\n")
+        self.call("fallocate -l 24M /tmp/big")  # at once: nobody looks in between
+        wait_until("it is counted", lambda: self.call("ls") and ("room-ended", "1", "size") in self.rooms_of())
+
+    def test_nothing_where_the_log_is_off(self):
+        self.write_config("bash.yaml", "profile: bash\naudit: {mode: off}\n")
+        self.call("true")
+        self.nacre("session", "end", "s")
+        self.assertFalse((self.state / "audit" / "log.000001").exists())
+
+
+class Required(RoomTest):
+    """With `require: [room]` nothing runs where there is none; without, a call runs alone and says so."""
+
+    def require(self, more=""):
+        self.write_config("bash.yaml", f"profile: bash\nsandbox: {{require: [room]}}\n{more}")
+
+    def refused(self, words, *options):
+        done = self.nacre("run", *options, "--json", "-c", "echo ran >ran")
+        result = json.loads(done.stdout)
+        self.assertFalse((self.work / "ran").exists(), result)
+        self.assertIn(words, result["reason"] or done.stderr, result)
+        self.assertIsNone(result["room"])
+
+    def spoil(self):
+        (self.state / "rooms").write_text("")
+        if self.options:
+            os.chown(self.state / "rooms", self.options["user"], self.options["group"])
+
+    def test_it_runs_where_there_is_one(self):
+        self.require()
+        self.assertTrue(self.call("echo a >/tmp/a")["room"]["fresh"])
+        self.assertEqual(self.says("cat /tmp/a"), "a\n")
+
+    def test_without_a_session(self):
+        self.require()
+        self.refused("this call has no session")
+
+    def test_where_nothing_is_shared(self):
+        self.require("room: {share: none}\n")
+        self.refused("set room.share", "--session", "s")
+
+    def test_in_another_mode(self):
+        self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: landlock, require: [room]}\n")
+        self.refused("mode: strict", "--session", "s")
+
+    def test_where_it_cannot_be_made(self):
+        self.call("true")  # the state directory is there now
+        self.nacre("session", "end", "s")
+        shutil.rmtree(self.state / "rooms")
+        self.spoil()
+        result = self.call("echo ran")
+        self.assertEqual((result["stdout"], result["room"]), ("ran\n", None), result)
+        self.assertIn("shares no files with others of its session", " ".join(result["notices"]))
+        self.require()
+        self.refused("which cannot be had", "--session", "s")
+
+    def test_over_mcp_with_boxes_that_are_kept(self):
+        self.require()
+        c = Client(self, "--profile", "bash", "--session", "s", **self.options)
+        c.initialize()
+        for _ in range(4):
+            self.assertTrue(c.call("Bash", {"command": "echo ok"})["content"][0]["text"].startswith("ok"))
+        self.nacre("session", "end", "s")
+        shutil.rmtree(self.state / "rooms")
+        self.spoil()
+        for _ in range(3):
+            told = c.call("Bash", {"command": "echo ran >ran"})
+            self.assertTrue(told["isError"], told)
+            self.assertFalse((self.work / "ran").exists(), told)
+        c.close()
+
+    def test_a_project_can_require_it(self):
+        (self.work / ".nacre.yaml").write_text("sandbox: {require: [room]}\n")
+        self.refused("this call has no session")
+
+
+class Connection(RoomTest):
+    """What an MCP client has, and what its end leaves."""
+
+    def connect(self, *options):
+        c = Client(self, "--profile", "bash", *options, **self.options)
+        c.initialize()
+        return c
+
+    def session(self, c):
+        [one] = c.result("resources/read", {"uri": "nacre://session"})["contents"]
+        self.assertEqual(one["mimeType"], "application/json")
+        return json.loads(one["text"])
+
+    def nothing_left(self):
+        wait_until("the room is gone", lambda: not self.rooms())
+        wait_until("its files are", lambda: os.listdir(self.state / "rooms") == [".swept"])
+
+    def test_the_resource(self):
+        other = self.connect()
+        other.call("Bash", {"command": "echo other >/tmp/x"})
+        c = self.connect()
+        self.assertIn("nacre://session", [r["uri"] for r in c.result("resources/list")["resources"]])
+        empty = self.session(c)
+        self.assertEqual((empty["rooms"], empty["caches"]), ([], []))
+        c.call("Bash", {"command": "head -c 100000 /dev/zero >/tmp/x; head -c 5000 /dev/zero >~/.npm/x"})
+        started = c.call("Bash", {"command": "sleep 1000", "run_in_background": True})
+        task = started["_meta"]["dev.nacre/run"]["task_id"]
+        wait_until("it is marked", lambda: self.session(c)["rooms"][0]["tasks"] == [task])
+        told = self.session(c)
+        [room], [caches] = told["rooms"], told["caches"]
+        self.assertIn(room["room"], self.rooms())
+        self.assertEqual((room["generation"], room["fresh"], room["workspace"]), (1, False, str(self.work)))
+        self.assertGreaterEqual(room["bytes"], 100000)
+        self.assertGreaterEqual(caches["bytes"], 5000)
+        self.nacre("stop", task)
+        c.close()
+        other.close()
+        self.nothing_left()
+
+    def test_a_task_keeps_the_room_until_it_ends(self):
+        c = self.connect()
+        started = c.call("Bash", {"command": "echo x >/tmp/x; sleep 1000", "run_in_background": True})
+        task = started["_meta"]["dev.nacre/run"]["task_id"]
+        wait_until("it is marked", lambda: self.session(c)["rooms"][0]["tasks"] == [task])
+        c.close()
+        self.assertEqual(len(self.rooms()), 1)
+        shown = json.loads(self.nacre("tasks", "--json", "--running").stdout)
+        self.assertIn(task, json.dumps(shown))
+        self.nacre("stop", task)
+        self.nothing_left()
+
+    def test_tasks_that_are_stopped_with_the_server(self):
+        c = self.connect("--stop-tasks")
+        for _ in range(2):
+            c.call("Bash", {"command": "sleep 1000", "run_in_background": True})
+        c.call("Bash", {"command": "sleep 1000 & echo x"})
+        c.close()
+        self.nothing_left()
+
+    def test_a_named_session_stays(self):
+        c = self.connect("--session", "mine")
+        c.call("Bash", {"command": "echo x >/tmp/x"})
+        c.close()
+        self.assertEqual(len(self.rooms()), 1)
+        self.assertEqual(self.says("cat /tmp/x", "--profile", "bash", session="mine"), "x\n")
 
 
 class Git(RoomTest):
@@ -199,7 +435,8 @@ class Git(RoomTest):
                            ("diff.external", "evil"), ("filter.a.clean", "evil"), ("credential.helper", "evil"),
                            ("core.fsmonitor", "evil"), ("core.hooksPath", "/tmp"), ("include.path", "/tmp/x"),
                            ("includeIf.gitdir:/.path", "/tmp/x"), ("core.editor", "evil"), ("gpg.program", "evil"),
-                           ("url.ext::sh.insteadOf", "https://"), ("init.templateDir", "/tmp/t"), ("core.attributesFile", "/tmp/a")):
+                           ("url.ext::sh.insteadOf", "https://"), ("init.templateDir", "/tmp/t"), ("core.attributesFile", "/tmp/a"),
+                           ("help.autocorrect", "immediate")):
             with self.subTest(key=key):
                 result = self.call(f"git config --global user.name Me; git config --global {key} {value}")
                 self.assertIn("~/.gitconfig", " ".join(result["notices"]))
@@ -211,12 +448,53 @@ class Git(RoomTest):
                      "rm -rf ~/.config; mkdir -p /tmp/d/git; printf '[alias]\\nx = push\\n' >/tmp/d/git/config; ln -s /tmp/d ~/.config",
                      "rm -f ~/.gitconfig; mkfifo ~/.gitconfig",
                      "head -c 300000 /dev/zero | tr '\\0' '#' >~/.gitconfig; printf '\\n[alias]\\nx = push\\n' >>~/.gitconfig",
-                     "printf '[core]\\n\\tpager = evil\\n[user' >~/.gitconfig"):
+                     "printf '[core]\\n\\tpager = evil\\n[user' >~/.gitconfig",
+                     "printf '[alias]\\nx = push\\n' >~/.gitconfig; truncate -s 262145 ~/.gitconfig",
+                     "mkdir -p ~/.gitconfig/a/b; chmod 000 ~/.gitconfig",
+                     "rm -rf ~/.config; mkfifo ~/.config",
+                     "mkdir -p ~/.config; rm -rf ~/.config/git; mkfifo ~/.config/git"):
             with self.subTest(line=line):
                 result = self.call(line)
                 self.assertEqual(result["exit_code"], 0, result)
                 self.assertTrue(result["notices"], result)
                 self.assertEqual(self.says("git config --global alias.x || echo none"), "none\n")
+
+    def test_modes_hide_nothing(self):
+        """A directory that keeps its owner out is looked into, or the next line opens it again."""
+        alias = "mkdir -p ~/.config/git; printf '[alias]\\nx = push\\n' | tee ~/.gitconfig >~/.config/git/config; "
+        for hidden in ("~/.config", "~/.config/git", "~"):
+            for mode in ("000", "300", "400"):
+                with self.subTest(hidden=hidden, mode=mode):
+                    self.call(f"{alias} chmod {mode} {hidden}")
+                    self.assertEqual(self.says(f"chmod 700 {hidden}; git config --global alias.x || echo none; "
+                                               "git config --file ~/.config/git/config alias.x || echo none"), "none\nnone\n")
+
+    def test_what_was_taken_out_is_told_though_something_goes_on(self):
+        result = self.call("git config --global alias.x push; sleep 1000 & true")
+        self.addCleanup(self.nacre, "session", "end", "s")
+        self.assertIn("~/.gitconfig had keys", " ".join(result["notices"]))
+
+    def test_what_a_task_wrote_meanwhile_is_told(self):
+        self.run_json("--session", "s", "--background", "-c",
+                      "until [ -e go ]; do sleep 0.02; done; git config --global alias.x push; touch done; sleep 1000", **self.options)
+        self.addCleanup(self.nacre, "session", "end", "s")
+        (self.work / "go").touch()
+        wait_until("it has written", (self.work / "done").exists)
+        result = self.call("git config --global alias.x || echo none")
+        self.assertEqual(result["stdout"], "none\n")
+        self.assertIn("~/.gitconfig had keys", " ".join(result["notices"]))
+
+
+    def test_a_locked_home_is_looked_at_all_the_same(self):
+        for line in ("git config --global alias.x push; chmod 500 ~", "git config --global alias.x push; chmod 000 ~",
+                     "mkdir -p ~/.config/git; printf '[alias]\\nx = push\\n' >~/.config/git/config; chmod 500 ~/.config/git",
+                     "mkdir -p ~/.config/git; printf '[alias]\\nx = push\\n' >~/.config/git/config; chmod 000 ~/.config",
+                     "git config --global alias.x push; chmod 000 ~/.gitconfig"):
+            with self.subTest(line=line):
+                result = self.call(line)
+                self.assertTrue(result["notices"], result)
+                self.assertEqual(self.says("chmod 700 ~ ~/.config ~/.config/git ~/.gitconfig 2>/dev/null; "
+                                           "git config --global alias.x || echo none"), "none\n")
 
 
 class Points(RoomTest):
@@ -236,17 +514,47 @@ class Points(RoomTest):
         for link in (str(self.outside), "/etc", str(self.home), "../../..", "loop"):
             with self.subTest(link=link):
                 self.call(f"mv ~/a ~/gone-$RANDOM-$RANDOM; ln -s {link} ~/a")
-                result = self.call("pwd; echo x >made; readlink -f ~/a/b")
+                result = self.call("pwd; echo x >made; readlink -f ~/a/b", "--cwd", ".")
                 self.assertEqual(result["stdout"].split(), [str(self.deep)] * 2, result)
                 self.assertTrue((self.deep / "made").exists())
                 (self.deep / "made").unlink()
         self.assertEqual(list(self.outside.iterdir()), [])
 
+    def test_directories_on_the_way_stay(self):
+        """In a kept box as well: what was mounted below them would be elsewhere, and the next call in an empty place."""
+        client = Client(self, "--profile", "bash", "--workspace", str(self.deep), **self.options)
+        client.initialize()
+        for i in range(6):
+            text = client.call("Bash", {"command": f"mv ~/a ~/gone; mkdir -p ~/a/b; pwd; echo {i} >made"})["content"][0]["text"]
+            self.assertIn("Device or resource busy", text)
+            self.assertEqual((self.deep / "made").read_text(), f"{i}\n")
+        client.close()
+
     def test_a_file_or_fifo_in_the_way_goes(self):
         for line in ("touch ~/a", "mkfifo ~/a", "ln -s nowhere ~/a"):
             with self.subTest(line=line):
                 self.call(f"mv ~/a ~/gone-$RANDOM-$RANDOM; {line}")
-                self.assertEqual(self.says("pwd").strip(), str(self.deep))
+                self.assertEqual(self.says("pwd", "--cwd", ".").strip(), str(self.deep))
+
+    def test_over_mcp_with_boxes_that_are_kept(self):
+        """A mount goes along with a directory above it that is renamed, in every box of the session."""
+        c = Client(self, "--profile", "bash", "--workspace", str(self.deep), **self.options)
+        c.initialize()
+        for line in ("true", "mkdir -p ~/a/b", "ln -s nowhere ~/a"):
+            for _ in range(3):  # the third is in a kept box
+                c.call("Bash", {"command": f"mv ~/a ~/gone-$RANDOM-$RANDOM; {line}"})
+                text = c.call("Bash", {"command": f"cd {self.deep} && pwd; echo x >made"})["content"][0]["text"]
+                self.assertEqual(text.split()[0], str(self.deep), text)
+                self.assertTrue((self.deep / "made").exists(), line)
+                (self.deep / "made").unlink()
+        c.close()
+
+    def test_a_mode_in_the_way_does_not_end_the_session(self):
+        for line in ("mv ~/a ~/gone-$RANDOM-$RANDOM; ln -s /etc ~/a; chmod 000 ~", "chmod 000 ~/a",
+                     "mv ~/a ~/gone-$RANDOM-$RANDOM; mkdir ~/a; ln -s /etc ~/a/b; chmod 000 ~/a", "chmod 000 /tmp /dev/shm"):
+            with self.subTest(line=line):
+                self.call(line)
+                self.assertEqual(self.says("pwd; touch ~/x /tmp/x /dev/shm/x").strip(), str(self.deep))
 
     def test_the_granted_file_is_not_written_through_a_link(self):
         tools = self.home / "tools"
@@ -259,10 +567,6 @@ class Points(RoomTest):
         self.assertFalse(victim.exists())
         self.assertEqual(list(self.outside.iterdir()), [])
         self.assertEqual(self.says("cat ~/tools/t"), "granted")
-
-
-SERVE = "exec python3 -u -m http.server 8123 --bind 127.0.0.1"
-ASK = "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8123/"
 
 
 class Network(RoomTest):
@@ -342,8 +646,17 @@ class Network(RoomTest):
         wait_until("the server answers", lambda: self.answer() == "200")
         (self.work / "storm.py").write_text("import os\nwhile True:\n try:\n  if os.fork() == 0: os.setsid()\n"
                                             " except OSError: pass\n")
-        storm = self.call("python3 storm.py", "--timeout", "3s")
-        self.assertNotEqual(storm["exit_code"], 0)
+        most = 0
+        popen = self.start("--json", "--session", "s", "--timeout", "3s", "-c", "python3 storm.py", **self.options)
+        while popen.poll() is None:
+            storm = [p for p in descendants() if cmdline(p.pid)[1:] == [b"storm.py"]]
+            most = max(most, len(storm))
+        self.assertNotEqual(self.finish(popen).code, 0)
+        self.assertGreater(most, 10)
+        self.assertLessEqual(most, 60)
+        self.assertEqual([p for p in descendants() if cmdline(p.pid)[1:] == [b"storm.py"]], [])
+        servers = [p for p in descendants() if b"http.server" in cmdline(p.pid)]
+        self.assertEqual(len(servers), 1)
         self.assertEqual(self.answer(), "200")
         self.assertEqual(self.call("for i in $(seq 20); do sleep 0.01 & done; wait; echo all")["stdout"], "all\n")
 
@@ -360,9 +673,32 @@ class Size(RoomTest):
         self.assertEqual((result["exit_code"], result["sandbox"]["limit_hit"]), (137, "room"), result)
         self.assertIn("room.size", " ".join(result["notices"]))
 
+    def test_what_is_over_the_limit_is_what_a_moment_writes(self):
+        """Ten times as much as the room may have. What is there at the end is at most what the disk takes in 200 ms more."""
+        rate = self.disk_rate()
+        result = self.call("for i in $(seq 10); do head -c 64M /dev/zero >/tmp/big$i; done", "--timeout", "60s")
+        self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
+        there = sum(path.stat().st_blocks * 512 for path in (self.state / "rooms").rglob("big*"))
+        over = there - (64 << 20)
+        print(f"# {over >> 20} MiB over a room of 64 MiB; the disk takes {rate * 0.2 / (1 << 20):.0f} MiB in 200 ms")
+        self.assertLess(over, max(rate * 0.2, 64 << 20) * load_factor())
+
+    def disk_rate(self):
+        began = time.monotonic()
+        (self.tmp / "rate").write_bytes(bytes(128 << 20))
+        return (128 << 20) / (time.monotonic() - began)
+
     def test_many_files_end_it_as_well(self):
         result = self.call("i=0; while :; do mkdir ~/d$i; touch ~/d$i/{1..200}; i=$((i+1)); done", "--timeout", "60s")
         self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
+
+    def test_what_cannot_be_listed_is_counted(self):
+        line = "mkdir -p ~/a/b; chmod {} ~/a; while :; do head -c 4M /dev/zero >>~/a/b/big; done"
+        for mode in ("100", "300"):  # search only: it can be written, and not listed
+            with self.subTest(mode=mode):
+                result = self.call(line.format(mode), "--timeout", "60s", session=f"m{mode}")
+                self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
+                self.assertEqual(self.says("stat -c %a ~/a", session=f"m{mode}"), mode + "\n")
 
     def test_it_can_be_cleared_up(self):
         self.call("head -c 80M /dev/zero >/tmp/big")
@@ -370,11 +706,36 @@ class Size(RoomTest):
         self.assertEqual(full["exit_code"], 0, full)
         self.assertEqual(self.call("head -c 8M /dev/zero >/tmp/big && ls /tmp")["exit_code"], 0)
 
+    def test_what_lies_deep_is_counted(self):
+        deep = "cd /tmp; for i in $(seq 400); do mkdir -p d; cd d; done; "
+        result = self.call(f"echo keep >~/keep; {deep} head -c 30M /dev/zero >some; sleep 1; head -c 30M /dev/zero >more; sleep 1; echo end")
+        self.assertIsNone(result["sandbox"]["limit_hit"], result)
+        result = self.call(f"{deep} while :; do head -c 1M /dev/zero >>big; sleep 0.05; done", "--timeout", "60s")
+        self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
+        self.assertEqual(self.says("cat ~/keep; rm -rf /tmp/d"), "keep\n")
+
+    def test_modes_hide_nothing(self):
+        result = self.call("mkdir /tmp/h; cd /tmp/h; exec 3>>big; chmod 000 /tmp/h; "
+                           "while :; do head -c 4M /dev/zero >&3; done", "--timeout", "60s")
+        self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
+        self.assertEqual(self.says("stat -c %a /tmp/h; chmod 700 /tmp/h; rm -r /tmp/h"), "0\n")
+
     def test_short_calls_cannot_add_to_it_without_end(self):
         for _ in range(12):
             last = self.call("head -c 24M /dev/zero >/tmp/f$RANDOM$RANDOM")
         size = sum(path.stat().st_size for path in (self.state / "rooms").rglob("f*") if path.is_file())
         self.assertLess(size, 200 << 20, last)
+
+
+    def test_space_that_is_freed_elsewhere_hides_nothing(self):
+        """The workspace is emptied while the room is filled: the file system loses nothing."""
+        for index in range(8):
+            (self.work / "big").write_bytes(bytes(40 << 20))
+            result = self.call(f"rm -f big; head -c 40M /dev/zero >/tmp/f{index}; sleep 1.2", "--timeout", "60s")
+            if result["notices"]:
+                break
+        self.assertIn("room.size", " ".join(result["notices"]))
+        self.assertLess(index, 4)
 
 
 class Http(ServeTest):
@@ -396,6 +757,33 @@ class Http(ServeTest):
         self.assertEqual(self.get("/v1/sessions/s").status, 404)
         self.assertTrue(self.run_command("ls ~", session="s")["room"]["fresh"])
 
+    def test_an_ended_session_does_not_come_back_by_its_kept_box(self):
+        """The box that is made for the next call of a session makes no room."""
+        for n in range(8):
+            self.run_command("true", session=f"s{n}")
+            self.assertEqual(self.ask("DELETE", f"/v1/sessions/s{n}").status, 200)
+        for _ in range(8):  # with each of them the launcher looks after its boxes
+            self.run_command("true", session="t")
+        self.assertEqual(len(self.get("/v1/sessions").json["sessions"]), 1)
+
+    def rpc(self, method, params, session=None):
+        head = {"Accept": "application/json, text/event-stream", **({"Mcp-Session-Id": session} if session else {})}
+        answer = self.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=head)
+        self.assertEqual(answer.status, 200, answer)
+        return answer
+
+    def test_the_end_of_an_mcp_session_ends_its_room(self):
+        begun = self.rpc("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                        "clientInfo": {"name": "t", "version": "1"}})
+        session = begun.headers["Mcp-Session-Id"]
+        for _ in range(3):
+            self.rpc("tools/call", {"name": "Bash", "arguments": {"command": "echo x >/tmp/x"}}, session)
+        read = self.rpc("resources/read", {"uri": "nacre://session"}, session).json["result"]["contents"][0]
+        [room] = json.loads(read["text"])["rooms"]
+        self.assertEqual([one["room"] for one in self.get("/v1/sessions").json["sessions"]], [room["room"]])
+        self.assertEqual(self.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status, 200)
+        wait_until("the room is gone", lambda: os.listdir(self.state / "rooms") == [".swept"])
+
     def test_another_principal_has_another_room(self):
         other = self.make_token("other", "--workspace", str(self.work))
         self.run_command("echo a >/tmp/a", session="s")
@@ -403,6 +791,46 @@ class Http(ServeTest):
         [one] = self.get("/v1/sessions", token=other).json["sessions"]
         self.assertNotEqual(one["room"], self.get("/v1/sessions/s").json["sessions"][0]["room"])
         self.assertEqual(self.ask("DELETE", f"/v1/sessions/{self.get('/v1/sessions/s').json['sessions'][0]['room']}", token=other).status, 404)
+
+
+class Tiers(RoomTest):
+    """Where there are no namespaces there is no room, and the result says so where it matters."""
+
+    WORDS = "rooms need namespaces"
+
+    def expect_no_room(self, **more):
+        result = self.run_json("--session", "s", "-c", "echo a >$TMPDIR/a; cat /tmp/a", **more)
+        self.assertIsNone(result["room"])
+        self.assertEqual(sum(self.WORDS in text for text in result["notices"]), 1, result["notices"])
+        self.assertEqual(self.run_json("--session", "s", "-c", "echo a", **more)["notices"], [])
+        result = self.run_json("--session", "s", "--profile", "readonly", "-c", "ls /tmp", **more)
+        self.assertNotIn(self.WORDS, " ".join(result["notices"]))
+
+    def test_landlock(self):
+        self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: landlock}\n")
+        probe = self.run_json("-c", "true")
+        if probe["exit_code"] == 125:
+            self.skipTest(f"landlock: {probe['reason']}")
+        self.expect_no_room()
+        (self.work / "f").touch()
+        self.assertEqual(self.run_json("--session", "s", "-c", "cd /; ls ~", cwd=self.work)["room"], None)
+
+    def test_strict_without_namespaces(self):
+        """As on a machine that gives ordinary users none."""
+        options = self.as_ordinary_user()
+        if not options:
+            self.skipTest("root: it takes the namespaces away")
+        limit = "/proc/sys/user/max_user_namespaces"
+        words = ["unshare", "--user", "--map-root-user", "sh", "-c", f"echo 0 >{limit} && exec \"$@\"", "sh"]
+        program = self.dir / "without"
+        program.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in words) + f" {options['program']} \"$@\"\n")
+        program.chmod(0o755)
+        self.expect_no_room(**{**options, "program": str(program)})
+
+    def test_none(self):
+        self.write_config("bash.yaml", "profile: bash\nsandbox: {mode: none}\n")
+        result = self.run_json("--session", "s", "-c", "ls /tmp >/dev/null; ls ~")
+        self.assertEqual((result["room"], result["notices"]), (None, []))
 
 
 class Many(RoomTest):
@@ -416,32 +844,23 @@ class Many(RoomTest):
         self.assertEqual(os.listdir(self.state / "rooms"), [".swept"])
 
 
-class AsUser:
-    """The same for an ordinary user."""
-
-    def setUp(self):
-        super().setUp()
-        if os.geteuid() != 0:
-            self.skipTest("root: the other classes run as this user already")
-        self.options = self.as_ordinary_user()
-        user = self.options["user"]
-        for top, _, files in os.walk(self.dir):
-            for name in (top, *(os.path.join(top, file) for file in files)):
-                os.chown(name, user, user)
-
-    def write_config(self, name, text):
-        path = super().write_config(name, text)
-        if getattr(self, "options", None):
-            for each in (path, path.parent, path.parent.parent):
-                os.chown(each, self.options["user"], self.options["user"])
-        return path
-
-
 class FilesOfAUser(AsUser, Files):
     pass
 
 
 class EndsOfAUser(AsUser, Ends):
+    pass
+
+
+class RecordsOfAUser(AsUser, Records):
+    pass
+
+
+class RequiredOfAUser(AsUser, Required):
+    pass
+
+
+class ConnectionOfAUser(AsUser, Connection):
     pass
 
 

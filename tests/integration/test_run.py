@@ -40,7 +40,7 @@ class Start(NacreTest):
             "success", "exit_code", "signal", "timed_out", "duration_ms", "stdout", "stderr",
             "truncated", "stdout_bytes", "stderr_bytes", "output_file", "stderr_file", "task_id",
             "background", "left_running", "verdict", "reason", "rule", "recommended", "approval", "left_to_sandbox",
-            "killed", "processes", "notices", "sandbox", "room", "usage"])
+            "killed", "processes", "notices", "sandbox", "room", "network", "usage"])
         self.assertEqual((result["success"], result["killed"], result["notices"]), (True, 0, []))
         self.assertRegex(result["task_id"], r"^bash-[0-9a-z]{8,}$")
         self.assertIn("no_new_privs", result["sandbox"]["layers"])

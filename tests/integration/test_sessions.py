@@ -32,6 +32,33 @@ class SessionTest(NacreTest):
         return json.loads((self.state / "sessions" / f"{session}.json").read_text())
 
 
+class Calls(SessionTest):
+    """`nacre call` as an agent's program uses it."""
+
+    def tool(self, parameters, *options, **env):
+        return subprocess.run([NACRE, "call", *options, "Bash", json.dumps(parameters)], cwd=self.work, env={**self.env, **env},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE, check=False)
+
+    def test_they_can_share_a_session(self):
+        self.assertEqual(self.tool({"command": "cd sub; export A=1"}, "--session", "s").returncode, 0)
+        for done in (self.tool({"command": "echo $A; pwd"}, "--session", "s"),
+                     self.tool({"command": "echo $A; pwd"}, NACRE_SESSION="s")):
+            self.assertEqual(json.loads(done.stdout)["stdout"], f"1\n{self.work}/sub\n", done)
+        self.assertEqual(json.loads(self.tool({"command": "echo $A"}).stdout)["stdout"], "\n")
+        self.assertEqual(self.tool({"command": "true"}, "--session", "../s").returncode, 125)
+
+    def test_wrong_parameters_are_answered_in_the_format_of_the_tool(self):
+        for tool, parameters, words in (("Bash", {"comand": "ls"}, "did you mean 'command'"), ("run_shell", {}, "'command' is missing"),
+                                        ("safe_shell", {"command": 1}, "'command'"), ("shell", [], "object")):
+            done = subprocess.run([NACRE, "call", tool, json.dumps(parameters)], cwd=self.work, env=self.env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=DEADLINE, check=False)
+            answer = json.loads(done.stdout)
+            self.assertEqual(done.returncode, 125, done)
+            self.assertIn(words, answer.get("reason", answer["stderr"]), done)
+            self.assertEqual(answer.get("exit_code", answer.get("returncode")), 125)
+            self.assertIn(words.encode(), done.stderr)
+
+
 class Ending(SessionTest):
     """Nobody says that a session is over: what was not used for long goes, and never one that is in use."""
 
@@ -167,7 +194,12 @@ class Keeping(SessionTest):
             return " ".join(self.call(line)["notices"])
         self.assertIn("is gone", notices("mkdir gone; cd gone; rmdir ../gone"))
         self.assertEqual(self.where(), "/")
-        self.assertIn("not in the workspace", notices("cd /usr"))
+        left = self.call("cd /usr")
+        if left["room"]:  # see test_away.py
+            self.assertEqual(left["notices"], [])
+            self.assertEqual(self.call(f"pwd; cd {self.work}")["stdout"], "/usr\n")
+        else:
+            self.assertIn("not in the workspace", " ".join(left["notices"]))
         self.assertEqual(self.where(), "/")
         self.assertEqual(notices("mkdir gone; cd gone"), "")
         (self.work / "gone").rmdir()
@@ -312,6 +344,13 @@ class Rules(SessionTest):
                               "-c", "ls | cat")
         self.assertEqual(done.code, 126, done)
         self.assertIn(b"PATH", done.err)
+        for name in ("XDG_CONFIG_HOME", "CURL_HOME", "WGETRC", "VIMINIT", "MAKEFILES", "_JAVA_OPTIONS"):
+            self.call(f"export {name}=$PWD/x", session=name)
+            done = self.run_nacre("--profile", "universal", "--workspace", str(self.work), "--session", name,
+                                  "-c", "ls | cat")
+            self.assertEqual(done.code, 126, done)
+            self.assertIn(f"an earlier call of its session, sets the variable {name},".encode(), done.err)
+            self.assertIn(b"begin a new session", done.err)
 
     def test_a_background_task_reads_the_session_and_does_not_write_it(self):
         self.call("cd sub")

@@ -145,6 +145,32 @@ class ShellEndpoint(ServeTest):
             self.assertEqual(answer.status, 401)
             self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
 
+    def test_every_failure_has_the_four_members(self):
+        """A client of such a service reads success and stderr, whatever the status."""
+        narrow = self.make_token("narrow", "--profile", "bash")
+        busy = self.serve("--rate", "3", "--jobs", "1", "--queue", "0", unix=self.dir / "busy.sock")
+        running = self.stream("POST", "/v1/run", {"command": "echo begun; sleep 600"}, server=busy, unix=True)
+        self.assertEqual(running.next("output")["json"]["text"], "begun\n")
+        good = {"command": "ls", "workspace": str(self.work), "timeout": 30}
+        answers = {
+            400: self.post("/shell", {**good, "timeout": 0}),
+            401: self.post("/shell", good, token="x"),
+            403: self.post("/shell", good, token=narrow),
+            415: self.ask("POST", "/shell", b"ls", headers={"Content-Type": "text/plain"}),
+            503: self.post("/shell", good, server=busy, unix=True),
+        }
+        while answers.get(429) is None:  # a slow machine stays within the rate for a while
+            answer = self.post("/shell", good, token="x", server=busy)
+            answers[answer.status] = answer
+        answers["host"] = self.post("/shell", good, headers={"Host": "example.org"})
+        for status, answer in answers.items():
+            self.assertEqual(answer.status, 403 if status == "host" else status, answer)
+            value = answer.json
+            self.assertEqual((value["success"], value["stdout"], value["returncode"]), (False, "", 125), answer)
+            self.assertEqual(value["stderr"], value["error"]["message"])
+            self.assertTrue(value["stderr"])
+        running.close()
+
     def test_nothing_of_the_host_is_in_an_answer(self):
         told = []
         for command in ("env", "ls /", "cat /proc/self/environ", "cat /proc/1/environ", "cat ../state/token",

@@ -6,10 +6,6 @@ scenario that is listed here and comes out the same is a failure, too: take it o
 HELD = "what a command writes at a protected path is held until a person approves it"
 
 DIFFERS = {
-    "shell/cd-home": ("a session stays in the workspace", "name paths below ~ in full"),
-    "shell/order-of-streams": ("the two streams come back one after the other", "2>&1 in the command, or output.mode: merged"),
-    "server/kill-of-an-earlier-task": ("each command has process ids of its own", "TaskStop"),
-    "git/tracked-settings": (HELD, "nacre approve puts them in place; or ask a person to switch the branch"),
     "git/editor-settings-new": (HELD, "nacre approve puts them in place"),
     "git/hook": ("hooks of a repository are read-only for commands", "run the hook's command by hand"),
     "system/sudo": ("a command cannot gain privileges", "install into the workspace"),

