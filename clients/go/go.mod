@@ -1,0 +1,3 @@
+module nacre.dev/client
+
+go 1.19

@@ -1,0 +1,265 @@
+package nacre
+
+// The objects of the HTTP interface, with its names. The tests compare them with the OpenAPI document
+// of a running server.
+
+// Result is what became of a command.
+type Result struct {
+	Success       bool      `json:"success"`
+	ExitCode      int       `json:"exit_code"`
+	Signal        *string   `json:"signal"`
+	TimedOut      bool      `json:"timed_out"`
+	Stages        []int     `json:"stages,omitempty"`
+	DurationMS    int64     `json:"duration_ms"`
+	Output        string    `json:"output,omitempty"`
+	Stdout        string    `json:"stdout,omitempty"`
+	Stderr        string    `json:"stderr,omitempty"`
+	Truncated     bool      `json:"truncated"`
+	StdoutBytes   int64     `json:"stdout_bytes"`
+	StderrBytes   int64     `json:"stderr_bytes"`
+	OutputFile    *string   `json:"output_file"`
+	StderrFile    *string   `json:"stderr_file"`
+	TaskID        *string   `json:"task_id"`
+	Background    bool      `json:"background"`
+	Note          *string   `json:"note,omitempty"`
+	LeftRunning   []Left    `json:"left_running"`
+	Verdict       *string   `json:"verdict"`
+	Reason        *string   `json:"reason"`
+	Rule          *Rule     `json:"rule"`
+	Recommended   []string  `json:"recommended"`
+	Approval      *Consent  `json:"approval"`
+	LeftToSandbox bool      `json:"left_to_sandbox"`
+	Killed        int       `json:"killed"`
+	Processes     Processes `json:"processes"`
+	Held          []Held    `json:"held,omitempty"`
+	Notices       []string  `json:"notices"`
+	Sandbox       Sandbox   `json:"sandbox"`
+	Room          *Room     `json:"room"`
+	Network       *Network  `json:"network"`
+	Usage         Usage     `json:"usage"`
+}
+
+// Rule is the rule that decided.
+type Rule struct {
+	ID   string  `json:"id"`
+	File *string `json:"file"`
+	Line *int    `json:"line"`
+}
+
+// Consent is the approval that a result is about.
+type Consent struct {
+	ID    string  `json:"id"`
+	State *string `json:"state"`
+	By    *string `json:"by"`
+}
+
+// Left is a process that the command left running.
+type Left struct {
+	PID   int    `json:"pid"`
+	Name  string `json:"name"`
+	Ports []int  `json:"ports"`
+}
+
+// Held is a change of a protected path that waits for a person.
+type Held struct {
+	Path string `json:"path"`
+	ID   string `json:"id"`
+}
+
+type Processes struct {
+	Total  int      `json:"total"`
+	Ended  []string `json:"ended"`
+	Killed []string `json:"killed"`
+}
+
+// Sandbox is what was in force.
+type Sandbox struct {
+	Tier     *string  `json:"tier"`
+	Layers   []string `json:"layers"`
+	Missing  []string `json:"missing"`
+	LimitHit *string  `json:"limit_hit"`
+}
+
+type Room struct {
+	ID         string `json:"id"`
+	Generation int    `json:"generation"`
+	Fresh      bool   `json:"fresh"`
+}
+
+// Network is what became of the connections of a command whose profile allows names.
+type Network struct {
+	Connections  int         `json:"connections"`
+	RefusedCount int         `json:"refused_count"`
+	Refused      []Unreached `json:"refused"`
+}
+
+type Unreached struct {
+	Name   string  `json:"name"`
+	Port   *int    `json:"port"`
+	Count  int     `json:"count"`
+	Reason string  `json:"reason"`
+	Rule   *string `json:"rule"`
+}
+
+type Usage struct {
+	CPUMS    int64 `json:"cpu_ms"`
+	MaxRSSKB int64 `json:"max_rss_kb"`
+}
+
+// Task is a command that no call waits for.
+type Task struct {
+	TaskID      string  `json:"task_id"`
+	State       string  `json:"state"`
+	Running     bool    `json:"running"`
+	Command     *string `json:"command"`
+	Description *string `json:"description"`
+	Principal   *string `json:"principal"`
+	Background  bool    `json:"background"`
+	StartedMS   int64   `json:"started_ms"`
+	DurationMS  int64   `json:"duration_ms"`
+	ExitCode    *int    `json:"exit_code"`
+	Signal      *string `json:"signal"`
+	StdoutBytes int64   `json:"stdout_bytes"`
+	StderrBytes int64   `json:"stderr_bytes"`
+	Ports       []int   `json:"ports"`
+}
+
+// Order is a task after an order to it.
+type Order struct {
+	Task
+	WasRunning bool `json:"was_running"`
+}
+
+// TaskOutput is a piece of a task's output; the next one begins at Next.
+type TaskOutput struct {
+	Task
+	Output    string `json:"output,omitempty"`
+	Stdout    string `json:"stdout,omitempty"`
+	Stderr    string `json:"stderr,omitempty"`
+	Truncated bool   `json:"truncated"`
+	Next      int64  `json:"next"`
+}
+
+// Text is a piece of output in a stream. MissingBytes: so many were lost before it.
+type Text struct {
+	Stream       string `json:"stream"`
+	Text         string `json:"text,omitempty"`
+	MissingBytes int64  `json:"missing_bytes,omitempty"`
+}
+
+type Session struct {
+	Room       string   `json:"room"`
+	Session    string   `json:"session"`
+	Profile    *string  `json:"profile"`
+	Generation int      `json:"generation"`
+	MadeMS     int64    `json:"made_ms"`
+	UsedMS     int64    `json:"used_ms"`
+	InUse      bool     `json:"in_use"`
+	Bytes      int64    `json:"bytes,omitempty"`
+	Files      int64    `json:"files,omitempty"`
+	Tasks      []string `json:"tasks"`
+}
+
+// Approval is a question to a person. Answers lists what may be answered.
+type Approval struct {
+	ID           string   `json:"id"`
+	State        string   `json:"state"`
+	Principal    string   `json:"principal,omitempty"`
+	Door         string   `json:"door,omitempty"`
+	Session      string   `json:"session,omitempty"`
+	Profile      string   `json:"profile,omitempty"`
+	CreatedMS    int64    `json:"created_ms"`
+	ExpiresMS    int64    `json:"expires_ms"`
+	Command      string   `json:"command,omitempty"`
+	Description  string   `json:"description,omitempty"`
+	Workspace    string   `json:"workspace,omitempty"`
+	Cwd          string   `json:"cwd,omitempty"`
+	Sandbox      string   `json:"sandbox,omitempty"`
+	Network      string   `json:"network,omitempty"`
+	Engine       string   `json:"engine,omitempty"`
+	Input        string   `json:"input,omitempty"`
+	Terminal     bool     `json:"terminal"`
+	Names        string   `json:"names"`
+	TreeFiles    int      `json:"tree_files,omitempty"`
+	RuleID       string   `json:"rule_id,omitempty"`
+	RuleFile     string   `json:"rule_file,omitempty"`
+	RuleLine     int      `json:"rule_line"`
+	Reason       string   `json:"reason,omitempty"`
+	Env          []string `json:"env"`
+	Files        []string `json:"files"`
+	Answers      []string `json:"answers"`
+	Answer       string   `json:"answer,omitempty"`
+	AnsweredBy   string   `json:"answered_by,omitempty"`
+	AnswerReason string   `json:"answer_reason,omitempty"`
+	AnsweredMS   int64    `json:"answered_ms,omitempty"`
+}
+
+// Explanation is what would be decided about a command, and why.
+type Explanation struct {
+	Verdict       string    `json:"verdict"`
+	Reason        *string   `json:"reason"`
+	Rule          *Rule     `json:"rule"`
+	LeftToSandbox bool      `json:"left_to_sandbox"`
+	Recommended   []string  `json:"recommended"`
+	Docker        Engine    `json:"docker"`
+	Status        string    `json:"status"`
+	Canonical     *string   `json:"canonical"`
+	Commands      []Command `json:"commands"`
+	Hosts         []Host    `json:"hosts"`
+}
+
+// Host is a host that stands in a line, and what the profile says about it.
+type Host struct {
+	Name     string       `json:"name"`
+	Port     *int         `json:"port"`
+	Verdict  string       `json:"verdict"`
+	Reason   *string      `json:"reason"`
+	Rule     *NetworkRule `json:"rule"`
+	RunnerUp *NetworkRule `json:"runner_up"`
+	InForce  bool         `json:"in_force"`
+}
+
+type NetworkRule struct {
+	List   string  `json:"list"`
+	Entry  string  `json:"entry"`
+	File   *string `json:"file"`
+	Line   int     `json:"line"`
+	Set    *string `json:"set"`
+	Source *string `json:"source"`
+}
+
+type Engine struct {
+	Client bool `json:"client"`
+	Allow  bool `json:"allow"`
+}
+
+// Command is one command of a line. A word that cannot be known is nil.
+type Command struct {
+	Verdict       string    `json:"verdict"`
+	Reason        *string   `json:"reason"`
+	Rule          *Rule     `json:"rule"`
+	LeftToSandbox bool      `json:"left_to_sandbox"`
+	Words         []*string `json:"words"`
+	Via           *string   `json:"via"`
+	Resolved      *string   `json:"resolved"`
+}
+
+// Shell is the answer of POST /shell.
+type Shell struct {
+	Success    bool   `json:"success"`
+	Stdout     string `json:"stdout"`
+	Stderr     string `json:"stderr"`
+	ReturnCode int    `json:"returncode"`
+}
+
+type Health struct {
+	Status  string `json:"status"`
+	Version string `json:"version"`
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
