@@ -382,6 +382,12 @@ struct refs *refs_end(struct refs *r)
 	return refs_free(r);
 }
 
+static int note_size(void *context, const struct git_id *id)
+{
+	*(size_t *)context = id->n;
+	return 1; /* one is enough */
+}
+
 struct history *refs_history(struct refs *r)
 {
 	struct list l;
@@ -391,10 +397,8 @@ struct history *refs_history(struct refs *r)
 		return r ? r->history : NULL;
 	r->asked = true;
 	if (list_read(r, &l) == 0) {
-		/* A repository that was made anew may have longer ids; the last one tells. */
-		for (size_t i = 0; i < l.count; i++)
-			if (l.trusted[i])
-				n = l.ids[i].n;
+		/* A repository that was made anew may have ids of another size. */
+		(void)git_refs_read(r->git, note_size, &n);
 		for (size_t i = 0; i < l.count; i++)
 			if (l.trusted[i] && l.ids[i].n == n)
 				l.ids[count++] = l.ids[i];

@@ -318,6 +318,18 @@ static void what_changes_between_commands_is_the_persons(void **state)
 	assert_false(is_trusted(p, "stash\n", NULL));
 }
 
+/* Names of both sizes are in the record then, and the longer ones came last. */
+static void a_repository_that_comes_back_is_known(void **state)
+{
+	const struct place *p = *state;
+
+	assert_true(is_trusted(p, "9\n", NULL));
+	sh(p, "mv .git ../aside; git init -q --object-format=sha256; git add -A; git commit -qm x");
+	assert_false(is_trusted(p, "9\n", NULL)); /* by its shorter name */
+	sh(p, "rm -rf .git; mv ../aside .git");
+	assert_true(is_trusted(p, "9\n", NULL));
+}
+
 static void what_changes_beside_another_command_is_not(void **state)
 {
 	const struct place *p = *state;
@@ -403,6 +415,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_a_commit_lacks_is_known, place_make,
 	                                        place_remove),
 		cmocka_unit_test_setup_teardown(what_changes_between_commands_is_the_persons,
+	                                        place_make, place_remove),
+		cmocka_unit_test_setup_teardown(a_repository_that_comes_back_is_known,
 	                                        place_make, place_remove),
 		cmocka_unit_test_setup_teardown(what_changes_beside_another_command_is_not,
 	                                        place_make, place_remove),
