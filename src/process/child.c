@@ -115,6 +115,12 @@ _Noreturn void child_main(const struct child_plan *plan)
 {
 	sigset_t none;
 
+	/* Init is no volunteer any more before anything else happens: it may sleep here for long,
+	 * and afterwards the command would run before it. A child of vfork() keeps its own choice,
+	 * though it shares init's memory; once it executes a program, the kernel could take the two
+	 * for one. */
+	if (plan->sandbox)
+		sandbox_volunteer(plan->sandbox, false);
 	if (setsid() < 0) /* no controlling terminal, and no group shared with nacre */
 		child_fail(plan, CHILD_SETSID, errno, 0);
 	for (int fd = 0; fd < 3; fd++)

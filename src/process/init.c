@@ -302,8 +302,8 @@ static void start(struct init *in, struct child_plan *plan)
 	if (pid == 0)
 		child_main(plan);
 	sys = errno;
-	if (plan->sandbox)
-		sandbox_volunteer(plan->sandbox, false);
+	if (pid < 0 && plan->sandbox)
+		sandbox_volunteer(plan->sandbox, false); /* else the child has done it */
 	if (pid < 0)
 		fail(in, CHILD_FORK, sys);
 	asks_receive(in, ends);

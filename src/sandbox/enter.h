@@ -39,7 +39,7 @@ int sandbox_enter_trial(bool network);
 int sandbox_enter_nested(struct sandbox_plan *p, int *ret_step);
 
 /* When memory runs out, the kernel should kill the command and not the init that must report it.
- * Processes that start between yes and no are its first choice. */
+ * Init says yes before vfork(), the child says no for init: it stays the kernel's first choice. */
 void sandbox_volunteer(const struct sandbox_plan *p, bool yes);
 
 /* Whether nacre itself must act as the program NAME in the box: "which". */

@@ -271,6 +271,24 @@ class Kept(NacreTest):
         if os.geteuid() == 0:  # a control group tells of it; a limit of the process only makes an allocation fail
             self.assertEqual(hits[4], "memory", results[4])
 
+    def expect_init_chosen_last(self, **who):
+        processors = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, processors)
+        os.sched_setaffinity(0, {min(processors)})  # of two that want to run, one comes late
+        line = json.dumps({"argv": ["cat", "/proc/1/oom_score_adj", "/proc/self/oom_score_adj"]}) + "\n"
+        done = self.run_nacre("--batch", "--jobs", "1", "--workspace", str(self.work), input=line.encode() * 40, **who)
+        with open("/proc/self/oom_score_adj", encoding="ascii") as file:
+            own = file.read()
+        results = [json.loads(text)["result"]["stdout"] for text in done.out.splitlines()]
+        self.assertEqual(results, [own + "500\n"] * 40)
+
+    def test_init_is_no_choice_when_the_command_begins(self):
+        """The command may run before the init that has started it gets a processor again."""
+        self.expect_init_chosen_last()
+
+    def test_init_of_a_user_is_no_choice_when_the_command_begins(self):
+        self.expect_init_chosen_last(**self.as_ordinary_user())
+
     def test_many_of_root_at_once(self):
         self.expect_room_for_all()
 
