@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <pcre2.h>
 #include <string.h>
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/name.h"
@@ -19,7 +18,6 @@
 #define REGEX_MATCHES 100000
 #define REGEX_DEPTH   1000
 #define REGEX_HEAP    4096 /* KiB */
-#define LITERAL_ARENA ((size_t)1 << 20)
 
 const char *policy_verdict_name(enum policy_verdict verdict)
 {
@@ -140,25 +138,23 @@ static int compile_regex(struct compiled_rule *c, struct error *err)
 	return 0;
 }
 
-/* Whether a text is the definition of a function that starts itself. */
+/* Whether a text is the definition of a function that starts itself: NAME(){ …NAME… }. Blanks do
+ * not count: people leave them out also where bash wants one. */
 static bool is_bomb(const char *text)
 {
-	scoped(arena_freep) struct arena *arena = NULL;
-	scoped(buffer_donep) struct buffer spaced = {0};
-	struct shell_facts *facts;
+	scoped(buffer_donep) struct buffer tight = {0};
+	char *body, *end, *name;
 
-	if (!strchr(text, '(') || !strchr(text, '{'))
+	for (; *text; text++)
+		if (!strchr(" \t\n", *text))
+			buffer_putc(&tight, *text);
+	name = buffer_error(&tight) ? NULL : tight.data;
+	body = name ? strstr(name, "(){") : NULL;
+	end = body ? strrchr(body, '}') : NULL;
+	if (!end || body == name)
 		return false;
-	/* People leave out the blank behind the brace, without which bash does not read it so. */
-	for (; *text; text++) {
-		buffer_putc(&spaced, *text);
-		if (*text == '{')
-			buffer_putc(&spaced, ' ');
-	}
-	arena = arena_new(LITERAL_ARENA);
-	return arena && !buffer_error(&spaced) &&
-	       shell_facts_read(arena, spaced.data, spaced.len, NULL, &facts) == 0 &&
-	       pipe_has_bomb(facts);
+	*body = *end = '\0';
+	return strstr(body + 3, name) != NULL;
 }
 
 static int compile_line_rules(struct policy *p, struct error *err)
@@ -172,7 +168,6 @@ static int compile_line_rules(struct policy *p, struct error *err)
 		p->has_writes |= c->rule->write_to != NULL;
 		if (c->rule->literal)
 			c->bomb = is_bomb(c->rule->literal);
-		p->has_bombs |= c->bomb;
 		if (!c->rule->regex)
 			continue;
 		r = compile_regex(c, err);

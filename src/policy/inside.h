@@ -76,7 +76,7 @@ struct policy {
 	uint32_t slot_mask;
 	uint32_t *globs; /* rules with a glob among their commands */
 	size_t glob_count;
-	bool has_text, has_pipes, has_writes, has_bombs;
+	bool has_text, has_pipes, has_writes;
 	char *allowed; /* the names of the allow list, sorted, for people */
 	struct pcre2_real_match_context_8 *match_context;
 	struct pcre2_real_match_data_8 *match_data;
