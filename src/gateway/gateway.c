@@ -15,6 +15,7 @@
 #include "gateway/names.h"
 
 #define ACCEPTS_A_TURN   64
+#define ORDERS_A_TURN    128
 #define DESCRIPTORS_MORE 160 /* pipes, look-ups, doors */
 
 const char *gateway_end_word(enum gateway_end end)
@@ -84,16 +85,15 @@ void gateway_watch_doors(struct gateway *g)
 	}
 }
 
-static int on_supervisor(struct loop_source *s, uint32_t events)
+/* False: there is none. */
+static bool take_order(struct gateway *g)
 {
-	struct gateway *g = container_of(s, struct gateway, supervisor);
 	struct gateway_event idle = {.kind = GATEWAY_IDLE};
 	struct gateway_order order;
 	ssize_t n = packet_get(g->supervisor_fd, &order, sizeof(order), MSG_DONTWAIT);
 
-	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
+		return false;
 	if (n != (ssize_t)sizeof(order))
 		_exit(0); /* the supervisor is gone */
 	if (order.kind == GATEWAY_CLOSE) {
@@ -102,6 +102,16 @@ static int on_supervisor(struct loop_source *s, uint32_t events)
 	} else {
 		connection_order(g, &order);
 	}
+	return true;
+}
+
+static int on_supervisor(struct loop_source *s, uint32_t events)
+{
+	struct gateway *g = container_of(s, struct gateway, supervisor);
+
+	(void)events;
+	for (int i = 0; i < ORDERS_A_TURN && take_order(g);)
+		i++;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  *
  *	gate.c       the process: its gateway, its tasks, the audit log
  *	gate-ask.c   connections that wait for a person
+ *	gate-order.c what the gateway is told
  */
 #include "approval/approval.h"
 #include "audit/event.h"
@@ -65,12 +66,18 @@ struct gate_asked { /* a question that nobody waits for */
 	uint16_t port;
 };
 
+struct gate_orders { /* that the gateway has not taken yet */
+	struct gateway_order *items;
+	size_t count, size;
+};
+
 struct gate {
 	const struct gate_wish *wish;
 	int socket;  /* tasks come by it */
 	int gateway; /* -1: none runs */
 	pid_t pid;
 	int deaths;
+	struct gate_orders orders;
 	struct audit *audit;
 	struct gate_task tasks[GATE_TASKS_MAX];
 	struct gate_open *open;
@@ -83,12 +90,17 @@ struct gate {
 	size_t asked_next;
 };
 
-void gate_order(struct gate *g, enum gateway_order_kind kind, uint32_t id,
-                enum network_reason reason);
 int gate_record(struct gate *g, enum audit_kind kind, const struct gateway_event *e,
                 const char *approval);
 /* Tells every task how many of its connections wait, and for what. */
 void gate_tell_held(struct gate *g);
+
+/* gate-order.c */
+void gate_order(struct gate *g, enum gateway_order_kind kind, uint32_t id,
+                enum network_reason reason);
+short gate_orders_events(const struct gate *g); /* to wait for at the gateway's socket */
+void gate_orders_flush(struct gate *g);
+void gate_orders_forget(struct gate *g);
 
 /* gate-ask.c */
 void gate_ask(struct gate *g, const struct gateway_event *e);

@@ -160,15 +160,6 @@ static void refused(struct gate *g, const struct gateway_event *e)
 			add_item(&g->tasks[i], g, e);
 }
 
-void gate_order(struct gate *g, enum gateway_order_kind kind, uint32_t id,
-                enum network_reason reason)
-{
-	const struct gateway_order o = {.kind = kind, .id = id, .reason = reason};
-
-	if (g->gateway >= 0)
-		(void)packet_put(g->gateway, &o, sizeof(o), MSG_DONTWAIT);
-}
-
 static struct gate_open *find_open(struct gate *g, uint32_t id)
 {
 	for (size_t i = 0; i < g->open_count; i++)
@@ -318,6 +309,7 @@ static void gateway_died(struct gate *g)
 	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	fd_close(take_fd(&g->gateway));
+	gate_orders_forget(g);
 	g->deaths++;
 	while (g->open_count > 0) {
 		struct gate_open *o = &g->open[g->open_count - 1];
@@ -445,7 +437,7 @@ static void turn(struct gate *g)
 	const struct sandbox_doors *d = g->wish->doors;
 	struct pollfd fds[3 + GATE_TASKS_MAX + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP] = {
 		{.fd = g->socket, .events = POLLIN},
-		{.fd = g->gateway, .events = POLLIN},
+		{.fd = g->gateway, .events = gate_orders_events(g)},
 		{.fd = g->watch, .events = POLLIN},
 	};
 	int64_t due = gate_ask_due(g), wait_ms = due - clock_now_ms();
@@ -470,7 +462,9 @@ static void turn(struct gate *g)
 		desk_watch_drain(g->watch);
 	if (fds[0].revents && !take_task(g))
 		end(g);
-	if (fds[1].revents)
+	if (fds[1].revents & POLLOUT)
+		gate_orders_flush(g);
+	if (fds[1].revents & ~POLLOUT)
 		hear(g);
 	for (size_t i = 0; i < GATE_TASKS_MAX; i++) {
 		struct gate_task *t = &g->tasks[i];
