@@ -63,7 +63,7 @@ static void forget_first(struct connection *c)
 	c->first = NULL;
 }
 
-static void close_end(struct loop_source *s, int *fd, bool reset)
+void connection_close(struct loop_source *s, int *fd, bool reset)
 {
 	const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
@@ -99,8 +99,8 @@ void connection_end(struct connection *c, enum gateway_end end, bool reset)
 	relay_stop(&c->up, &g->pool);
 	relay_stop(&c->down, &g->pool);
 	loop_timer_clear(&c->timer);
-	close_end(&c->client, &c->client_fd, reset);
-	close_end(&c->upstream, &c->upstream_fd, reset);
+	connection_close(&c->client, &c->client_fd, reset);
+	connection_close(&c->upstream, &c->upstream_fd, reset);
 	if (c->ready)
 		unlink_ready(c);
 	if (c->previous)
@@ -176,11 +176,7 @@ static enum look look_once(struct connection *c)
 		connection_end(c, GATEWAY_END_RESET, true);
 		return LOOK_OVER;
 	}
-	if (n == 0) {
-		forget_first(c);
-		return LOOK_DECIDED;
-	}
-	switch (first_feed(c->first, bytes, (size_t)n)) {
+	switch (n == 0 ? first_end(c->first) : first_feed(c->first, bytes, (size_t)n)) {
 	case FIRST_REFUSE:
 		reason = c->first->reason;
 		snprintf(seen, sizeof(seen), "%.63s", c->first->seen);
@@ -193,6 +189,8 @@ static enum look look_once(struct connection *c)
 	case FIRST_UNDECIDED:
 		break;
 	}
+	if (n == 0)
+		return LOOK_DECIDED;
 	return take_pending(c, (size_t)n) ? LOOK_AGAIN : LOOK_OVER;
 }
 

@@ -211,6 +211,26 @@ enum first_state first_feed(struct first *f, const void *bytes, size_t n)
 	return f->state;
 }
 
+/* Some servers take the end for the end of the head as well. */
+enum first_state first_end(struct first *f)
+{
+	static const char end[] = "\r\n\r\n";
+
+	if (f->state != FIRST_UNDECIDED)
+		return f->state;
+	if (f->kept_len == 0)
+		f->state = FIRST_PASS;
+	else if (!keep(f, end, sizeof(end) - 1))
+		f->state = refuse(f, NETWORK_REASON_LIMIT);
+	else
+		f->state = judge(f, f->kept, f->kept_len);
+	/* What is still no hello and no head will never be one. */
+	if (f->state == FIRST_UNDECIDED)
+		f->state = FIRST_PASS;
+	first_done(f);
+	return f->state;
+}
+
 enum first_protocol first_guess(const void *bytes, size_t n, uint16_t port)
 {
 	const uint8_t *b = bytes;

@@ -49,6 +49,8 @@ struct first {
 void first_init(struct first *f, const char *name, bool literal, uint16_t port);
 /* After a verdict it only repeats it. Without memory: REFUSE with LIMIT. */
 enum first_state first_feed(struct first *f, const void *bytes, size_t n);
+/* The client says no more. FIRST_REFUSE: its end must not be sent on either; else FIRST_PASS. */
+enum first_state first_end(struct first *f);
 void first_done(struct first *f); /* releases what is kept; the answers stay */
 
 /* What a client that is refused in any case speaks, by its first bytes and the port: for

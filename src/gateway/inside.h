@@ -102,6 +102,7 @@ void gateway_watch_doors(struct gateway *g); /* as many connections as there may
 /* connect.c */
 void connection_accept(struct gateway *g, int fd);
 void connection_end(struct connection *c, enum gateway_end end, bool reset);
+void connection_close(struct loop_source *s, int *fd, bool reset);
 void connection_order(struct gateway *g, const struct gateway_order *order);
 void connections_close(struct gateway *g);
 void connection_opened(struct connection *c); /* the other side is reached */

@@ -104,9 +104,8 @@ void refuse(struct connection *c, enum network_reason reason, const char *what)
 	gateway_tell(g, &e);
 	relay_stop(&c->up, &g->pool);
 	relay_stop(&c->down, &g->pool);
-	loop_remove(&c->upstream);
-	fd_close(c->upstream_fd);
-	c->upstream_fd = -1;
+	/* A server must not take this for the end of what was said so far, and act on it. */
+	connection_close(&c->upstream, &c->upstream_fd, true);
 	c->state = CONNECTION_REFUSING;
 	(void)loop_timer_set(g->loop, &c->timer, loop_now(g->loop) + WAIT_MS, refuse_timer);
 	look(c, false);

@@ -402,6 +402,27 @@ static void a_refusal_is_said_in_the_clients_language(void **state)
 	}
 }
 
+static enum first_state ended_after(const char *text, uint16_t port)
+{
+	struct first f;
+
+	first_init(&f, "x.test", false, port);
+	(void)first_feed(&f, text, strlen(text));
+	return first_end(&f);
+}
+
+static void the_end_of_a_client_may_end_its_head(void **state)
+{
+	assert_int_equal(ended_after("GET / HTTP/1.1\r\nHost: y.test\r\n", 80), FIRST_REFUSE);
+	assert_int_equal(ended_after("GET / HTTP/1.1\r\nHost: y.test", 80), FIRST_REFUSE);
+	assert_int_equal(ended_after("GET http://y.test/ HTTP/1.1", 80), FIRST_REFUSE);
+	assert_int_equal(ended_after("CONNECT y.test:443 HTTP/1.1\r\n", 80), FIRST_REFUSE);
+	assert_int_equal(ended_after("GET / HTTP/1.1\r\nHost: x.test\r\n", 80), FIRST_PASS);
+	assert_int_equal(ended_after("GET / HTTP/1.1\r\nHost: x.test", 80), FIRST_PASS);
+	assert_int_equal(ended_after("PING", 6379), FIRST_PASS);
+	assert_int_equal(ended_after("", 80), FIRST_PASS);
+}
+
 static void the_language_of_a_client_is_guessed(void **state)
 {
 	struct bytes m = hello("x.test");
@@ -432,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_proxy_is_not_spoken_to),
 		cmocka_unit_test(a_verdict_does_not_change),
 		cmocka_unit_test(a_refusal_is_said_in_the_clients_language),
+		cmocka_unit_test(the_end_of_a_client_may_end_its_head),
 		cmocka_unit_test(the_language_of_a_client_is_guessed),
 	};
 

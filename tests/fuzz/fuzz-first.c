@@ -16,6 +16,7 @@ static void run(struct first *f, uint16_t port, const uint8_t *data, size_t size
 		if (first_feed(f, data + at, size - at < step ? size - at : step) !=
 		    FIRST_UNDECIDED)
 			break;
+	first_end(f);
 	first_done(f);
 }
 
