@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "gateway/names.h"
 #include "keeper/gate.h"
+#include "keeper/record.h"
 #include "profile/profile.h"
 #include "sandbox/plan.h"
 
@@ -171,6 +172,7 @@ static void hear(struct keeper *k)
 	if (r == -EAGAIN)
 		return;
 	note_held(k, false);
+	keeper_record_network_lost(k);
 	fd_close(take_fd(&n->channel));
 	gate_end(&n->gate);
 }
@@ -232,6 +234,7 @@ void keeper_network_end(struct keeper *k)
 		snprintf(r->notice, sizeof(r->notice),
 		         "what the command wanted of the network is not known: its gateway has not "
 		         "answered");
+		keeper_record_network_lost(k);
 		gate_end(&k->network.gate);
 		return;
 	}

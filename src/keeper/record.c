@@ -191,6 +191,21 @@ void keeper_record_left(struct keeper *k)
 		         "what was left running is not in the audit log: %.180s", err.text);
 }
 
+/* Nobody knows which connections were open; those of this command that have no end had it now. */
+void keeper_record_network_lost(struct keeper *k)
+{
+	struct audit_event e = event_of(k, AUDIT_NETWORK_ENDED);
+	struct error err = {0};
+	uint64_t seq;
+
+	if (k->profile->audit.off)
+		return;
+	e.session = k->order.request.session;
+	e.end = "lost";
+	if (open_log(k, &err) == 0)
+		(void)audit_append(k->audit, &e, 1, &seq, &err);
+}
+
 void keeper_record_end(struct keeper *k)
 {
 	bool refused = k->report.end == KEEPER_END_REFUSED;

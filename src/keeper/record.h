@@ -29,3 +29,6 @@ void keeper_record_end(struct keeper *k);
 
 /* The command has ended, and what it left running goes on. */
 void keeper_record_left(struct keeper *k);
+
+/* The gate has died, and with it what it knew. */
+void keeper_record_network_lost(struct keeper *k);
