@@ -256,6 +256,9 @@ static int socket_bind(int family, int type, uint32_t address, uint16_t port, bo
 	     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0) ||
 	    (type == SOCK_DGRAM &&
 	     setsockopt(fd, level, four ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)) < 0) ||
+	    /* To answer from whichever address was asked; for IPv4 the route is enough. */
+	    (type == SOCK_DGRAM && !four &&
+	     setsockopt(fd, level, IPV6_FREEBIND, &one, sizeof(one)) < 0) ||
 	    (transparent && setsockopt(fd, level, four ? IP_TRANSPARENT : IPV6_TRANSPARENT, &one,
 	                               sizeof(one)) < 0) ||
 	    bind(fd, &a.any, four ? sizeof(a.four) : sizeof(a.six)) < 0 ||

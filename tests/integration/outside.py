@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 
+from helpers import wait_until
+
 SERVER = "192.0.2.10"  # documentation addresses are fit: nothing real is there
 HOST = "192.0.2.1"
 
@@ -147,6 +149,52 @@ class Outside:
     def web(self, port=80, cert="", near=False):
         return self.serve(WEB, str(port), cert, near=near)
 
+    def start(self, words, **options):
+        """A server of the far side that tells nothing when it listens."""
+        process = subprocess.Popen(["nsenter", "-t", str(self.far), "-n", *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, **options)
+        self.processes.append(process)
+        return process
+
+    def wait_for(self, port):
+        """Until something on the far side listens at the port."""
+        wait_until(f"port {port} is open", lambda: subprocess.run(
+            [*self.inside(), sys.executable, "-c", f"import socket; socket.create_connection(('{SERVER}', {port}), 5)"], stderr=subprocess.DEVNULL).returncode == 0)
+
+    def ssh(self, work, readable):
+        """A real server for root, who comes in by WORK/key; his home is one of the test's own."""
+        def run(*words):
+            subprocess.run(words, check=True, capture_output=True)
+        home = self.dir / "home"
+        (home / ".ssh").mkdir(parents=True, mode=0o700)
+        os.chmod(home, 0o700)
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(work / "key"))
+        os.chmod(work / "key", 0o644)
+        shutil.copy(work / "key.pub", home / ".ssh" / "authorized_keys")
+        os.chmod(home / ".ssh" / "authorized_keys", 0o600)
+        run("dropbearkey", "-t", "ed25519", "-f", str(self.dir / "host.key"))
+        passwd = self.dir / "passwd"
+        passwd.write_text(f"root:x:0:0::{home}:/bin/sh\n")
+        self.start(["unshare", "-m", "sh", "-c", f"mount --bind {passwd} /etc/passwd && exec dropbear -F -s -m -P '' -r {self.dir}/host.key -p 22"])
+        self.wait_for(22)
+
+    def redis(self):
+        # Debian's package of tools has the server under another name: it looks at its own.
+        self.start(["redis-server", "--port", "6379", "--bind", "0.0.0.0", "--protected-mode", "no", "--save", "", "--dir", str(self.dir)]
+                   if shutil.which("redis-server") else
+                   ["bash", "-c", f"exec -a redis-server redis-check-rdb --port 6379 --bind 0.0.0.0 --protected-mode no --save '' --dir {self.dir}"])
+        self.wait_for(6379)
+
+    def postgres(self, programs):
+        data, who = self.dir / "data", ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        data.mkdir()
+        shutil.chown(data, "nobody", "nogroup")
+        subprocess.run([*who, f"{programs}/initdb", "-D", str(data), "-A", "trust", "-U", "tester", "-N"], check=True, capture_output=True, cwd=data)
+        with open(data / "pg_hba.conf", "a", encoding="ascii") as file:
+            file.write("host all all 0.0.0.0/0 trust\n")
+        self.start([*who, f"{programs}/postgres", "-D", str(data), "-h", "0.0.0.0", "-k", "", "-F"], cwd=data)
+        self.wait_for(5432)
+
     def certificates(self, *names):
         """A test authority, and one certificate for all names: its file; the authority is in ca.pem."""
         def openssl(*words):
@@ -178,6 +226,17 @@ class Outside:
             for stream in (process.stdin, process.stdout):
                 if stream:
                     stream.close()
+
+
+class Here:
+    """The machine's own network, for the one test that leaves it."""
+
+    def inside(self, directory="/", user=None):
+        who = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        return ["env", f"--chdir={directory}", *who]
+
+    def close(self):
+        pass
 
 
 def missing():

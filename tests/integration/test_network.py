@@ -36,13 +36,16 @@ class NetworkTest(NacreTest):
         if reason:
             self.skipTest(reason)
         os.chmod(self.dir, 0o755)
-        place = self.dir / "outside"
-        place.mkdir()
-        self.outside = Outside(place, NAMES)
+        self.outside = self.make_outside()
         self.addCleanup(self.outside.close)
         self.write_config("net.yaml", self.POLICY)
         self.user = None
         self.program = NACRE
+
+    def make_outside(self):
+        place = self.dir / "outside"
+        place.mkdir()
+        return Outside(place, NAMES)
 
     def become(self, who):
         """WHO: root or user. Later calls are his."""
