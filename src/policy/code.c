@@ -246,8 +246,7 @@ static void value_code(struct code *c, const struct knowledge_item *item, const 
 		own_code(c, text + skip, n - skip);
 }
 
-/* Where the value of the option begins in the word; its length: it is the next word; 0: not it. */
-static size_t value_at(const char *option, struct shell_text w)
+size_t option_value_at(const char *option, struct shell_text w)
 {
 	size_t n = strlen(option), name = strcspn(w.bytes, "=");
 
@@ -274,7 +273,7 @@ static void option_code(struct code *c, const struct knowledge_item *item)
 
 	for (size_t i = 1; i < f->word_count; i++) {
 		const struct shell_fact_word *w = &f->words[i];
-		size_t at = value_at(item->name, w->text);
+		size_t at = option_value_at(item->name, w->text);
 
 		if (!at)
 			continue;

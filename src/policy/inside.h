@@ -300,6 +300,9 @@ void guess_all(struct look *l, void (*try)(struct look *l, const char *line, siz
                void *data);
 
 /* code.c */
+
+/* Where the value of the option begins in the word; its length: it is the next word; 0: not it. */
+size_t option_value_at(const char *option, struct shell_text w);
 /* The same for the command lines in words of its commands; false: there are too many of them. */
 bool code_all(struct look *l, void (*try)(struct look *l, const char *line, size_t n, void *data),
               void *data);

@@ -214,8 +214,61 @@ static bool rule_names_option(const struct policy_rule *rule, const char *option
 	return word_in_list(rule->only, option) || word_in_list(rule->effects, "exec");
 }
 
-static bool does_is_allowed(const struct subject *s, const struct policy_rule *rule,
-                            const char **ret_doubt)
+/* A rule that allows every use of the program, and none that refuses or asks about some use. */
+static bool is_allowed_by_name(const struct look *l, const char *name)
+{
+	bool allowed = false;
+
+	for (const struct name_entry *e = policy_name_first(l->policy, name); e;
+	     e = policy_name_next(l->policy, e)) {
+		const struct policy_rule *r = l->policy->compiled[e->rule].rule;
+		bool plain = !r->args && !r->with && !r->without && !r->only && !r->operands &&
+		             !r->effects && r->paths == POLICY_PATHS_ANY;
+
+		if (r->list == POLICY_ALLOW)
+			allowed |= plain;
+		else if (plain)
+			return false;
+	}
+	return allowed;
+}
+
+/* pandoc --pdf-engine=xelatex: what it starts is decided by its name. Its words are not given here.
+ */
+static bool starts_what_is_allowed(const struct look *l, const struct subject *s,
+                                   const struct shell_fact_does *d)
+{
+	const struct knowledge_command *k = knowledge_find(s->name);
+	const struct shell_fact_command *c = s->command;
+	bool program = false, found = false;
+
+	for (size_t i = 0; k && i < k->count; i++)
+		for (size_t j = 0; j < k->rows[i].count; j++)
+			program |= k->rows[i].items[j].code == KNOWLEDGE_CODE_PROGRAM &&
+			           strcmp(k->rows[i].items[j].name, d->by) == 0;
+	for (size_t i = 1; program && i < c->word_count; i++) {
+		size_t at = option_value_at(d->by, c->words[i].text);
+		const struct shell_fact_word *w = &c->words[i];
+
+		if (w->kind != SHELL_VALUE_KNOWN)
+			return false;
+		if (at == w->text.len && i + 1 < c->word_count) {
+			w = &c->words[++i];
+			at = 0;
+		} else if (!at) {
+			continue;
+		}
+		/* The name of a glob or a path is decided by more than the name. */
+		if (w->kind != SHELL_VALUE_KNOWN || strlen(w->text.bytes) != w->text.len ||
+		    strchr(w->text.bytes + at, '/') || !is_allowed_by_name(l, w->text.bytes + at))
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static bool does_is_allowed(const struct look *l, const struct subject *s,
+                            const struct policy_rule *rule, const char **ret_doubt)
 {
 	bool anyway = runs_code_anyway(s);
 
@@ -224,7 +277,8 @@ static bool does_is_allowed(const struct subject *s, const struct policy_rule *r
 
 		if (strcmp(d->effect, "exec") != 0 || rule_names_option(rule, d->by))
 			continue;
-		if (anyway || is_seen_through(s) || !is_data_option(s, d))
+		if (anyway || is_seen_through(s) || !is_data_option(s, d) ||
+		    starts_what_is_allowed(l, s, d))
 			continue;
 		*ret_doubt = d->by;
 		return false;
@@ -300,7 +354,7 @@ bool rule_is_proven(struct look *l, struct subject *s, const struct policy_rule 
 		                      : "a place in PATH that commands can write";
 		return false;
 	}
-	return redirects_are_inside(l, s, ret_doubt) && does_is_allowed(s, rule, ret_doubt);
+	return redirects_are_inside(l, s, ret_doubt) && does_is_allowed(l, s, rule, ret_doubt);
 }
 
 /*

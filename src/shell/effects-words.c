@@ -70,7 +70,13 @@ static struct options record_all(struct reading *r, const char *name, size_t n, 
 	const struct knowledge_index *end = c->index + c->option_count;
 	unsigned key = knowledge_option_key(name, n);
 	struct options o = {0};
+	bool whole = false;
 
+	/* Where the name is an option, it is not taken for the beginning of a longer one. */
+	for (const struct knowledge_index *i = index_from(c->index, c->option_count, key);
+	     i < end && i->key == key; i++)
+		whole |= strlen(c->rows->items[i->item].name) == n &&
+		         memcmp(c->rows->items[i->item].name, name, n) == 0;
 	for (const struct knowledge_index *i = index_from(c->index, c->option_count, key);
 	     i < end && i->key == key; i++) {
 		const struct knowledge_item *item = &c->rows->items[i->item];
@@ -80,7 +86,12 @@ static struct options record_all(struct reading *r, const char *name, size_t n, 
 			continue;
 		/* A beginning of a long option may mean another one that is not listed. */
 		part = item->name[n] != '\0';
-		if (part && (n < 3 || item->name[1] != '-'))
+		if (item->name[n] == '=') { /* only with a value: -latex=CMD */
+			if (!glued)
+				continue;
+			part = false;
+		}
+		if (part && (whole || n < 3 || item->name[1] != '-'))
 			continue;
 		o.count++;
 		o.takes_value |= item->value != SHELL_OPTION_FLAG;
@@ -125,7 +136,10 @@ static size_t read_cluster(struct reading *r, size_t at, size_t from, bool old)
 static size_t read_long(struct reading *r, size_t at)
 {
 	const struct shell_fact_command *c = r->command;
-	const struct shell_fact_word *w = &c->words[at];
+	const struct shell_fact_word whole = c->words[at], one = tail(&whole, 1);
+	/* latexmk drops one of two dashes */
+	const struct shell_fact_word *w =
+		r->known->exact && whole.text.len > 2 && whole.text.bytes[1] == '-' ? &one : &whole;
 	const char *equals = memchr(w->text.bytes, '=', w->text.len);
 	size_t n = equals ? (size_t)(equals - w->text.bytes) : w->text.len;
 	struct shell_fact_word glued = tail(w, equals ? n + 1 : w->text.len);
@@ -134,7 +148,7 @@ static size_t read_long(struct reading *r, size_t at)
 
 	r->equals |= equals != NULL && w->text.bytes[1] != '-';
 	o = record_all(r, w->text.bytes, n, !known(w) && !equals, equals ? &glued : NULL, next);
-	if (!o.count && w->text.bytes[1] != '-' && n > 2) {
+	if (!o.count && !r->known->exact && w->text.bytes[1] != '-' && n > 2) {
 		/* -oFILE where clusters are not known */
 		struct shell_fact_word rest = tail(w, 2);
 

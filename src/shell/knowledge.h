@@ -44,8 +44,9 @@ enum knowledge_kind {
 
 enum knowledge_code {
 	KNOWLEDGE_CODE_NONE,
-	KNOWLEDGE_CODE_SHELL, /* the value is a command line */
-	KNOWLEDGE_CODE_OWN,   /* it is code of the program itself, which may start others */
+	KNOWLEDGE_CODE_SHELL,   /* the value is a command line */
+	KNOWLEDGE_CODE_OWN,     /* it is code of the program itself, which may start others */
+	KNOWLEDGE_CODE_PROGRAM, /* it is the name of a program */
 };
 
 struct knowledge_item {
@@ -88,6 +89,7 @@ struct knowledge_command {
 	uint16_t count;
 	uint16_t option_count, sub_count, need_count; /* of the index */
 	bool single_dash; /* has options like -exec: words are not clusters */
+	bool exact;       /* nor letters with a glued value: -x is -x alone, and --x is the same */
 };
 
 extern const struct knowledge_command knowledge_commands[]; /* sorted by name */

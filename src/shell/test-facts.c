@@ -148,6 +148,8 @@ static void wrappers_show_the_command_inside(void **state)
 	expect("eatmydata -- a", "static: eatmydata -- a; a");
 	expect("gdb --args a b", "static: gdb --args a b; a b");
 	expect("gdb -batch -ex bt a", "static: gdb -batch -ex bt a");
+	expect("gdb -batch -ex run -ex bt --args a b",
+	       "static: gdb -batch -ex run -ex bt --args a b; a b");
 }
 
 static void env_splits_a_string_into_words(void **state)

@@ -281,6 +281,8 @@ static void other_ways_to_run_data_are_opaque(void **state)
 	expect_opaque("TEXTDOMAIN=x; echo $\"a\"", "translation");
 	expect_opaque("strace -o '|a' b", "wrapper-code");
 	expect_opaque("gdb -ex 'shell a' b", "wrapper-code");
+	expect_opaque("gdb -ex run b", "wrapper-code");
+	expect_opaque("gdb -ex run -ex 'shell a' --args b", "wrapper-code");
 	expect_opaque("gdb -eval-command='shell a' b", "wrapper-code");
 	expect_opaque("gdb -batch -ex bt -ex 'call system(1)' b", "wrapper-code");
 	expect_opaque("su -s ./x -c a", "wrapper-code");

@@ -307,6 +307,16 @@ static bool gdb_has_commands(const char *option)
 	return false;
 }
 
+/* Behind --args stands a command, which is decided by itself: gdb may run it. */
+static bool gdb_is_given_command(const struct pass_call *call, size_t at)
+{
+	for (; at + 1 < call->word_count; at++)
+		if (pass_text_is(call->words[at].text, "--args") ||
+		    pass_text_is(call->words[at].text, "-args"))
+			return true;
+	return false;
+}
+
 /* Commands that only look: -ex bt. Others may start a shell, or call any function. */
 static bool gdb_only_looks(const struct pass_call *call, size_t at)
 {
@@ -325,6 +335,7 @@ static bool gdb_only_looks(const struct pass_call *call, size_t at)
 	                                    "set pagination off",
 	                                    "set confirm off",
 	                                    "quit"};
+	static const char *const moves[] = {"run", "start", "continue", "next", "step", "finish"};
 
 	if (!pass_text_is(call->words[at].text, "-ex") &&
 	    !pass_text_is(call->words[at].text, "--ex"))
@@ -334,6 +345,9 @@ static bool gdb_only_looks(const struct pass_call *call, size_t at)
 	for (size_t i = 0; i < array_size(looks); i++)
 		if (pass_text_is(call->words[at + 1].text, looks[i]))
 			return true;
+	for (size_t i = 0; i < array_size(moves); i++)
+		if (pass_text_is(call->words[at + 1].text, moves[i]))
+			return gdb_is_given_command(call, at + 2);
 	return false;
 }
 
