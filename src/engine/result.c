@@ -501,7 +501,8 @@ static void fill_verdict(struct result *r, const struct policy_finding *f)
 		         f->use[i]);
 	if (f->verdict == POLICY_VERDICT_ALLOW)
 		return;
-	r->exit_code = EXIT_REFUSED;
+	r->exit_code = f->rule_id && strcmp(f->rule_id, POLICY_NOT_FOUND) == 0 ? EXIT_NOT_FOUND
+	                                                                       : EXIT_REFUSED;
 	snprintf(r->reason, sizeof(r->reason), "%s", f->reason);
 }
 

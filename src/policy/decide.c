@@ -209,6 +209,17 @@ static int prepare(struct look *l)
 
 #define CODE_DEPTH_MAX 3 /* npx concurrently 'CMD' */
 
+static struct ranked not_found(struct look *l, const struct subject *s)
+{
+	const char *reason = arena_printf(
+		l->arena, strchr(s->word, '/') ? "%s: no such file" : "%s: command not found",
+		advice_quote(l, s->word));
+
+	if (!reason)
+		l->failed = true;
+	return finding_by_id(POLICY_VERDICT_DENY, RANK_DEFAULT, POLICY_NOT_FOUND, reason);
+}
+
 static int decide(struct look *l, struct ranked *ret_line, struct policy_answer *ret_answer);
 
 static void try_guess(struct look *l, const char *line, size_t n, void *data)
@@ -266,6 +277,10 @@ static int decide(struct look *l, struct ranked *ret_line, struct policy_answer 
 
 		finding_worsen(&line, &many);
 	}
+	/* Of several commands an earlier one may make the program of a later one. */
+	if (l->q->must_exist && !l->guess && !l->failed && answer.command_count == 1 &&
+	    line.finding.verdict == POLICY_VERDICT_ASK && subject_is_nowhere(l, &l->subjects[0]))
+		answer.commands[0] = (line = not_found(l, &l->subjects[0])).finding;
 	*ret_line = line;
 	*ret_answer = answer;
 	return l->failed ? -ENOMEM : 0;

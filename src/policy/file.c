@@ -191,27 +191,35 @@ static void search(struct look *l, const char *name, struct policy_file *f)
 	const char *at = l->q->path ? l->q->path : "/usr/local/bin:/usr/bin:/bin";
 	size_t name_len = strlen(name);
 
-	f->trusted = true;
+	f->trusted = f->nowhere = true;
 	for (;;) {
 		size_t n = strcspn(at, ":");
 		char *path = look_alloc(l, n + name_len + 3);
 		struct stat st;
 
-		if (!path)
+		if (!path) {
+			f->nowhere = false;
 			return;
+		}
 		memcpy(path, n ? at : ".", n ? n : 1);
 		path[n ? n : 1] = '\0';
 		if (path[0] != '/' || !(is_system_place(path, n) || place_is_trusted(l, path)))
 			f->trusted = false;
 		if (path[0] == '/') {
+			bool there;
+
 			path[n] = '/';
 			memcpy(path + n + 1, name, name_len + 1);
-			if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			there = fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+			f->nowhere &= !there && (errno == ENOENT || errno == ENOTDIR);
+			if (there &&
 			    (S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && st.st_mode & 0111))) {
 				look_at(l, path, &st, f);
 				if (f->found)
 					return;
 			}
+		} else {
+			f->nowhere = false;
 		}
 		if (!at[n])
 			return;
@@ -268,6 +276,16 @@ const struct policy_file *subject_file(struct look *l, struct subject *s)
 	else
 		f->known = !l->sets_path;
 	return f;
+}
+
+bool subject_is_nowhere(struct look *l, struct subject *s)
+{
+	const struct policy_file *f;
+
+	if (!s->word || !s->runs || s->word[0] == '~' || s->command->kind != SHELL_KIND_EXTERNAL)
+		return false;
+	f = subject_file(l, s);
+	return f->known && (f->missing || (f->nowhere && !strchr(s->word, '/')));
 }
 
 bool file_is_that_of(struct look *l, const struct policy_file *f, const char *name)

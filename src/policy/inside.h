@@ -92,7 +92,8 @@ const struct name_entry *policy_name_next(const struct policy *p, const struct n
 struct policy_file { /* what a name leads to */
 	bool looked;
 	bool found;
-	bool missing;         /* there is nothing of this name */
+	bool missing;         /* there is nothing of this path */
+	bool nowhere;         /* nor in any directory of PATH, all of which could be looked at */
 	bool known;           /* nothing in the line changes what the name leads to */
 	bool trusted;         /* neither the file nor the way to it can be changed by a command */
 	bool in_place;        /* the name is that of the file, no link was followed */
@@ -298,6 +299,9 @@ bool variable_changes_runs(const char *name); /* of a variable */
 #define GUESS_MAX 32
 void guess_all(struct look *l, void (*try)(struct look *l, const char *line, size_t n, void *data),
                void *data);
+
+/* file.c: the program that the command names is surely not there. */
+bool subject_is_nowhere(struct look *l, struct subject *s);
 
 /* code.c */
 

@@ -34,10 +34,13 @@ struct policy_question {
 	const char *home;                /* its home directory; NULL: not known */
 	const char *const *env;          /* NAME=VALUE that the request adds; may be NULL */
 	const char *const *writable;     /* places outside of the workspace that it can write */
-	bool unboxed; /* no box: whatever the user may write can be changed by a command */
+	bool unboxed;    /* no box: whatever the user may write can be changed by a command */
+	bool must_exist; /* nobody is asked about a program that is nowhere on this machine */
 	bool force;
 	const struct policy_grants *grants; /* of the session; NULL: none */
 };
+
+#define POLICY_NOT_FOUND "not-found" /* the rule_id of a program that does not exist */
 
 struct policy_finding { /* about one simple command, or the line */
 	enum policy_verdict verdict;
