@@ -36,8 +36,9 @@ __attribute__((format(printf, 2, 3))) static const char *sh(const struct place *
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	snprintf(whole, sizeof(whole),
-	         "export HOME=%s GIT_CONFIG_NOSYSTEM=1; exec 2>&1; cd %s && set -e; %s", p->path,
-	         p->work, line);
+	         "export HOME=%s GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y "
+	         "GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@y; exec 2>&1; cd %s && set -e; %s",
+	         p->path, p->work, line);
 	f = popen(whole, "r");
 	assert_non_null(f);
 	n = fread(answer, 1, sizeof(answer) - 1, f);
@@ -57,8 +58,8 @@ static void place_make_as(struct place *p, const char *format)
 	assert_int_equal(mkdir(p->work, 0700), 0);
 	assert_int_equal(mkdir(p->state, 0700), 0);
 	sh(p,
-	   "git init -q -b main --object-format=%s; git config user.name x; git config user.email "
-	   "x@y; git config gc.auto 0; for i in 1 2 3 4 5 6 7 8 9; do mkdir -p d; seq 200 >d/x; "
+	   "git init -q -b main --object-format=%s; git config gc.auto 0; "
+	   "for i in 1 2 3 4 5 6 7 8 9; do mkdir -p d; seq 200 >d/x; "
 	   "echo $i >>d/x; echo $i >.envrc; git add .; git commit -qm $i; done",
 	   format);
 }
@@ -416,8 +417,8 @@ int main(void)
 	                                        place_remove),
 		cmocka_unit_test_setup_teardown(what_changes_between_commands_is_the_persons,
 	                                        place_make, place_remove),
-		cmocka_unit_test_setup_teardown(a_repository_that_comes_back_is_known,
-	                                        place_make, place_remove),
+		cmocka_unit_test_setup_teardown(a_repository_that_comes_back_is_known, place_make,
+	                                        place_remove),
 		cmocka_unit_test_setup_teardown(what_changes_beside_another_command_is_not,
 	                                        place_make, place_remove),
 		cmocka_unit_test_setup_teardown(a_ref_that_is_written_in_place_is_seen, place_make,

@@ -80,7 +80,9 @@ git_hidden() {
 	if [ "$step" = leave ]; then
 		git_config_dir
 		# Not an operator's home, where nothing could be made.
-		[ -e ~/.config/git/config ] && touch "$top/hidden" && chmod 000 ~/.config/git ~/.config ~
+		[ -e ~/.config/git/config ] && touch "$top/hidden" && chmod 000 ~/.config/git ~/.config
+		# Without a box the project is in it, and nobody but root could begin there.
+		[ "$boxed" = 1 ] && [ -e "$top/hidden" ] && chmod 000 ~
 	elif [ -e "$top/hidden" ]; then
 		chmod 700 ~ ~/.config ~/.config/git
 		use_git

@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 import unittest
@@ -365,10 +366,9 @@ class Deaths(LauncherTest):
         launcher = self.warm()
         nacre, _ = self.hold()
         box = process_read(next(p.pid for p in descendants(launcher) if p.name == "bash"))
-        busy = wait_until("a keeper has the task's directory", lambda: [
-            p for p in descendants(launcher) if p.name == "nacre-keeper" and self.has_task(p.pid)])
-        self.assertEqual(len(busy), 1, busy)
-        os.kill(busy[0].pid, signal.SIGKILL)
+        keeper = self.keeper()
+        self.assertIn(keeper, [p.pid for p in descendants(launcher) if p.name == "nacre-keeper"])
+        os.kill(keeper, signal.SIGKILL)
         done = self.finish(nacre)
         self.assertEqual(done.code, 125)
         self.assertIn("the keeper of this command was killed", json.loads(done.out)["reason"])
@@ -376,9 +376,12 @@ class Deaths(LauncherTest):
         self.wait_warm()
         self.assertEqual(self.says("echo again"), "again")
 
-    def has_task(self, pid):
-        links = (os.path.join(f"/proc/{pid}/fd", name) for name in os.listdir(f"/proc/{pid}/fd"))
-        return any("/tasks/" in os.readlink(link) for link in links if os.path.lexists(link))
+    def keeper(self):
+        """Who listens for the one task. Others stand by, and only root may look at their descriptors."""
+        path = self.only_task() / "sock"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            wait_until("somebody listens", lambda: peer.connect_ex(str(path)) == 0)
+            return struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 
     def test_of_keepers_that_wait(self):
         launcher = self.warm()
