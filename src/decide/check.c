@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -155,7 +156,7 @@ static int refuse_text(struct arena *arena, const char *why, struct check *ret_c
 void check_question(const struct question *q, struct policy_question *ret_question)
 {
 	const struct keeper_request *rq = &q->order->request;
-	const char *path = env_value(q->order->envp, "PATH");
+	const char *path = env_value(q->order->envp, "PATH"), *own = getenv("PATH");
 	struct policy_question asked = {
 		.text = rq->command ? rq->command : rq->argv[0],
 		.words = rq->command ? NULL : rq->argv + 1,
@@ -168,6 +169,7 @@ void check_question(const struct question *q, struct policy_question *ret_questi
 		.writable = q->profile->sandbox.writable,
 		.unboxed = q->profile->sandbox.tier == SANDBOX_TIER_NONE,
 		.must_exist = !q->profile->container, /* its image has other programs */
+		.own_path = path && own && strcmp(path, own) == 0,
 		.env = rq->env,
 		.force = rq->force,
 		.grants = q->grants,

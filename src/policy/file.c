@@ -211,7 +211,8 @@ static void search(struct look *l, const char *name, struct policy_file *f)
 			path[n] = '/';
 			memcpy(path + n + 1, name, name_len + 1);
 			there = fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-			f->nowhere &= !there && (errno == ENOENT || errno == ENOTDIR);
+			f->nowhere &= !there && (errno == ENOENT || errno == ENOTDIR) &&
+			              (l->q->own_path || is_system_place(path, n));
 			if (there &&
 			    (S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && st.st_mode & 0111))) {
 				look_at(l, path, &st, f);
@@ -278,6 +279,8 @@ const struct policy_file *subject_file(struct look *l, struct subject *s)
 	return f;
 }
 
+/* Who asks must not learn what is in places that its commands do not see: of paths this is told of
+ * ./NAME alone, and of names where PATH is not the caller's. */
 bool subject_is_nowhere(struct look *l, struct subject *s)
 {
 	const struct policy_file *f;
@@ -285,7 +288,10 @@ bool subject_is_nowhere(struct look *l, struct subject *s)
 	if (!s->word || !s->runs || s->word[0] == '~' || s->command->kind != SHELL_KIND_EXTERNAL)
 		return false;
 	f = subject_file(l, s);
-	return f->known && (f->missing || (f->nowhere && !strchr(s->word, '/')));
+	if (!strchr(s->word, '/'))
+		return f->known && f->nowhere;
+	return f->known && f->missing && strncmp(s->word, "./", 2) == 0 && s->word[2] != '.' &&
+	       !strchr(s->word + 2, '/');
 }
 
 bool file_is_that_of(struct look *l, const struct policy_file *f, const char *name)

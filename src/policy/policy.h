@@ -36,6 +36,7 @@ struct policy_question {
 	const char *const *writable;     /* places outside of the workspace that it can write */
 	bool unboxed;    /* no box: whatever the user may write can be changed by a command */
 	bool must_exist; /* nobody is asked about a program that is nowhere on this machine */
+	bool own_path;   /* the path is that of nacre itself, and no choice of the caller */
 	bool force;
 	const struct policy_grants *grants; /* of the session; NULL: none */
 };

@@ -25,8 +25,8 @@ class NotFound(ServeTest):
     def test_the_command_line(self):
         done = self.nacre("run", "--profile", "workspace", NAME, "x")
         self.assertEqual((done.returncode, done.stderr.decode()), (127, f"nacre: {SAID}\n"))
-        done = self.nacre("run", "--profile", "workspace", "sub/none")
-        self.assertEqual((done.returncode, b"sub/none: no such file" in done.stderr), (127, True), done)
+        done = self.nacre("run", "--profile", "workspace", "./none")
+        self.assertEqual((done.returncode, b"./none: no such file" in done.stderr), (127, True), done)
         done = self.nacre("call", "shell", json.dumps({"command": [NAME]}))
         self.assertEqual((json.loads(done.stdout)["exit_code"], json.loads(done.stdout)["reason"]), (127, SAID))
         answer = json.loads(self.nacre("explain", "--json", "--profile", "workspace", NAME).stdout)
@@ -52,6 +52,22 @@ class NotFound(ServeTest):
         (self.work / "tool").write_text("#!/bin/sh\n")
         answer = json.loads(self.nacre("explain", "--json", "--profile", "workspace", "env", "./tool").stdout)
         self.assertEqual(answer["verdict"], "ask")
+
+    def test_nobody_learns_what_is_elsewhere(self):
+        """The question is the same whether it is there or not."""
+        secret = self.dir / "secret"
+        secret.mkdir()
+        (secret / "there").write_text("x")
+        (self.work / "link").symlink_to(secret)
+        self.write_config("workspace.yaml", "profile: workspace\nshell: bash\n")
+        for form in (f"{secret}/%s", "link/%s", "./link/%s", "link/../secret/%s"):
+            there, none = (json.loads(self.nacre("explain", "--json", "--profile", "workspace", "-c", form % name).stdout)
+                           for name in ("there", "none"))
+            self.assertEqual((there["verdict"], there["reason"]), (none["verdict"], none["reason"].replace("none", "there")), form)
+            self.assertNotIn("no such file", none["reason"])
+        for name in ("there", "none"):
+            answer = self.post("/v1/run", {"argv": [name], "profile": "workspace", "env": {"PATH": str(secret)}}).json
+            self.assertNotEqual(answer.get("exit_code"), 127, answer)
 
     def test_what_is_refused_stays_refused(self):
         self.env["PATH"] = str(self.dir)
