@@ -9,6 +9,7 @@ import json
 import os
 import select
 import subprocess
+import threading
 
 from helpers import DEADLINE, descendants, fd_count, wait_until
 
@@ -30,34 +31,46 @@ def own_namespaces():
     return {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
 
 
-def owner_of(group):
-    return int(os.path.basename(group).split("-")[2])
+class Owners(threading.Thread):
+    """Everybody who was ever seen below this process. Others run nacre at the same time, and are killed there: what
+    they leave is not what was left here."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.seen, self.ended = set(), threading.Event()
+
+    def look(self):
+        self.seen |= {(process.pid, process.start) for process in descendants()}
+
+    def run(self):
+        while not self.ended.wait(0.05):
+            self.look()
+
+    def __enter__(self):
+        self.look()
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.join()
 
 
-def control_groups(pids):
-    """The groups of these processes, and of processes that are gone, wherever they are mounted. Their names
-    begin with "nacre-<pid namespace>-<pid of the owner>-"; others may run nacre at the same time, also in
-    pid namespaces of their own."""
+def control_groups(owners, top="/sys/fs/cgroup"):
+    """The groups of these, alive or not, wherever they are mounted. The names begin with "nacre-<pid namespace>-<pid of
+    the owner>-<its start time>-"."""
     space = os.stat("/proc/self/ns/pid").st_ino
+    owners.look()
     found = set()
-    for where, names, _ in os.walk("/sys/fs/cgroup"):
+    for where, names, _ in os.walk(top):
         for name in names:
-            if name.startswith(f"nacre-{space}-"):
-                owner = owner_of(name)
-                if owner in pids or not os.path.exists(f"/proc/{owner}"):
-                    found.add(os.path.join(where, name))
+            words = name.split("-")
+            if name.startswith(f"nacre-{space}-") and (int(words[2]), int(words[3])) in owners.seen:
+                found.add(os.path.join(where, name))
     return found
 
 
-def groups_of_others():
-    """Those of living processes that are not below this one. When such a process is killed, as other tests do it, its groups
-    stay for a moment; they are not what was left here."""
-    ours = {os.getpid(), *(process.pid for process in descendants())}
-    return {group for group in control_groups(range(1, 1 << 22)) if owner_of(group) not in ours
-            and os.path.exists(f"/proc/{owner_of(group)}")}
-
-
-def count(pid, before):
+def count(pid, owners):
     """What belongs to one nacre and everything below it."""
     mine = own_namespaces()
     pids = [pid] + [process.pid for process in descendants(pid)]
@@ -75,7 +88,7 @@ def count(pid, before):
             pass
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         mounts -= {line.split()[0] for line in file}
-    return Count(len(mounts), len(spaces), len(control_groups(pids) - before), len(pids), descriptors)
+    return Count(len(mounts), len(spaces), len(control_groups(owners)), len(pids), descriptors)
 
 
 def soak(command, commands, jobs=4, options=None):
@@ -84,13 +97,17 @@ def soak(command, commands, jobs=4, options=None):
     The first count is taken when the boxes are warm, the last one when all commands have ended. The commands
     are of several kinds, those that leave something behind among them.
     """
+    with Owners() as owners:
+        return soak_watched(command, commands, jobs, options or {}, owners)
+
+
+def soak_watched(command, commands, jobs, options, owners):
     kinds = ({"argv": ["true"]}, {"command": "echo x >/tmp/f; mkdir -p /tmp/d; cat /tmp/f"},
              {"command": "(setsid sleep 1000 &) ; true"}, {"argv": ["sh", "-c", "exit 3"]},
              {"command": "ipcmk -M 64 >/dev/null; mkfifo /tmp/p 2>/dev/null; true"},
              {"command": "kill -9 $$"}, {"argv": ["no-such-program"]})
-    before = control_groups([])
     popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL, **(options or {}))
+                             stderr=subprocess.DEVNULL, **options)
     counts, asked, answered = [], 0, 0
     out = popen.stdout.fileno()
     rest = b""
@@ -110,9 +127,8 @@ def soak(command, commands, jobs=4, options=None):
                     raise AssertionError(f"no result: {line[:300]}")
             answered += len(lines)
             if answered >= commands // 10 and not counts:
-                counts.append(count(popen.pid, before))
-        before |= groups_of_others()
-        counts.append(settled(popen.pid, before))
+                counts.append(count(popen.pid, owners))
+        counts.append(settled(popen.pid, owners))
     finally:
         popen.stdin.close()
         try:
@@ -121,18 +137,17 @@ def soak(command, commands, jobs=4, options=None):
             popen.kill()
             popen.wait(DEADLINE)
         popen.stdout.close()
-    wait_until("nacre's processes are gone", lambda: before.update(groups_of_others()) or not descendants(), 10)
-    counts.append(Count(0, 0, len(control_groups([]) - before), 0, 0))
+    wait_until("nacre's processes are gone", lambda: not descendants(), 10)
+    counts.append(Count(0, 0, len(control_groups(owners)), 0, 0))
     return counts
 
 
-def settled(pid, before):
+def settled(pid, owners):
     """The count once nothing runs any more: boxes are refilled after the answer."""
-    last = count(pid, before)
+    last = count(pid, owners)
     for _ in range(50):
         select.select([], [], [], 0.05)
-        before |= groups_of_others()
-        now = count(pid, before)
+        now = count(pid, owners)
         if now == last:
             return now
         last = now

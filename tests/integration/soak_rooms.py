@@ -10,7 +10,7 @@ import random
 import subprocess
 
 from helpers import DEADLINE, descendants, wait_until
-from soak import PER_BOX, control_groups, count, groups_of_others, owner_of, settled
+from soak import PER_BOX, Owners, control_groups, count, settled
 
 HELD = 64  # networks that a launcher holds, two descriptors each
 SHELVES = 8
@@ -62,9 +62,14 @@ def mounts(state):
 
 def soak_sessions(program, state, sessions, seed, options, kinds=KINDS):
     """Makes so many sessions with two calls each and ends them, in groups. Returns what is left or has grown: nothing."""
-    chance, before, wrong = random.Random(seed), control_groups([]), []
+    with Owners() as owners:
+        return soak_watched(program, state, sessions, seed, options, kinds, owners)
+
+
+def soak_watched(program, state, sessions, seed, options, kinds, owners):
+    chance, wrong = random.Random(seed), []
     batch = Batch(program, options)
-    made, warm, places = [], None, set()  # where groups of ours are
+    made, warm = [], None
     for i in range(sessions):
         made.append(f"s{seed}-{i}")
         for _ in range(2):
@@ -76,22 +81,19 @@ def soak_sessions(program, state, sessions, seed, options, kinds=KINDS):
             made = []
             wrong += files_of(state)
         if i == min(sessions // 5, 2 * SHELVES):
-            warm = count(batch.popen.pid, before)
-            pids = [batch.popen.pid, *(process.pid for process in descendants(batch.popen.pid))]
-            places = {os.path.dirname(group) for group in control_groups(pids) if owner_of(group) in pids}
-    before |= groups_of_others()
-    end = settled(batch.popen.pid, before)
+            warm = count(batch.popen.pid, owners)
+    end = settled(batch.popen.pid, owners)
     # When it is warm all shelves are there; some keepers more or fewer are a matter of the moment.
     most = {name: value + 4 * getattr(PER_BOX, name) + value // 4 for name, value in warm._asdict().items()}
     most["descriptors"] += 2 * HELD
     wrong += [f"{name}: {getattr(warm, name)}, then {getattr(end, name)}" for name, value in most.items() if getattr(end, name) > value]
     batch.close()
     left = set()
-    # The group of a box that outlived its launcher is removed by the next command; so are those of others who were killed.
+    # The group of a box that outlived its launcher is removed by the next command.
     for _ in range(5):
         subprocess.run([program, "run", "--", "true"], check=True, stdin=subprocess.DEVNULL, timeout=DEADLINE, **options)
-        wait_until("nacre's processes are gone", lambda: before.update(groups_of_others()) or not descendants(), 10)
-        left = {group for group in control_groups([]) - before if os.path.dirname(group) in places}
+        wait_until("nacre's processes are gone", lambda: not descendants(), 10)
+        left = control_groups(owners)
         if not left:
             break
     wrong += [os.path.basename(group) for group in left]

@@ -1,10 +1,12 @@
 """A sample of tests/soak/run: kept boxes collect nothing, and ended sessions leave nothing."""
+import json
 import os
 import random
+import subprocess
 import unittest
 
-from helpers import NACRE, NacreTest, QUICK
-from soak import grown, soak
+from helpers import DEADLINE, NACRE, NacreTest, QUICK, descendants
+from soak import Owners, control_groups, grown, soak
 from soak_rooms import soak_sessions
 
 
@@ -21,6 +23,9 @@ class Soak(NacreTest):
         counts = soak([program, "run", "--batch", "--jobs", "4"], 140 if QUICK else 700, 4,
                       {"cwd": self.work, "env": self.env, **options})
         warm, end, gone = counts
+        told = subprocess.run([program, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=self.work,
+                              env=self.env, timeout=DEADLINE, check=False, **options)
+        self.assertEqual(warm.groups > 0, json.loads(told.stdout)["cgroup"]["kind"] != "none", warm)
         self.assertEqual(grown(end, 4), [], f"{warm} -> {end}")
         self.assertEqual(gone.groups, 0, "control groups are left")
 
@@ -31,6 +36,23 @@ class Soak(NacreTest):
 
     def test_as_a_user(self):
         self.soak(self.as_ordinary_user())
+
+
+class Count(NacreTest):
+    def test_groups_of_others_are_not_counted(self):
+        space = os.stat("/proc/self/ns/pid").st_ino
+        with Owners() as owners:
+            popen = subprocess.Popen(["sleep", "1000"])
+            [own] = [process for process in descendants() if process.pid == popen.pid]
+            control_groups(owners)
+            popen.kill()
+            popen.wait()
+            for name in (f"{space}-{own.pid}-{own.start}-x", f"{space}-{own.pid}-{own.start}-kept-x", f"{space}-1-{own.start}-x",
+                         f"{space}-{own.pid}-{own.start + 1}-x", f"{space + 1}-{own.pid}-{own.start}-x"):
+                (self.work / f"nacre-{name}").mkdir()
+            found = control_groups(owners, self.work)
+        self.assertEqual({os.path.basename(path) for path in found},
+                         {f"nacre-{space}-{own.pid}-{own.start}-x", f"nacre-{space}-{own.pid}-{own.start}-kept-x"})
 
 
 class Sessions(NacreTest):
