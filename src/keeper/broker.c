@@ -143,11 +143,11 @@ static struct broker_told told_to(struct keeper *k)
 	                            .owner = k};
 }
 
-void keeper_finish_checkout(struct keeper *k, struct sandbox_plan *plan)
+void keeper_finish_checkout(struct keeper *k, struct protect *protect)
 {
 	const struct broker_told told = told_to(k);
 
-	checkout_finish(k->checkout, sandbox_plan_protect(plan), &told);
+	checkout_finish(k->checkout, protect, &told);
 }
 
 void keeper_broker(struct keeper *k)

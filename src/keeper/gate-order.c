@@ -11,7 +11,8 @@
 #include "base/packet.h"
 #include "keeper/gate-inside.h"
 
-#define ORDERS_MAX 4096 /* more than there are connections: such a gateway does not listen at all */
+#define ORDERS_MAX 4096 /* more than there are connections: such a gateway does not listen at all  \
+	                 */
 
 /* False: it does not fit now. A gateway that is gone is noticed by its end of file. */
 static bool put(const struct gate *g, const struct gateway_order *o)
@@ -41,7 +42,8 @@ void gate_order(struct gate *g, enum gateway_order_kind kind, uint32_t id,
 
 	if (g->gateway < 0 || (g->orders.count == 0 && put(g, &o)))
 		return;
-	/* A connection that never hears its word would wait for ever: the end is the better news. */
+	/* A connection that never hears its word would wait for ever: the end is the better news.
+	 */
 	if (grow(&g->orders))
 		g->orders.items[g->orders.count++] = o;
 	else

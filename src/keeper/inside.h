@@ -38,6 +38,7 @@ struct audit;
 struct error;
 struct process;
 struct profile;
+struct protect;
 
 #define KEEPER_DEADLINE_NONE INT64_MAX
 #define KEEPER_LINGER_QUIET_MS                                                                     \
@@ -208,6 +209,8 @@ void keeper_beside_end(struct keeper *k);
 /* room.c: before the plan, before the start, and at the end. */
 void keeper_room_open(struct keeper *k);
 void keeper_room_begin(struct keeper *k);
+int64_t keeper_room_wait_ms(const struct keeper *k, int64_t now_ms); /* until a look at its size */
+bool keeper_room_is_full(struct keeper *k);
 bool keeper_room_look(struct keeper *k); /* at git's files; true: something was taken out */
 /* Whether what a profile requires of rooms is there: before the record of the start, and once more
  * when the box is made, which may have turned out to be another one. */
@@ -280,7 +283,7 @@ void keeper_refs_end(struct keeper *k);
 /* What may appear at protected paths; the owner is the keeper. */
 struct history *keeper_history(void *owner);
 /* Git has done what it wanted in its work tree. */
-void keeper_finish_checkout(struct keeper *k, struct sandbox_plan *plan);
+void keeper_finish_checkout(struct keeper *k, struct protect *protect);
 /* What was moved to the file or directory NAME of the home is held back. */
 void keeper_hold_planted(struct keeper *k, const char *path, const char *name);
 /* A person is asked about what was held back. */

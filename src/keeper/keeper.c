@@ -231,6 +231,24 @@ static void look_for_crowd(struct keeper *k)
 		keeper_step(k, EV_CROWD);
 }
 
+static void at_most(int64_t *wait_ms, int64_t ms)
+{
+	if (ms < *wait_ms)
+		*wait_ms = ms;
+}
+
+static int until_next(const struct keeper *k)
+{
+	int64_t now = clock_now_ms(), wait_ms = k->deadline - now;
+
+	at_most(&wait_ms, k->listen_at - now);
+	at_most(&wait_ms, keeper_quiet_due(k) - now);
+	at_most(&wait_ms, watch_wait_ms(&k->watch, now));
+	at_most(&wait_ms, keeper_room_wait_ms(k, now));
+	at_most(&wait_ms, k->crowd_line ? CROWD_LOOK_MS : INT32_MAX);
+	return wait_ms > 0 ? (int)wait_ms : 0;
+}
+
 static void turn(struct keeper *k)
 {
 	struct pollfd fds[7 + LISTEN_POLL_MAX + KEEPER_NETWORK_FDS] = {
@@ -242,28 +260,13 @@ static void turn(struct keeper *k)
 		{.fd = k->process->asks, .events = POLLIN},
 		{.fd = k->beside.wait, .events = POLLIN},
 	};
-	int64_t wait_ms = k->deadline - clock_now_ms();
 	size_t doors;
-	int n = 0;
+	int n;
 
 	listen_when_due(k);
 	listen_watch(&k->listen, fds + 7);
 	doors = keeper_network_watch(k, fds + 7 + LISTEN_POLL_MAX);
-	if (k->listen_at - clock_now_ms() < wait_ms)
-		wait_ms = k->listen_at - clock_now_ms();
-	if (keeper_quiet_due(k) - clock_now_ms() < wait_ms)
-		wait_ms = keeper_quiet_due(k) - clock_now_ms();
-	if (wait_ms > INT32_MAX)
-		wait_ms = INT32_MAX;
-	if (k->crowd_line && wait_ms > CROWD_LOOK_MS)
-		wait_ms = CROWD_LOOK_MS;
-	if (watch_wait_ms(&k->watch, clock_now_ms()) < wait_ms)
-		wait_ms = watch_wait_ms(&k->watch, clock_now_ms());
-	if (room_watch_wait_ms(&k->room_watch, clock_now_ms()) < wait_ms)
-		wait_ms = room_watch_wait_ms(&k->room_watch, clock_now_ms());
-	if (room_watch_wait_ms(&k->cache_watch, clock_now_ms()) < wait_ms)
-		wait_ms = room_watch_wait_ms(&k->cache_watch, clock_now_ms());
-	n = poll(fds, 7 + LISTEN_POLL_MAX + doors, wait_ms > 0 ? (int)wait_ms : 0);
+	n = poll(fds, 7 + LISTEN_POLL_MAX + doors, until_next(k));
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
 		 */
@@ -294,9 +297,7 @@ static void turn(struct keeper *k)
 		keeper_step(k, EV_CROWD);
 	if (k->watch.cpu_spent)
 		keeper_step(k, EV_CPU);
-	room_watch_look(&k->room_watch, clock_now_ms());
-	room_watch_look(&k->cache_watch, clock_now_ms());
-	if (k->room_watch.full || k->cache_watch.full)
+	if (keeper_room_is_full(k))
 		keeper_step(k, EV_ROOM);
 	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
 		k->state = DONE;

@@ -94,6 +94,7 @@ static void hold_planted(struct keeper *k)
 
 void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 {
+	struct protect *protect = sandbox_plan_protect(plan);
 	scoped(buffer_donep) struct buffer planted = {.max = REPORT_PLANTED_MAX - 1};
 	scoped(buffer_donep) struct buffer replaced = {.max = REPORT_PLANTED_MAX - 1};
 	const struct protect_aside aside = {.open = keeper_open_home,
@@ -102,11 +103,10 @@ void keeper_look_for_planted(struct keeper *k, struct sandbox_plan *plan)
 	                                    .id = k->order.task_id,
 	                                    .first = k->planted};
 
-	keeper_finish_checkout(k, plan);
-
+	keeper_finish_checkout(k, protect);
 	if (k->report.planted[0]) /* of a look before, when the command had ended */
 		buffer_puts(&planted, k->report.planted);
-	k->planted += protect_check(sandbox_plan_protect(plan), &aside, &planted, &replaced);
+	k->planted += protect_check(protect, &aside, &planted, &replaced);
 	snprintf(k->report.planted, sizeof(k->report.planted), "%s", buffer_str(&planted));
 	snprintf(k->report.replaced, sizeof(k->report.replaced), "%s", buffer_str(&replaced));
 	hold_planted(k);

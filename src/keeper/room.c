@@ -286,6 +286,26 @@ void keeper_room_begin(struct keeper *k)
 		         "Delete some in /tmp, /dev/shm or home.");
 }
 
+int64_t keeper_room_wait_ms(const struct keeper *k, int64_t now_ms)
+{
+	int64_t room, caches;
+
+	if (k->room.dir < 0)
+		return INT64_MAX;
+	room = room_watch_wait_ms(&k->room_watch, now_ms);
+	caches = room_watch_wait_ms(&k->cache_watch, now_ms);
+	return room < caches ? room : caches;
+}
+
+bool keeper_room_is_full(struct keeper *k)
+{
+	if (k->room.dir < 0)
+		return false;
+	room_watch_look(&k->room_watch, clock_now_ms());
+	room_watch_look(&k->cache_watch, clock_now_ms());
+	return k->room_watch.full || k->cache_watch.full;
+}
+
 #define REQUIRED "the profile requires a room (sandbox.require)"
 
 static bool is_required(const struct keeper *k)

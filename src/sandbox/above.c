@@ -69,7 +69,8 @@ static int refuse(struct error *err, const char *why)
 static bool is_around(const struct sandbox_plan *p, const char *path, const struct stat *st)
 {
 	return path_is_in(p->workspace, path) ||
-	       (st && protect_is_on_the_way(&p->protect, st->st_dev, st->st_ino));
+	       (st && S_ISDIR(st->st_mode) &&
+	        protect_is_on_the_way(&p->protect, st->st_dev, st->st_ino));
 }
 
 /* 1: the workspace is in it. */
