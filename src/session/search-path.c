@@ -11,6 +11,7 @@
 struct places {
 	const struct search_ground *ground;
 	char home[PATH_MAX]; /* canonical; empty: none */
+	const char **readable, **writable;
 };
 
 /* The real path of what stands in a list of the profile. False: it is not there. */
@@ -27,15 +28,37 @@ static bool resolve(const struct places *p, const char *entry, char into[PATH_MA
 	return path[0] == '/' && realpath(path, into);
 }
 
-/* The longest entry of the list that PATH lies in; 0: none. */
-static size_t covered(const struct places *p, const char *const *list, const char *path)
+/* The real paths of a list, up to NULL. NULL: no memory. */
+static const char **resolve_all(struct arena *arena, const struct places *p,
+                                const char *const *list)
 {
+	const char **all;
+	size_t n = 0, used = 0;
 	char real[PATH_MAX];
+
+	while (list && list[n])
+		n++;
+	all = arena_alloc(arena, (n + 1) * sizeof(*all));
+	for (size_t i = 0; all && i < n; i++) {
+		if (!resolve(p, list[i], real))
+			continue;
+		all[used] = arena_strdup(arena, real);
+		if (!all[used++])
+			return NULL;
+	}
+	if (all)
+		all[used] = NULL;
+	return all;
+}
+
+/* The longest entry of the list that PATH lies in; 0: none. */
+static size_t covered(const char *const *list, const char *path)
+{
 	size_t longest = 0;
 
-	for (; list && *list; list++)
-		if (resolve(p, *list, real) && path_is_in(path, real) && strlen(real) > longest)
-			longest = strlen(real);
+	for (; *list; list++)
+		if (path_is_in(path, *list) && strlen(*list) > longest)
+			longest = strlen(*list);
 	return longest;
 }
 
@@ -43,7 +66,7 @@ static size_t covered(const struct places *p, const char *const *list, const cha
 static bool can_be_filled(const struct places *p, const char *real)
 {
 	const struct search_ground *g = p->ground;
-	size_t readable = covered(p, g->readable, real), writable = covered(p, g->writable, real);
+	size_t readable = covered(p->readable, real), writable = covered(p->writable, real);
 
 	if (path_is_in(real, g->workspace))
 		return true; /* a grant inside of it takes nothing away */
@@ -76,6 +99,10 @@ const char *search_path_clean(struct arena *arena, const char *path,
 		snprintf(p.home, sizeof(p.home), "%s", ground->home);
 	if (strcmp(p.home, "/") == 0)
 		p.home[0] = '\0';
+	p.readable = resolve_all(arena, &p, ground->readable);
+	p.writable = resolve_all(arena, &p, ground->writable);
+	if (!p.readable || !p.writable)
+		return NULL;
 	for (;; path += n + 1) {
 		n = strcspn(path, ":");
 		snprintf(entry, sizeof(entry), "%.*s", (int)n, path);
