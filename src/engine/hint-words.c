@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "engine/hint.h"
+#include "sandbox/spec.h"
 #include "task/report.h"
 
 bool hint_has_word(const char *text, size_t n, const char *word)
@@ -68,4 +69,14 @@ bool hint_is_silent_client(const struct hint_facts *f)
 		    hint_has_word(f->command, strlen(f->command), clients[i].word))
 			return true;
 	return false;
+}
+
+bool hint_has_lost_names(const struct hint_facts *f)
+{
+	return f->spec && f->spec->network == SANDBOX_NETWORK_NAMES;
+}
+
+bool hint_has_lost_names_silently(const struct hint_facts *f)
+{
+	return hint_has_lost_names(f) && hint_is_silent_client(f);
 }

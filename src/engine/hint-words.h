@@ -13,3 +13,7 @@ bool hint_has_word(const char *text, size_t n, const char *word);
 
 /* curl and others, which tell by their exit code alone that they reached nobody. */
 bool hint_is_silent_client(const struct hint_facts *f);
+
+/* The profile has names, and here they cannot be served; the command is such a client. */
+bool hint_has_lost_names(const struct hint_facts *f);
+bool hint_has_lost_names_silently(const struct hint_facts *f);

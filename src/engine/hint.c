@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "engine/hint-path.h"
+#include "engine/hint-texts.h"
 #include "engine/hint-words.h"
 #include "engine/hint-left.h"
 #include "engine/hint-lost.h"
@@ -218,21 +219,6 @@ static bool looks_for_tasks_of_room(const struct hint_facts *f)
 	return has_room(f) && looks_for_tasks(f);
 }
 
-#define OWN_LOOPBACK                                                                               \
-	"The sandbox has a loopback network of its own (sandbox.network: none). Servers of the "   \
-	"host and of other commands are not on it. Start the server in the same command, or set "  \
-	"sandbox.network: host."
-#define NO_NETWORK                                                                                 \
-	"The sandbox has no network (sandbox.network: none), so no other host can be reached. "    \
-	"Work with what is installed and what is in the workspace, or set sandbox.network: host."
-#define NOT_WRITABLE                                                                               \
-	"{path} is outside of the workspace, where commands cannot write. Write into the "         \
-	"workspace or /tmp, or add the path to sandbox.writable."
-#define PROTECTED                                                                                  \
-	"{path} is protected (sandbox.protected): git, editors, shells or agents run or trust "    \
-	"what is written there. Leave this change to the operator, or take the path off the list " \
-	"with remove: [\"sandbox.protected:{path}\"]."
-
 /* {path} {bound} {names} {killed} {left} {list} {stop} {again} {max} {time} {background}: see
  * put_field().
  */
@@ -357,6 +343,21 @@ static const struct row rows[] = {
          .text = "A command cannot make a sandbox of its own inside of this one. Switch the "
                  "program's own off, for example with --no-sandbox. sandbox.mode: none would "
                  "allow it."},
+	{.topic = TOPIC_NETWORK,
+         .layers = SANDBOX_LAYER_NETWORK_NAMES,
+         .words = WORDS("connection refused", "econnrefused"),
+         .text = LOOPBACK_AND_NAMES},
+	{.topic = TOPIC_NETWORK,
+         .layers = SANDBOX_LAYER_NETWORK,
+         .without = SANDBOX_LAYER_NETWORK_NAMES,
+         .holds = hint_has_lost_names,
+         .words = UNREACHED,
+         .text = NO_NAMES},
+	{.topic = TOPIC_NETWORK,
+         .layers = SANDBOX_LAYER_NETWORK,
+         .without = SANDBOX_LAYER_NETWORK_NAMES,
+         .holds = hint_has_lost_names_silently,
+         .text = NO_NAMES},
 	{.topic = TOPIC_NETWORK,                 /* without a network nobody else can refuse */
          .without = SANDBOX_LAYER_NETWORK_NAMES, /* which says itself what it refuses */
          .layers = SANDBOX_LAYER_NETWORK | SANDBOX_LAYER_NAMESPACES,
@@ -372,13 +373,7 @@ static const struct row rows[] = {
 	{.topic = TOPIC_NETWORK,
          .without = SANDBOX_LAYER_NETWORK_NAMES,
          .layers = SANDBOX_LAYER_NETWORK,
-         .words = WORDS("could not resolve", "couldn't resolve", "unable to resolve",
-                        "name resolution", "name or service not known",
-                        "temporary failure resolving", "eai_again", "enotfound", "no such host",
-                        "unknown host", "unknownhostexception", "failed to lookup address",
-                        "nodename nor servname", "no address associated with hostname",
-                        "network is unreachable", "enetunreach", "couldn't connect to server",
-                        "failed to establish a new connection"),
+         .words = UNREACHED,
          .text = NO_NETWORK},
 	{.topic = TOPIC_NETWORK,
          .without = SANDBOX_LAYER_NETWORK_NAMES,

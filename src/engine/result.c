@@ -429,6 +429,17 @@ static void note_network(struct result *r, const struct run *f)
 	}
 }
 
+/* Lists of a shipped profile alone: who never wrote any need not read with each command that they
+ * are not in force. Lists of the operator are there to be used. */
+static bool network_is_shipped(const struct profile *p)
+{
+	for (int list = 0; p && list < NETWORK_LIST_MAX; list++)
+		for (size_t i = 0; i < p->network.lists[list].count; i++)
+			if (strncmp(p->network.lists[list].rules[i].file, "built-in:", 9) != 0)
+				return false;
+	return true;
+}
+
 static void note_circumstances(struct result *r, const struct run *f)
 {
 	char asked[32], granted[32];
@@ -453,7 +464,8 @@ static void note_circumstances(struct result *r, const struct run *f)
 		notice(r, "%s", r->report.session);
 	if (r->report.engine[0])
 		notice(r, "%s", r->report.engine);
-	if (r->ran && r->report.sandbox.missing & SANDBOX_LAYER_NETWORK_NAMES)
+	if (r->ran && r->report.sandbox.missing & SANDBOX_LAYER_NETWORK_NAMES &&
+	    !network_is_shipped(f->engine->profile))
 		notice(r, "the command had no network: %s",
 		       sandbox_layer_remedy(SANDBOX_LAYER_NETWORK_NAMES));
 	if (r->ran && state_is_in_the_way(r, &f->order.request))

@@ -28,13 +28,13 @@ static bool is_about(const char *name, uint16_t port, const struct gateway_event
 	return port == e->port && strcmp(name, e->name) == 0;
 }
 
-/* A grant is for this profile. */
-static void terms_of(const struct gate *g, struct digest *ret)
+/* A grant is for the names of this profile. */
+static bool terms_of(const struct gate *g, struct digest *ret)
 {
 	char digest[PROFILE_DIGEST_SIZE];
 
-	profile_digest(g->wish->profile, digest);
-	(void)object_digest_strings((const char *const[]){"connection", digest, NULL}, ret);
+	return profile_network_digest(g->wish->profile, digest) &&
+	       object_digest_strings((const char *const[]){"connection", digest, NULL}, ret) == 0;
 }
 
 static bool is_granted(const struct gate *g, const struct gateway_event *e, struct arena *arena)
@@ -44,8 +44,8 @@ static bool is_granted(const struct gate *g, const struct gateway_event *e, stru
 	                       .session = g->wish->session,
 	                       .principal = g->wish->principal ? g->wish->principal : ""};
 
-	terms_of(g, &of.terms);
-	return g->wish->session && grants_load(&of, arena, &grants, NULL) == 0 &&
+	return g->wish->session && terms_of(g, &of.terms) &&
+	       grants_load(&of, arena, &grants, NULL) == 0 &&
 	       connection_granted(&grants, e->name, e->port);
 }
 
@@ -68,7 +68,8 @@ static int fill(const struct gate *g, const struct gateway_event *e, struct aren
 	                       .audited = !w->profile->audit.off,
 	                       .mask = w->profile->audit.log.mask};
 	a->expires_ms = a->created_ms + w->profile->ask.keep_ms;
-	terms_of(g, &a->terms);
+	if (!terms_of(g, &a->terms))
+		return -1;
 	if (rule) {
 		destination_format(&rule->to, e->rule.list, text);
 		a->rule_id = arena_strdup(arena, text);

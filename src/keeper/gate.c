@@ -365,8 +365,8 @@ static void answer(const struct gate *g, const struct hello *h, int channel)
 {
 	char digest[PROFILE_DIGEST_SIZE], same;
 
-	profile_digest(g->wish->profile, digest);
-	same = memcmp(digest, h->digest, sizeof(digest)) == 0;
+	same = profile_network_digest(g->wish->profile, digest) &&
+	       memcmp(digest, h->digest, sizeof(digest)) == 0;
 	(void)packet_put(channel, &same, 1, MSG_DONTWAIT);
 	fd_close(channel);
 }
@@ -571,7 +571,8 @@ bool gate_serves(int socket, const struct profile *profile)
 	struct pollfd p = {.events = POLLIN};
 	char same = 0;
 
-	profile_digest(profile, h.digest);
+	if (!profile_network_digest(profile, h.digest))
+		return false;
 	channel = send_hello(socket, &h);
 	p.fd = channel;
 	return channel >= 0 && poll(&p, 1, LEAVE_MS) == 1 &&

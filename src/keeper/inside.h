@@ -222,6 +222,8 @@ void keeper_room_close(struct keeper *k);
 
 /* network.c: before the plan, before the start, in each turn, and at the end. */
 void keeper_network_open(struct keeper *k, const char *workspace);
+/* The doors that an init of a kept box has made. */
+int keeper_network_take(struct keeper *k, int init);
 void keeper_network_begin(struct keeper *k);
 size_t keeper_network_fds(const struct keeper *k, int into[KEEPER_NETWORK_FDS]);
 size_t keeper_network_watch(const struct keeper *k, struct pollfd *into);
@@ -229,7 +231,6 @@ void keeper_network_turn(struct keeper *k, const struct pollfd *polled, size_t c
 bool keeper_network_waits(const struct keeper *k); /* for a person, within its time */
 void keeper_network_end(struct keeper *k);
 void keeper_network_close(struct keeper *k);
-void keeper_network_ports(const struct profile *p, struct sandbox_ports *ret_ports);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);

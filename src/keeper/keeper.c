@@ -507,7 +507,7 @@ _Noreturn void keeper_launched(const struct keeper_packet *packet)
 }
 
 /* Whether the init is there; it says so before anybody has an order, as a rule. */
-static bool init_is_ready(struct keeper *k, int socket)
+static bool init_is_ready(struct keeper *k, const struct sandbox_plan *plan, int socket)
 {
 	struct init_message m;
 	int fds[PACKET_FDS_MAX];
@@ -523,7 +523,9 @@ static bool init_is_ready(struct keeper *k, int socket)
 			k->init_space = fds[at++];
 		if (count > at)
 			k->init_asks = fds[at];
-		return true;
+		if (!sandbox_plan_nets_apart(plan) || keeper_network_take(k, socket) == 0)
+			return true;
+		k->init_socket = k->init_pidfd = k->init_space = k->init_asks = -1;
 	}
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
@@ -724,7 +726,7 @@ _Noreturn void keeper_wait(const struct keeper_ready *ready)
 	keeper_rehearse(ready->profile, ready->workspace);
 	/* At once: the kernel counts descriptors that nobody has received yet, for all processes of
 	 * a user together, and refuses to send more of them than one process may have open. */
-	has_init = init_is_ready(&k, ready->init);
+	has_init = init_is_ready(&k, ready->plan, ready->init);
 	stand_by(&k, ready, has_init, &order);
 	if (!has_init) {
 		/* The box is gone: one is made as for anybody. */

@@ -69,6 +69,10 @@ struct keeper_ready {
 };
 _Noreturn void keeper_wait(const struct keeper_ready *ready);
 
+/* The ports of a network by name, for a kernel that needs a listener for each. */
+struct sandbox_ports;
+void keeper_network_ports(const struct profile *p, struct sandbox_ports *ret_ports);
+
 /* A keeper for one command that is still being decided about: it makes the box meanwhile. Where no
  * order comes it takes the box down and leaves. */
 struct keeper_ahead {

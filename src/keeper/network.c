@@ -31,7 +31,6 @@ static void add_port(struct sandbox_ports *ports, int32_t port)
 		ports->items[ports->count++] = (uint16_t)port;
 }
 
-/* For a kernel that needs a listener for each. */
 void keeper_network_ports(const struct profile *p, struct sandbox_ports *ret_ports)
 {
 	static const enum network_list lists[] = {NETWORK_ALLOW, NETWORK_ASK};
@@ -44,11 +43,24 @@ void keeper_network_ports(const struct profile *p, struct sandbox_ports *ret_por
 			add_port(ret_ports, p->network.lists[lists[i]].rules[j].to.port);
 }
 
+int keeper_network_take(struct keeper *k, int init)
+{
+	struct keeper_network *n = &k->network;
+	int r = doors_receive(init, &n->doors);
+
+	if (r < 0)
+		return r;
+	n->names = names_new();
+	return n->names ? 0 : -ENOMEM;
+}
+
 void keeper_network_open(struct keeper *k, const char *workspace)
 {
 	struct keeper_network *n = &k->network;
 	struct sandbox_ports ports;
 
+	if (n->doors.way != SANDBOX_WAY_NONE && !n->net.named)
+		keeper_network_close(k); /* of a kept box, and this one is another */
 	if (k->profile->sandbox.network != SANDBOX_NETWORK_NAMES ||
 	    k->profile->sandbox.tier != SANDBOX_TIER_STRICT || n->doors.way != SANDBOX_WAY_NONE ||
 	    k->net.named)
@@ -212,12 +224,8 @@ void keeper_network_end(struct keeper *k)
 	if (!wanted || !k->process)
 		return;
 	r->named = (k->report.sandbox.layers & SANDBOX_LAYER_NETWORK_NAMES) != 0;
-	if (!r->named) {
-		snprintf(r->notice, sizeof(r->notice),
-		         "this command had no network: sandbox.network has names, and these need "
-		         "namespaces that are not to be had here; run `nacre doctor`");
+	if (!r->named) /* what is missing is told with the other layers */
 		return;
-	}
 	if (k->profile->network.publish_count > 0)
 		snprintf(r->notice, sizeof(r->notice),
 		         "sandbox.network.publish is not in force: the ports of this command are "

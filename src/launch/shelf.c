@@ -16,8 +16,9 @@
 #include "process/clone.h"
 #include "process/held.h"
 #include "profile/profile.h"
-#include "sandbox/plan.h"
+#include "sandbox/doors.h"
 #include "sandbox/enter.h"
+#include "sandbox/plan.h"
 
 #define READY_MAX   128
 #define RUNNING_MAX 256
@@ -358,6 +359,7 @@ static int make_box(struct shelf *s, int64_t now_ms)
 	                              .hidden = hidden,
 	                              .net = SANDBOX_NET_NONE,
 	                              .kept = true};
+	struct sandbox_ports ports;
 	struct profile_request rq;
 	char buffer[PATH_MAX];
 	int r, n = 0;
@@ -379,6 +381,10 @@ static int make_box(struct shelf *s, int64_t now_ms)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
 	if (r == 0 && sandbox_plan_clone_flags(s->plan) == 0)
 		r = -EOPNOTSUPP;
+	if (r == 0 && sandbox_plan_is_shared(s->plan)) {
+		keeper_network_ports(s->profile, &ports);
+		sandbox_plan_keep_nets_apart(s->plan, &ports);
+	}
 	if (r == 0 && sandbox_plan_is_shared(s->plan))
 		r = held_start(s->plan, false, &s->box, NULL);
 	s->box_made_at = now_ms;

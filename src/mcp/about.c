@@ -35,12 +35,40 @@ static enum profile_share share_of(const struct profile *p, bool session)
 	return session && p->mode == PROFILE_MODE_STRICT ? p->room.share : PROFILE_SHARE_NONE;
 }
 
+static bool has_set(const struct network_rules *n, enum network_list list, const char *set)
+{
+	for (size_t i = 0; i < n->lists[list].count; i++)
+		if (n->lists[list].rules[i].set && strcmp(n->lists[list].rules[i].set, set) == 0)
+			return true;
+	return false;
+}
+
+/* Which names there are is for `nacre explain`; here, what an agent may expect of any other. */
+static void tell_names(const struct profile *p, struct buffer *into, bool shared)
+{
+	const struct network_rules *n = &p->network;
+	bool some = n->lists[NETWORK_ALLOW].count > 0, asks = n->lists[NETWORK_ASK].count > 0;
+
+	if (some)
+		buffer_puts(into, has_set(n, NETWORK_ALLOW, "@packages")
+		                          ? " Network: package registries"
+		                          : " Network: listed hosts");
+	if (some)
+		buffer_puts(into, asks ? "; others need a person." : ", no others.");
+	else
+		buffer_puts(into, " Network: every host needs a person.");
+	buffer_puts(into, shared ? " Commands share one loopback."
+	                         : " A command has a loopback of its own.");
+}
+
 static void tell_network(const struct profile *p, struct buffer *into, bool session)
 {
 	if (p->mode == PROFILE_MODE_NONE)
 		return;
 	if (p->sandbox.network == SANDBOX_NETWORK_HOST)
 		buffer_puts(into, " The network is the host's.");
+	else if (p->sandbox.network == SANDBOX_NETWORK_NAMES && p->mode == PROFILE_MODE_STRICT)
+		tell_names(p, into, share_of(p, session) != PROFILE_SHARE_NONE && p->room.network);
 	else if (share_of(p, session) != PROFILE_SHARE_NONE && p->room.network)
 		buffer_puts(into, " There is no network: your commands share one loopback.");
 	else if (p->mode == PROFILE_MODE_STRICT)

@@ -606,14 +606,16 @@ _Noreturn void init_serve(int socket, struct sandbox_plan *sandbox)
 	close_holders(socket, sandbox);
 	become_init(&in);
 	self = pidfd_open(getpid(), 0);
-	m.sys = self < 0 ? errno : -sandbox_enter_nested(sandbox, &m.detail);
+	m.sys = self < 0 ? errno : -sandbox_net_part(sandbox, &m.detail);
+	if (m.sys == 0)
+		m.sys = -sandbox_enter_nested(sandbox, &m.detail);
 	if (m.sys != 0) {
 		tell(&in, &m);
 		_exit(1);
 	}
 	sandbox_afresh_begin(sandbox);
 	begin_anew(&in);
-	if (say_ready(&in, self) < 0)
+	if (say_ready(&in, self) < 0 || sandbox_net_pass(sandbox, socket) < 0)
 		_exit(1);
 	close(self);
 	fd_close(sandbox_listener(sandbox));

@@ -318,6 +318,13 @@ int network_set_members(struct binder *b, const char *name,
 	return gathered(&g, ret_members, ret_count);
 }
 
+#define REMOTES ".git/config"
+
+bool network_source_is_remote(const char *source)
+{
+	return source && strcmp(source, REMOTES) == 0;
+}
+
 static int add_remote(void *context, const char *url)
 {
 	struct gathering *g = context;
@@ -325,10 +332,10 @@ static int add_remote(void *context, const char *url)
 
 	if (!url_remote(url, &host))
 		return 0;
-	add_host(g, &host, ".git/config");
+	add_host(g, &host, REMOTES);
 	if (!host.written && host.port == 22) { /* the same forge, for who has no key */
 		host.port = 443;
-		add_host(g, &host, ".git/config");
+		add_host(g, &host, REMOTES);
 	}
 	return 0;
 }

@@ -26,6 +26,8 @@ const char *network_set_name(size_t index); /* NULL: there are no more */
  * asked about these in any case. */
 int network_set_remotes(struct binder *b, const struct network_member **ret_members,
                         size_t *ret_count);
+/* Whether the source of a member is such a remote. */
+bool network_source_is_remote(const char *source);
 /* Whether the source is a file of the machine that a command of this profile can write. */
 bool network_source_is_open(const struct binder *b, const char *source);
 

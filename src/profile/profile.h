@@ -189,6 +189,10 @@ static inline int64_t profile_stays_ms(const struct profile *p)
 #define PROFILE_DIGEST_SIZE 33
 void profile_digest(const struct profile *p, char into[PROFILE_DIGEST_SIZE]);
 
+/* What tells its network from that of another profile, or of this one before a change. False: there
+ * is no memory. */
+bool profile_network_digest(const struct profile *p, char into[PROFILE_DIGEST_SIZE]);
+
 /* Every profile and agent that can be loaded, shipped ones first; PATH is NULL for these. */
 typedef void profile_visit(void *context, const char *name, const char *path, bool agent);
 void profile_names(const struct profile_request *request, profile_visit *visit, void *context);

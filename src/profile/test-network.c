@@ -388,6 +388,50 @@ static void a_configuration_that_changes_changes_the_profile(void **state)
 	assert_string_not_equal(before, after);
 }
 
+/* A session keeps its network while nothing of these changes. */
+static void what_a_network_depends_on(void **state)
+{
+	static const struct {
+		const char *text;
+		bool same;
+	} rows[] = {
+		{"  network: {allow: [a.test], ask: [\"@forges\"]}\ndeny: [rm]\n", true},
+		{"\n\n  network: {allow: [a.test], ask: [\"@forges\"]}\n", true},
+		{"  network: {allow: [a.test, b.test], ask: [\"@forges\"]}\n", false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"], deny: [c.test]}\n", false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"], private: [a.test]}\n", false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"], publish: [80]}\n", false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"], via: http://p.test:1}\n", false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"]}\napproval: {answer: deny}\n",
+	         false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"]}\naudit: {mask: [x]}\n", false},
+		{"  network: {allow: [a.test], ask: [\"@forges\"]}\naudit: {on_failure: notice}\n",
+	         false},
+	};
+	char before[PROFILE_DIGEST_SIZE], after[PROFILE_DIGEST_SIZE], text[256];
+	struct place *place = *state;
+	scoped(profile_freep) struct profile *p = NULL, *q = NULL;
+
+	own(state, "profile: own\nsandbox:\n  network: {allow: [a.test], ask: [\"@forges\"]}\n");
+	p = place_load(place);
+	assert_true(profile_network_digest(p, before));
+	for (size_t i = 0; i < array_size(rows); i++) {
+		snprintf(text, sizeof(text), "profile: own\nsandbox:\n%s", rows[i].text);
+		own(state, text);
+		q = place_load(place);
+		assert_true(profile_network_digest(q, after));
+		assert_int_equal(strcmp(before, after) == 0, rows[i].same);
+		q = profile_free(q);
+	}
+	own(state, "profile: own\nsandbox:\n  network: {allow: [a.test], ask: [\"@forges\"]}\n");
+	place_write(place->workspace, ".git/config",
+	            "[remote \"origin\"]\n\turl = git@git.corp.test:a/b.git\n");
+	q = place_load(place);
+	assert_non_null(find(q, NETWORK_ASK, "git.corp.test:22"));
+	assert_true(profile_network_digest(q, after));
+	assert_string_equal(before, after);
+}
+
 /* Whatever an agent could have written opens nothing. */
 static void what_a_command_can_write_is_no_configuration(void **state)
 {
@@ -514,6 +558,7 @@ int main(void)
 		TEST(a_configuration_that_changes_changes_the_profile),
 		TEST(what_a_command_can_write_is_no_configuration),
 		TEST(a_person_is_asked_about_the_hosts_of_remotes),
+		TEST(what_a_network_depends_on),
 		TEST(a_set_of_the_operator_takes_the_place_of_a_built_in_one),
 		TEST(the_lists_are_shown_with_their_origins),
 	};

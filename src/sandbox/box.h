@@ -17,6 +17,7 @@
 #include "base/witness.h"
 #include "protect/protect.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/doors.h"
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
 #include "sandbox/plan.h"
@@ -176,10 +177,13 @@ struct sandbox_plan {
 	const char *tmp;
 	struct sandbox_room room; /* path NULL: none */
 	struct sandbox_net net;
-	bool joins;         /* the namespaces of its net */
-	bool has_scratch;   /* commands have temporary files of their own */
-	int workspace_fd;   /* O_PATH */
-	int workspace_tree; /* its mount, idmapped and detached; -1 */
+	bool joins;      /* the namespaces of its net */
+	bool nets_apart; /* each init of a kept box makes a network by name for itself, */
+	struct sandbox_ports ports; /* for these, where a listener is needed for each, */
+	struct sandbox_doors doors; /* and this is it, until it is passed on */
+	bool has_scratch;           /* commands have temporary files of their own */
+	int workspace_fd;           /* O_PATH */
+	int workspace_tree;         /* its mount, idmapped and detached; -1 */
 	dev_t workspace_device;
 	ino_t workspace_inode;
 	struct timespec workspace_changed;

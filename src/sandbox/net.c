@@ -154,3 +154,21 @@ int sandbox_net_make(const char *workspace, const struct sandbox_ports *ports,
 		*ret_doors = doors;
 	return 0;
 }
+
+int sandbox_net_part(struct sandbox_plan *p, int *ret_step)
+{
+	*ret_step = BOX_AT_LOOPBACK;
+	if (!p->nets_apart)
+		return 0;
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	return doors_open(SANDBOX_WAY_TPROXY, &p->ports, &p->doors);
+}
+
+int sandbox_net_pass(struct sandbox_plan *p, int socket)
+{
+	int r = p->nets_apart ? doors_send(socket, &p->doors) : 0;
+
+	doors_close(&p->doors);
+	return r;
+}

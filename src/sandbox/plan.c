@@ -295,6 +295,21 @@ void sandbox_plan_set_net(struct sandbox_plan *p, const struct sandbox_net *net)
 	}
 }
 
+void sandbox_plan_keep_nets_apart(struct sandbox_plan *p, const struct sandbox_ports *ports)
+{
+	if (p->joins || !p->loopback || p->spec->network != SANDBOX_NETWORK_NAMES)
+		return;
+	p->nets_apart = true;
+	p->ports = *ports;
+	p->standing.layers |= SANDBOX_LAYER_NETWORK_NAMES;
+	p->standing.missing &= ~(uint32_t)SANDBOX_LAYER_NETWORK_NAMES;
+}
+
+bool sandbox_plan_nets_apart(const struct sandbox_plan *p)
+{
+	return p->nets_apart;
+}
+
 bool sandbox_plan_joins(const struct sandbox_plan *p)
 {
 	return p->joins;

@@ -114,6 +114,15 @@ int sandbox_plan_stay_apart(struct sandbox_plan *p);
 /* Gives a net to a plan that was made without one, before its box is cloned. Nothing where the box
  * cannot be in it. */
 void sandbox_plan_set_net(struct sandbox_plan *p, const struct sandbox_net *net);
+/* Of a kept box with a network by name: each init makes a network of its own, whose doors come
+ * after its first word. So the connections of commands that share the box are told apart. */
+struct sandbox_ports;
+void sandbox_plan_keep_nets_apart(struct sandbox_plan *p, const struct sandbox_ports *ports);
+bool sandbox_plan_nets_apart(const struct sandbox_plan *p);
+/* In the init, which has not entered yet; then, when it has said that it is ready. Nothing where
+ * networks are not kept apart. */
+int sandbox_net_part(struct sandbox_plan *p, int *ret_step);
+int sandbox_net_pass(struct sandbox_plan *p, int socket);
 /* A control group of version 2 for CLONE_INTO_CGROUP, or -1; where that fails, the parent moves the
  * process in when it admits it. */
 int sandbox_plan_group_fd(const struct sandbox_plan *p);

@@ -148,9 +148,7 @@ bool sandbox_plan_scratch_is_full(const struct sandbox_plan *p)
 
 bool sandbox_plan_is_shared(const struct sandbox_plan *p)
 {
-	/* Connections are told apart by the network that they come from. */
-	return p->spec->network != SANDBOX_NETWORK_NAMES &&
-	       (p->spec->limits.processes == 0 || cgroup_limits(p->group, CGROUP_PIDS));
+	return p->spec->limits.processes == 0 || cgroup_limits(p->group, CGROUP_PIDS);
 }
 
 void sandbox_plan_share(const struct sandbox_plan *p, size_t commands, size_t inits)

@@ -7,7 +7,7 @@ import unittest
 from helpers import DEADLINE, NACRE, NacreTest
 
 LAYERS = {"namespaces", "network", "programs", "landlock", "seccomp", "memory", "processes",
-          "no_new_privs", "unprivileged"}
+          "no_new_privs", "unprivileged", "network-names"}
 
 
 class Doctor(NacreTest):

@@ -29,7 +29,7 @@ class Hints(NacreTest):
         return "--policy", str(path)
 
     def notices(self, line, *options):
-        options = options or self.policy(f"{{mode: {self.MODE}}}")
+        options = options or self.policy(f"{{mode: {self.MODE}, network: none}}")
         result = self.run_json(*options, "-c", line)
         self.assertLessEqual(len(result["notices"]), 2, result)
         return result["notices"]
@@ -52,6 +52,9 @@ class BothTiers(Hints):
         self.expect(NETWORK, self.say("curl: (6) Could not resolve host: nacre.invalid"))
         self.expect_none("getent passwd nacre-nobody")
         self.expect_none("getent hosts nacre.invalid || true")
+        if self.MODE == "landlock":  # names, which only namespaces can serve
+            self.expect("the names of sandbox.network need namespaces", "getent hosts nacre.invalid", *self.policy("{mode: landlock}"))
+            self.expect_none("true", *self.policy("{mode: landlock}"))
         open_box = self.policy(f"{{mode: {self.MODE}, network: host}}")
         self.expect_none(self.say("curl: (6) Could not resolve host: nacre.invalid"), *open_box)
 
@@ -202,6 +205,7 @@ class Namespaces(Hints):
     def test_a_server_of_the_host(self):
         line = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 9))'"
         self.expect(LOOPBACK, line)
+        self.expect("host.nacre:PORT", line, *self.policy())
         self.expect_none(line, *self.policy("{network: host}"))
 
     def test_a_hint_does_not_tell_what_is_there(self):
@@ -248,6 +252,7 @@ class Mcp(NacreTest):
     BOXED = True
 
     def test_a_model_is_told(self):
+        (self.work / ".nacre.yaml").write_text("sandbox: {network: none}\n")
         client = Client(self)
         client.initialize()
         text = client.text("Bash", {"command": "getent hosts nacre.invalid"})
@@ -265,6 +270,7 @@ class Http(ServeTest):
     def test_a_client_from_elsewhere_learns_no_path(self):
         answer = self.post("/v1/run", {"command": f"ls {ELSEWHERE}"})
         self.assertEqual(answer.json["notices"], [], answer)
+        (self.work / ".nacre.yaml").write_text("sandbox: {network: none}\n")
         answer = self.post("/v1/run", {"command": "getent hosts nacre.invalid"})
         self.assertIn(NETWORK, " ".join(answer.json["notices"]))
 

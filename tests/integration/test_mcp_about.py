@@ -27,20 +27,22 @@ class About(NacreTest):
         for profile in ("bash", "universal", "workspace", "verify", "readonly"):
             for text in self.told("--profile", profile):
                 self.assertLess(len(text.split()), WORDS, text)
-                for words in ("no network", "Limits: ", "without sudo", "A refusal says why"):
+                network = {"bash": "Network: package registries; others need a person.", "readonly": "There is no network",
+                           "verify": "Network: package registries, no others."}.get(profile, "Network: every host needs a person.")
+                for words in (network, "Limits: ", "without sudo", "A refusal says why"):
                     self.assertIn(words, text, profile)
 
     def test_it_tells_what_the_keys_say(self):
         for text in self.told("--profile", "bash"):
             for words in (".git/config", "more; changes there are refused or held", "stay, and in /tmp and home for this session",
-                          "your commands share one loopback", "leaves running continues as a task", "gdb and strace",
+                          "Commands share one loopback", "leaves running continues as a task", "gdb and strace",
                           "120 s a command (at most 600 s)", "4.0 GiB of memory", "2048 processes"):
                 self.assertIn(words, text)
 
     def test_what_stays_is_what_the_room_keeps(self):
         for room, told, untold in (
                 ("{share: tmp}", "and in /tmp for this session; home is empty", "and home for this session"),
-                ("{share: tmp, network: false}", "a command has a loopback of its own", "share one loopback"),
+                ("{share: tmp, network: false}", "A command has a loopback of its own", "share one loopback"),
                 ("{share: none, leftover: end}", "/tmp and home are empty for each command", "continues as a task")):
             for text in self.told(*self.policy("{}", f"room: {room}\n")):
                 self.assertIn(told, text)
@@ -51,13 +53,17 @@ class About(NacreTest):
                                            "timeout: {default: 7s}\n")):
             for words in ("The network is the host's", "The workspace is read-only", "7 s a command", "1.0 GiB of memory", "7 processes"):
                 self.assertIn(words, text)
-            for words in ("gdb", "no network", "Protected"):
+            for words in ("gdb", "no network", "registries", "Protected"):
                 self.assertNotIn(words, text)
+
+    def test_no_network_is_told_with_its_loopback(self):
+        for text in self.told(*self.policy("{network: none}")):
+            self.assertIn("There is no network: your commands share one loopback", text)
 
     def test_no_wall_is_claimed_where_there_is_none(self):
         for text in self.told(*self.policy("{mode: none}")):
             self.assertIn("There is no sandbox", text)
-            for words in ("no network", "Protected", "GiB"):
+            for words in ("no network", "registries", "Protected", "GiB"):
                 self.assertNotIn(words, text)
 
     def test_a_profile_that_cannot_be_loaded_is_not_described(self):

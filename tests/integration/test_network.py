@@ -29,6 +29,7 @@ sandbox:
 class NetworkTest(NacreTest):
     BOXED = True
     POLICY = POLICY
+    NAMES = NAMES
 
     def setUp(self):
         super().setUp()
@@ -45,7 +46,7 @@ class NetworkTest(NacreTest):
     def make_outside(self):
         place = self.dir / "outside"
         place.mkdir()
-        return Outside(place, NAMES)
+        return Outside(place, self.NAMES)
 
     def become(self, who):
         """WHO: root or user. Later calls are his."""
