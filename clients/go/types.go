@@ -108,20 +108,21 @@ type Usage struct {
 
 // Task is a command that no call waits for.
 type Task struct {
-	TaskID      string  `json:"task_id"`
-	State       string  `json:"state"`
-	Running     bool    `json:"running"`
-	Command     *string `json:"command"`
-	Description *string `json:"description"`
-	Principal   *string `json:"principal"`
-	Background  bool    `json:"background"`
-	StartedMS   int64   `json:"started_ms"`
-	DurationMS  int64   `json:"duration_ms"`
-	ExitCode    *int    `json:"exit_code"`
-	Signal      *string `json:"signal"`
-	StdoutBytes int64   `json:"stdout_bytes"`
-	StderrBytes int64   `json:"stderr_bytes"`
-	Ports       []int   `json:"ports"`
+	TaskID      string   `json:"task_id"`
+	State       string   `json:"state"`
+	Running     bool     `json:"running"`
+	Command     *string  `json:"command"`
+	Description *string  `json:"description"`
+	Principal   *string  `json:"principal"`
+	Background  bool     `json:"background"`
+	StartedMS   int64    `json:"started_ms"`
+	DurationMS  int64    `json:"duration_ms"`
+	ExitCode    *int     `json:"exit_code"`
+	Signal      *string  `json:"signal"`
+	StdoutBytes int64    `json:"stdout_bytes"`
+	StderrBytes int64    `json:"stderr_bytes"`
+	Ports       []int    `json:"ports"`
+	Published   []string `json:"published"`
 }
 
 // Order is a task after an order to it.

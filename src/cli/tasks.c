@@ -82,6 +82,8 @@ static void put_row(struct buffer *out, const struct find_entry *e, int64_t now,
 	}
 	for (int i = 0; i < e->port_count; i++)
 		buffer_printf(&what, "%s%u", i ? ", " : "  port ", e->ports[i]);
+	for (int i = 0; i < e->published_count; i++)
+		buffer_printf(&what, "%s127.0.0.1:%u", i ? ", " : " at ", e->published[i].host);
 	if (e->quiet[0]) {
 		buffer_puts(&what, "  [");
 		cli_put_clean(e->quiet, &what);

@@ -88,11 +88,13 @@ struct gate {
 	size_t answer_count;
 	struct gate_asked asked[GATE_QUESTIONS_MAX]; /* the last ones, in a ring */
 	size_t asked_next;
+	struct ports ports;
+	char published[PORTS_TEXT_MAX]; /* as the tasks know it */
 };
 
 int gate_record(struct gate *g, enum audit_kind kind, const struct gateway_event *e,
                 const char *approval);
-/* Tells every task how many of its connections wait, and for what. */
+/* Tells every task how many of its connections wait, for what, and what is published. */
 void gate_tell_held(struct gate *g);
 
 /* gate-order.c */

@@ -22,6 +22,7 @@
 #include "gateway/names.h"
 #include "profile/profile.h"
 #include "sandbox/doors.h"
+#include "sandbox/plan.h"
 
 #define RECORDS_MAX 1000 /* of a task; the rest is only counted */
 #define DEATHS_MAX  20   /* of gateways; then there is something wrong with them */
@@ -221,7 +222,9 @@ static void tell(struct gate *g, struct gate_task *t)
 		.report = {.named = true, .connections = t->connections, .refused = t->refused}};
 	size_t used = 0;
 
-	(void)g;
+	memcpy(news.report.notice, t->notice, sizeof(t->notice));
+	if (!t->notice[0])
+		ports_notice(&g->ports, news.report.notice, sizeof(news.report.notice));
 	for (size_t i = 0; i < t->item_count; i++) {
 		const struct gate_item *it = &t->items[i];
 		char line[DESTINATION_NAME_SIZE + DESTINATION_TEXT_SIZE + GATEWAY_WHAT_SIZE + 64];
@@ -242,6 +245,7 @@ void gate_tell_held(struct gate *g)
 {
 	struct gate_news news = {.last = false};
 
+	memcpy(news.published, g->published, sizeof(news.published));
 	for (size_t i = 0; i < GATE_QUESTIONS_MAX; i++) {
 		const struct gate_question *q = &g->questions[i];
 
@@ -260,6 +264,14 @@ static void forget(struct gate_task *t)
 	*t = (struct gate_task){.channel = -1};
 }
 
+/* The last task is gone. */
+static void rest(struct gate *g)
+{
+	ports_close(&g->ports);
+	g->published[0] = '\0';
+	gate_ask_forget(g);
+}
+
 /* All connections are closed: those who leave are told what came of theirs. */
 static void settle(struct gate *g)
 {
@@ -268,7 +280,7 @@ static void settle(struct gate *g)
 			tell(g, &g->tasks[i]);
 			forget(&g->tasks[i]);
 		}
-	gate_ask_forget(g);
+	rest(g);
 }
 
 static void heard(struct gate *g, struct gateway_event *e)
@@ -371,10 +383,24 @@ static void answer(const struct gate *g, const struct hello *h, int channel)
 	fd_close(channel);
 }
 
+/* Tasks are told what is published, when that changes. */
+static void show_ports(struct gate *g)
+{
+	char now[PORTS_TEXT_MAX];
+
+	ports_print(&g->ports, now, sizeof(now));
+	if (strcmp(now, g->published) == 0)
+		return;
+	memcpy(g->published, now, sizeof(now));
+	gate_tell_held(g);
+}
+
 static bool add_task(struct gate *g, const struct hello *h, int channel)
 {
-	size_t at = 0;
+	const struct sandbox_net *net = g->wish->net;
+	size_t at = 0, before;
 
+	(void)first_task(g, &before);
 	while (at < GATE_TASKS_MAX && g->tasks[at].channel >= 0)
 		at++;
 	if (at == GATE_TASKS_MAX)
@@ -382,6 +408,12 @@ static bool add_task(struct gate *g, const struct hello *h, int channel)
 	g->tasks[at] = (struct gate_task){.channel = channel, .ask_ms = h->ask_ms};
 	memcpy(g->tasks[at].id, h->task, sizeof(h->task));
 	g->tasks[at].id[sizeof(h->task) - 1] = '\0';
+	if (net && before == 0)
+		ports_open(&g->ports, &g->wish->profile->network, net->user, net->net,
+		           g->wish->doors);
+	ports_print(&g->ports, g->published, sizeof(g->published));
+	if (g->published[0])
+		gate_tell_held(g);
 	return true;
 }
 
@@ -420,11 +452,12 @@ static void leave(struct gate *g, struct gate_task *t)
 	tell(g, t);
 	forget(t);
 	if (n == 1)
-		gate_ask_forget(g);
+		rest(g);
 }
 
 static _Noreturn void end(struct gate *g)
 {
+	ports_close(&g->ports);
 	if (g->gateway >= 0) {
 		(void)kill(g->pid, SIGKILL);
 		gateway_died(g);
@@ -435,27 +468,36 @@ static _Noreturn void end(struct gate *g)
 static void turn(struct gate *g)
 {
 	const struct sandbox_doors *d = g->wish->doors;
-	struct pollfd fds[3 + GATE_TASKS_MAX + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP] = {
-		{.fd = g->socket, .events = POLLIN},
-		{.fd = g->gateway, .events = gate_orders_events(g)},
-		{.fd = g->watch, .events = POLLIN},
-	};
-	int64_t due = gate_ask_due(g), wait_ms = due - clock_now_ms();
-	nfds_t n = 3 + GATE_TASKS_MAX;
+	struct pollfd fds[3 + GATE_TASKS_MAX + PORTS_FDS + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP] =
+		{
+			{.fd = g->socket, .events = POLLIN},
+			{.fd = g->gateway, .events = gate_orders_events(g)},
+			{.fd = g->watch, .events = POLLIN},
+		};
+	int64_t due = gate_ask_due(g), wait_ms, first;
+	nfds_t n = 3 + GATE_TASKS_MAX, ports;
+	int polled;
 	char byte;
 
 	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
 		fds[3 + i] = (struct pollfd){.fd = g->tasks[i].channel, .events = POLLIN};
+	ports = ports_watch(&g->ports, fds + n);
+	n += ports;
 	for (size_t i = 0; g->gateway < 0 && i < d->tcp_count; i++)
 		fds[n++] = (struct pollfd){.fd = d->tcp[i], .events = POLLIN};
 	for (size_t i = 0; g->gateway < 0 && i < d->udp_count; i++)
 		fds[n++] = (struct pollfd){.fd = d->udp[i], .events = POLLIN};
-	if (due == INT64_MAX)
+	first = ports_due(&g->ports) < due ? ports_due(&g->ports) : due;
+	wait_ms = first - clock_now_ms();
+	if (first == INT64_MAX)
 		wait_ms = -1;
 	else if (wait_ms < 0 || wait_ms > INT32_MAX)
 		wait_ms = wait_ms < 0 ? 0 : INT32_MAX;
-	if (poll(fds, n, (int)wait_ms) < 0)
+	polled = poll(fds, n, (int)wait_ms);
+	if (polled < 0)
 		return;
+	ports_turn(&g->ports, fds + 3 + GATE_TASKS_MAX, ports);
+	show_ports(g);
 	if (due != INT64_MAX && (fds[2].revents || clock_now_ms() >= due))
 		gate_ask_look(g);
 	else if (fds[2].revents)
@@ -474,14 +516,15 @@ static void turn(struct gate *g)
 		(void)packet_get(t->channel, &byte, 1, MSG_DONTWAIT); /* a word, or its end */
 		leave(g, t);
 	}
-	for (nfds_t i = 3 + GATE_TASKS_MAX; i < n && g->gateway < 0; i++)
+	for (nfds_t i = 3 + GATE_TASKS_MAX + ports; i < n && g->gateway < 0; i++)
 		if (fds[i].revents)
 			gateway_start(g);
 }
 
-static void detach(int socket, const struct sandbox_doors *d)
+static void detach(int socket, const struct gate_wish *wish)
 {
-	int keep[1 + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP] = {socket};
+	const struct sandbox_doors *d = wish->doors;
+	int keep[4 + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP] = {socket};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	size_t n = 1;
 
@@ -494,6 +537,11 @@ static void detach(int socket, const struct sandbox_doors *d)
 		keep[n++] = d->tcp[i];
 	for (size_t i = 0; i < d->udp_count; i++)
 		keep[n++] = d->udp[i];
+	if (wish->net) {
+		keep[n++] = wish->net->user;
+		keep[n++] = wish->net->net;
+		keep[n++] = d->diag;
+	}
 	fd_null_standard();
 	fd_close_except(keep, n);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -503,10 +551,11 @@ static _Noreturn void gate_main(const struct gate_wish *wish, int socket)
 {
 	static struct gate g; /* too large for a stack */
 
-	detach(socket, wish->doors);
+	detach(socket, wish);
 	g.wish = wish;
 	g.socket = socket;
 	g.gateway = g.desk = g.watch = -1;
+	g.ports = PORTS_NONE;
 	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
 		g.tasks[i].channel = -1;
 	for (;;)
@@ -596,6 +645,7 @@ int gate_hear(int channel, struct gate_news *ret_news)
 	if (n != (ssize_t)sizeof(*ret_news))
 		return -EPIPE;
 	ret_news->what[sizeof(ret_news->what) - 1] = '\0';
+	ret_news->published[sizeof(ret_news->published) - 1] = '\0';
 	ret_news->report.list[sizeof(ret_news->report.list) - 1] = '\0';
 	ret_news->report.notice[sizeof(ret_news->report.notice) - 1] = '\0';
 	return 0;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "keeper/ports.h"
 #include "task/report.h"
 #include "task/store.h"
 
@@ -19,6 +20,7 @@ struct error;
 struct names;
 struct profile;
 struct sandbox_doors;
+struct sandbox_net;
 
 struct gate_wish {
 	const struct profile *profile;
@@ -26,6 +28,8 @@ struct gate_wish {
 	const char *principal; /* each of these may be NULL */
 	const char *session, *door, *workspace;
 	const struct sandbox_doors *doors;
+	/* With them the gate publishes the ports of the rules while there are tasks; NULL: not. */
+	const struct sandbox_net *net;
 	struct names *names;
 };
 
@@ -50,6 +54,7 @@ struct gate_news {
 	bool last;                           /* the task is over; nothing follows */
 	uint64_t held;                       /* connections that wait for a person */
 	char what[264];                      /* one of them: NAME:PORT */
+	char published[PORTS_TEXT_MAX];      /* as ports_print() */
 	struct keeper_network_report report; /* of the last */
 };
 /* 0; -EAGAIN: there are none; -EPIPE: the gate is gone. */

@@ -21,6 +21,7 @@
 #include "keeper/gate.h"
 #include "keeper/keeper.h"
 #include "keeper/listen.h"
+#include "keeper/ports.h"
 #include "task/order.h"
 #include "keeper/pty.h"
 #include "task/report.h"
@@ -107,10 +108,13 @@ struct keeper_network {
 	struct gate_hold gate; /* none: nobody has needed one yet */
 	int channel;           /* of this task, to the gate; -1: none */
 	int starts;
-	bool held; /* a connection waits for a person */
+	struct ports ports;           /* of this keeper's own network */
+	char shown[PORTS_TEXT_MAX];   /* what is published */
+	char written[PORTS_TEXT_MAX]; /* and what the task's directory says of it */
+	bool held;                    /* a connection waits for a person */
 	int64_t held_since, waited_ms;
 };
-#define KEEPER_NETWORK_FDS (2 + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP)
+#define KEEPER_NETWORK_FDS (3 + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP)
 
 struct keeper {
 	struct keeper_fds fds;
@@ -226,7 +230,9 @@ void keeper_network_open(struct keeper *k, const char *workspace);
 int keeper_network_take(struct keeper *k, int init);
 void keeper_network_begin(struct keeper *k);
 size_t keeper_network_fds(const struct keeper *k, int into[KEEPER_NETWORK_FDS]);
-size_t keeper_network_watch(const struct keeper *k, struct pollfd *into);
+#define KEEPER_NETWORK_POLL (KEEPER_NETWORK_FDS + PORTS_FDS)
+size_t keeper_network_watch(const struct keeper *k, struct pollfd into[KEEPER_NETWORK_POLL]);
+int64_t keeper_network_due(const struct keeper *k);
 void keeper_network_turn(struct keeper *k, const struct pollfd *polled, size_t count);
 bool keeper_network_waits(const struct keeper *k); /* for a person, within its time */
 void keeper_network_end(struct keeper *k);

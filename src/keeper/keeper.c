@@ -243,6 +243,7 @@ static int until_next(const struct keeper *k)
 
 	at_most(&wait_ms, k->listen_at - now);
 	at_most(&wait_ms, keeper_quiet_due(k) - now);
+	at_most(&wait_ms, keeper_network_due(k) - now);
 	at_most(&wait_ms, watch_wait_ms(&k->watch, now));
 	at_most(&wait_ms, keeper_room_wait_ms(k, now));
 	at_most(&wait_ms, k->crowd_line ? CROWD_LOOK_MS : INT32_MAX);
@@ -251,7 +252,7 @@ static int until_next(const struct keeper *k)
 
 static void turn(struct keeper *k)
 {
-	struct pollfd fds[7 + LISTEN_POLL_MAX + KEEPER_NETWORK_FDS] = {
+	struct pollfd fds[7 + LISTEN_POLL_MAX + KEEPER_NETWORK_POLL] = {
 		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
 		{.fd = k->process->socket, .events = POLLIN},
 		{.fd = k->streams[0].fd, .events = (short)(POLLIN | keeper_pty_events(k))},
@@ -285,9 +286,9 @@ static void turn(struct keeper *k)
 			keeper_read_notes(k);
 		if (fds[5].revents)
 			keeper_broker(k);
-		keeper_network_turn(k, fds + 7 + LISTEN_POLL_MAX, doors);
 		listen_serve(&k->listen, fds + 7, client_order, k);
 	}
+	keeper_network_turn(k, fds + 7 + LISTEN_POLL_MAX, n > 0 ? doors : 0);
 	if (n > 0)
 		keeper_beside_look(k);
 	keeper_watch_quiet(k);
@@ -448,7 +449,8 @@ static const struct keeper empty = {
 	.net = {.user = -1, .net = -1, .gate = -1},
 	.network = {.net = {.user = -1, .net = -1, .gate = -1},
                     .gate = {.socket = -1},
-                    .channel = -1},
+                    .channel = -1,
+                    .ports = {.life = -1, .look_at = INT64_MAX}},
 	.index.fd = -1,
 	.state_file = -1,
 	.report.sandbox.tier = SANDBOX_TIER_NONE};
@@ -674,6 +676,7 @@ static bool begin_anew(struct keeper *k)
 	next.network.starts = 0;
 	next.network.held = false;
 	next.network.waited_ms = 0;
+	next.network.shown[0] = next.network.written[0] = '\0';
 	next.audit = k->audit;
 	next.buffer = k->buffer;
 	forget(k);

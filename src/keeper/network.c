@@ -77,6 +77,7 @@ void keeper_network_close(struct keeper *k)
 {
 	struct keeper_network *n = &k->network;
 
+	ports_close(&n->ports);
 	fd_close(take_fd(&n->channel));
 	gate_end(&n->gate);
 	sandbox_net_done(&n->net);
@@ -94,6 +95,7 @@ size_t keeper_network_fds(const struct keeper *k, int into[KEEPER_NETWORK_FDS])
 		return 0;
 	into[count++] = n->net.user;
 	into[count++] = n->net.net;
+	into[count++] = n->doors.diag;
 	for (size_t i = 0; i < n->doors.tcp_count; i++)
 		into[count++] = n->doors.tcp[i];
 	for (size_t i = 0; i < n->doors.udp_count; i++)
@@ -101,9 +103,9 @@ size_t keeper_network_fds(const struct keeper *k, int into[KEEPER_NETWORK_FDS])
 	return count;
 }
 
-size_t keeper_network_watch(const struct keeper *k, struct pollfd *into)
+/* Those of the doors, or of the gate. */
+static size_t watch(const struct keeper_network *n, struct pollfd *into)
 {
-	const struct keeper_network *n = &k->network;
 	size_t count = 0;
 
 	if (n->channel >= 0) {
@@ -117,6 +119,31 @@ size_t keeper_network_watch(const struct keeper *k, struct pollfd *into)
 	for (size_t i = 0; i < n->doors.udp_count; i++)
 		into[count++] = (struct pollfd){.fd = n->doors.udp[i], .events = POLLIN};
 	return count;
+}
+
+size_t keeper_network_watch(const struct keeper *k, struct pollfd into[KEEPER_NETWORK_POLL])
+{
+	size_t ports = ports_watch(&k->network.ports, into);
+
+	return ports + watch(&k->network, into + ports);
+}
+
+int64_t keeper_network_due(const struct keeper *k)
+{
+	return ports_due(&k->network.ports);
+}
+
+/* For `nacre tasks`. A task that nobody can find needs no such file. */
+static void show_ports(struct keeper *k)
+{
+	struct keeper_network *n = &k->network;
+
+	if (n->ports.count > 0)
+		ports_print(&n->ports, n->shown, sizeof(n->shown));
+	if (k->home.fd < 0 || strcmp(n->shown, n->written) == 0)
+		return;
+	memcpy(n->written, n->shown, sizeof(n->written));
+	(void)fd_replace_file(k->home.fd, HOME_PUBLISHED, n->shown, strlen(n->shown));
 }
 
 static void begin(struct keeper *k)
@@ -179,8 +206,10 @@ static void hear(struct keeper *k)
 	struct gate_news news;
 	int r;
 
-	while ((r = gate_hear(n->channel, &news)) == 0)
+	while ((r = gate_hear(n->channel, &news)) == 0) {
 		note_held(k, news.held > 0);
+		memcpy(n->shown, news.published, sizeof(n->shown));
+	}
 	if (r == -EAGAIN)
 		return;
 	note_held(k, false);
@@ -191,7 +220,14 @@ static void hear(struct keeper *k)
 
 void keeper_network_turn(struct keeper *k, const struct pollfd *polled, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	struct pollfd ports[PORTS_FDS];
+	size_t first = ports_watch(&k->network.ports, ports); /* as many as were polled */
+
+	if (first > count)
+		first = count;
+	ports_turn(&k->network.ports, polled, first);
+	show_ports(k);
+	for (size_t i = first; i < count; i++) {
 		if (!polled[i].revents)
 			continue;
 		if (k->network.channel < 0)
@@ -207,6 +243,8 @@ void keeper_network_begin(struct keeper *k)
 {
 	struct keeper_network *n = &k->network;
 
+	if (n->doors.way != SANDBOX_WAY_NONE && n->net.user >= 0)
+		ports_open(&n->ports, &k->profile->network, n->net.user, n->net.net, &n->doors);
 	if (n->channel >= 0)
 		return;
 	if (n->gate.socket >= 0)
@@ -226,11 +264,8 @@ void keeper_network_end(struct keeper *k)
 	r->named = (k->report.sandbox.layers & SANDBOX_LAYER_NETWORK_NAMES) != 0;
 	if (!r->named) /* what is missing is told with the other layers */
 		return;
-	if (k->profile->network.publish_count > 0)
-		snprintf(r->notice, sizeof(r->notice),
-		         "sandbox.network.publish is not in force: the ports of this command are "
-		         "not "
-		         "reached from the host");
+	ports_notice(&k->network.ports, r->notice, sizeof(r->notice));
+	ports_close(&k->network.ports);
 	if (k->network.channel < 0) {
 		if (k->net.named) /* the gate of a session has died */
 			snprintf(r->notice, sizeof(r->notice),

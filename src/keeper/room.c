@@ -165,7 +165,9 @@ static int make_net(const struct keeper_net_wish *w, struct sandbox_net *ret_net
 	                         .principal = w->principal,
 	                         .session = w->session,
 	                         .workspace = w->workspace,
-	                         .doors = &doors};
+	                         .doors = &doors,
+	                         .net = w->profile && w->profile->network.publish_count ? ret_net
+	                                                                                : NULL};
 	int r;
 
 	if (!w->profile)

@@ -299,6 +299,8 @@ static void put_line(const struct find_entry *e, struct buffer *text)
 		buffer_printf(text, " (exit %d)", code);
 	for (int i = 0; i < e->port_count; i++)
 		buffer_printf(text, "%s%u", i ? ", " : "  port ", e->ports[i]);
+	for (int i = 0; i < e->published_count; i++)
+		buffer_printf(text, "%s127.0.0.1:%u", i ? ", " : " at ", e->published[i].host);
 	buffer_printf(text, "  %s  %s%s%s%s\n", took, e->command, e->description[0] ? "  (" : "",
 	              e->description, e->description[0] ? ")" : "");
 }

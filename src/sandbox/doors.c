@@ -11,13 +11,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -290,6 +294,8 @@ void doors_close(struct sandbox_doors *d)
 	close_tcp(d);
 	while (d->udp_count > 0)
 		fd_close(d->udp[--d->udp_count]);
+	if (d->way != SANDBOX_WAY_NONE)
+		fd_close(take_fd(&d->diag));
 	d->way = SANDBOX_WAY_NONE;
 }
 
@@ -334,10 +340,20 @@ static int open_way(struct sandbox_doors *d, enum sandbox_way way,
 	return r;
 }
 
+/* A server of the box may have any port: nobody else is here whom that could deceive. */
+static void free_low_ports(void)
+{
+	scoped(fd_closep) int fd =
+		open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "0", 1);
+}
+
 int doors_open(enum sandbox_way first, const struct sandbox_ports *ports,
                struct sandbox_doors *ret_doors)
 {
-	struct sandbox_doors d = {.way = SANDBOX_WAY_NONE};
+	struct sandbox_doors d = {.way = SANDBOX_WAY_NONE, .diag = -1};
 	int fd, six = routes_make(), r = six < 0 ? six : open_way(&d, first, ports, six == 1);
 
 	if (r == 0) {
@@ -352,6 +368,10 @@ int doors_open(enum sandbox_way first, const struct sandbox_ports *ports,
 		if (fd >= 0)
 			d.udp[d.udp_count++] = fd;
 	}
+	if (r == 0) {
+		free_low_ports();
+		d.diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	}
 	if (r < 0)
 		doors_close(&d);
 	else
@@ -359,15 +379,66 @@ int doors_open(enum sandbox_way first, const struct sandbox_ports *ports,
 	return r;
 }
 
+#define DIAG_BYTES 16384
+#define DIAG_READS 64
+
+/* One family. 1: yes; 0: no; or a negative errno. */
+static int listens(int diag, uint8_t family, uint16_t port)
+{
+	const struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 request;
+	} ask = {.head = {.nlmsg_len = sizeof(ask),
+	                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+	                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+	         .request = {.sdiag_family = family,
+	                     .sdiag_protocol = IPPROTO_TCP,
+	                     .idiag_states = 1U << TCP_LISTEN}};
+	_Alignas(8) uint8_t bytes[DIAG_BYTES];
+	int found = 0;
+
+	if (send(diag, &ask, sizeof(ask), MSG_DONTWAIT) != (ssize_t)sizeof(ask))
+		return -EIO;
+	/* Read to the end: what is left would be the answer to the next question. */
+	for (int i = 0; i < DIAG_READS; i++) {
+		ssize_t got = recv(diag, bytes, sizeof(bytes), MSG_DONTWAIT);
+		size_t n = got < 0 ? 0 : (size_t)got;
+
+		if (got <= 0)
+			return -EIO;
+		for (struct nlmsghdr *h = (struct nlmsghdr *)bytes; NLMSG_OK(h, n);
+		     h = NLMSG_NEXT(h, n)) {
+			struct inet_diag_msg m;
+
+			if (h->nlmsg_type == NLMSG_DONE)
+				return found;
+			if (h->nlmsg_type == NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof(m)))
+				return -EIO;
+			memcpy(&m, NLMSG_DATA(h), sizeof(m));
+			found |= m.id.idiag_sport == htons(port);
+		}
+	}
+	return -E2BIG;
+}
+
+bool doors_listens(int diag, uint16_t port)
+{
+	return listens(diag, AF_INET, port) != 0 || listens(diag, AF_INET6, port) > 0;
+}
+
 struct doors_head {
 	enum sandbox_way way;
 	size_t tcp, udp;
+	bool diag; /* comes behind those */
 };
 
 int doors_send(int socket, const struct sandbox_doors *d)
 {
-	const struct doors_head head = {d->way, d->tcp_count, d->udp_count};
-	int r = packet_send(socket, &head, sizeof(head), NULL, 0, d->udp, d->udp_count, 0);
+	const struct doors_head head = {d->way, d->tcp_count, d->udp_count, d->diag >= 0};
+	int first[SANDBOX_DOORS_UDP + 1] = {d->udp[0], d->udp[1]}, r;
+
+	first[d->udp_count] = d->diag;
+	r = packet_send(socket, &head, sizeof(head), NULL, 0, first, d->udp_count + head.diag, 0);
 
 	for (size_t at = 0; r == 0 && at < d->tcp_count; at += PACKET_FDS_MAX) {
 		size_t n = d->tcp_count - at;
@@ -380,7 +451,7 @@ int doors_send(int socket, const struct sandbox_doors *d)
 
 int doors_receive(int socket, struct sandbox_doors *ret_doors)
 {
-	struct sandbox_doors d = {.way = SANDBOX_WAY_NONE};
+	struct sandbox_doors d = {.way = SANDBOX_WAY_NONE, .diag = -1};
 	struct doors_head head;
 	int fds[PACKET_FDS_MAX];
 	size_t count = 0;
@@ -389,8 +460,10 @@ int doors_receive(int socket, struct sandbox_doors *ret_doors)
 	if (packet_receive(socket, &head, sizeof(head), fds, &count, 0) != (ssize_t)sizeof(head))
 		return -EIO;
 	for (size_t i = 0; i < count; i++)
-		if (d.udp_count < SANDBOX_DOORS_UDP)
+		if (d.udp_count < SANDBOX_DOORS_UDP && d.udp_count < head.udp)
 			d.udp[d.udp_count++] = fds[i];
+		else if (d.diag < 0 && head.diag)
+			d.diag = fds[i];
 		else
 			fd_close(fds[i]);
 	d.way = head.way;

@@ -6,6 +6,7 @@
  * address is local and every TCP connection ends at a listener, and are served from outside. There
  * is no interface but lo, and no address of the host.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,7 @@ struct sandbox_doors {
 	size_t tcp_count;
 	int udp[SANDBOX_DOORS_UDP]; /* port 53, with IP_PKTINFO */
 	size_t udp_count;
+	int diag; /* for doors_listens(); -1: none */
 };
 
 /* What the policy needs, where there is a listener for each port. */
@@ -49,6 +51,9 @@ struct sandbox_ports {
 int doors_open(enum sandbox_way first, const struct sandbox_ports *ports,
                struct sandbox_doors *ret_doors);
 void doors_close(struct sandbox_doors *d);
+
+/* Whether somebody in the box listens on this TCP port. What cannot be told counts as a yes. */
+bool doors_listens(int diag, uint16_t port);
 
 /* Over a packet socket. */
 int doors_send(int socket, const struct sandbox_doors *d);

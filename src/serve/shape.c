@@ -56,7 +56,7 @@ static const struct shape {
          "task_id:string state:string running:boolean command:string|null "
          "description:string|null principal:string|null background:boolean started_ms:integer "
          "duration_ms:integer exit_code:integer|null signal:string|null stdout_bytes:integer "
-         "stderr_bytes:integer ports:integer[]"},
+         "stderr_bytes:integer ports:integer[] published:string[]"},
 	{"Tasks", "tasks:Task[]"},
 	{"Output",
          "&Task output?:string stdout?:string stderr?:string truncated:boolean next:integer"},

@@ -283,6 +283,27 @@ static void look_at_ports(int dir_fd, struct find_entry *e)
 			add_port(e, l.list[i].ports[k]);
 }
 
+/* Only what leads somewhere: in a session another task may listen on the rest. */
+static void look_at_published(int dir_fd, struct find_entry *e)
+{
+	char text[1024], *at = text, *end;
+
+	if (e->port_count == 0 || !read_beginning(dir_fd, HOME_PUBLISHED, text, sizeof(text)))
+		return;
+	while (*at && e->published_count < FIND_PORTS_MAX) {
+		unsigned long host = strtoul(at, &end, 10), box = strtoul(end, &end, 10);
+
+		for (int i = 0; i < e->port_count; i++)
+			if (e->ports[i] == box && host > 0 && host < 65536) {
+				e->published[e->published_count].host = (uint16_t)host;
+				e->published[e->published_count++].box = (uint16_t)box;
+				break;
+			}
+		at = end + strcspn(end, "\n");
+		at += *at == '\n';
+	}
+}
+
 void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 {
 	struct find_entry e = {0};
@@ -304,6 +325,8 @@ void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 		e.quiet[strcspn(e.quiet, "\n")] = '\0';
 	if (e.state == FIND_RUNNING)
 		look_at_ports(dir_fd, &e);
+	if (e.state == FIND_RUNNING)
+		look_at_published(dir_fd, &e);
 	*ret_entry = e;
 }
 
@@ -312,6 +335,14 @@ void find_put_ports(const struct find_entry *e, struct json_writer *w)
 	json_member_array(w, "ports");
 	for (int i = 0; i < e->port_count; i++)
 		json_put_int(w, e->ports[i]);
+	json_array_end(w);
+	json_member_array(w, "published");
+	for (int i = 0; i < e->published_count; i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%u:%u", e->published[i].host, e->published[i].box);
+		json_put_string(w, text);
+	}
 	json_array_end(w);
 }
 

@@ -46,6 +46,10 @@ struct find_entry {
 	uint64_t timeout_ms;
 	uint16_t ports[FIND_PORTS_MAX]; /* on which its processes listen, if it runs */
 	int port_count;
+	struct {
+		uint16_t host, box;
+	} published[FIND_PORTS_MAX]; /* on 127.0.0.1 of the host, of those on which it listens */
+	int published_count;
 	char quiet[200];             /* why it prints nothing, if it runs and that is known */
 	struct keeper_report report; /* if it has ended */
 };

@@ -27,6 +27,8 @@ struct home {
 
 /* Below it: the number and the start time of the process that all of the command are below. */
 #define HOME_ROOT "root"
+/* Which ports of the host lead to which of the box: a line each, HOST BOX. */
+#define HOME_PUBLISHED "published"
 
 /* Makes the directory of a task and takes its lock, which whoever has the descriptor holds: a task
  * without spec.json is being started as long as that is so. It has its name when it is locked, and

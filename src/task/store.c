@@ -24,10 +24,23 @@
 
 /* A task's directory holds these files, and what was planted: anything else is not ours to delete.
  */
-static const char *const task_files[] = {
-	"out",      "err",     "spec.json",         "state.json",      "sock",           "sizes",
-	"index",    "quiet",   ".quiet.new",        ".state.json.new", ".spec.json.new", "env",
-	".env.new", HOME_ROOT, "." HOME_ROOT ".new"};
+static const char *const task_files[] = {"out",
+                                         "err",
+                                         "spec.json",
+                                         "state.json",
+                                         "sock",
+                                         "sizes",
+                                         "index",
+                                         "quiet",
+                                         ".quiet.new",
+                                         ".state.json.new",
+                                         ".spec.json.new",
+                                         "env",
+                                         ".env.new",
+                                         HOME_ROOT,
+                                         "." HOME_ROOT ".new",
+                                         HOME_PUBLISHED,
+                                         "." HOME_PUBLISHED ".new"};
 
 /* mkdir -p with private permissions; only the last one must be ours. */
 static int make_path(char *path)

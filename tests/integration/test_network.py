@@ -188,6 +188,152 @@ class Via(NetworkTest):
         self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["unreachable"], result)
 
 
+class Publish(NetworkTest):
+    """Ports of the box on 127.0.0.1 of the host, while the task runs."""
+    POLICY = POLICY + "    publish: [8080, \"3000:80\", 8099, \"0:8055\"]\n"
+    SERVER = ("import http.server, sys, socketserver\n"
+              "class H(http.server.BaseHTTPRequestHandler):\n"
+              "    def do_GET(self):\n        self.send_response(200); self.end_headers(); self.wfile.write(b'box ' + self.path.encode())\n"
+              "    def do_PUT(self):\n        import hashlib; d = self.rfile.read(int(self.headers['Content-Length'])); self.send_response(200); self.end_headers()\n"
+              "        self.wfile.write(hashlib.sha256(d).hexdigest().encode())\n"
+              "    def log_message(self, *a): pass\n"
+              "if ':' in sys.argv[1]: http.server.HTTPServer.address_family = 10\n"
+              "s = http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), H)\n"
+              "open('ready-' + sys.argv[2], 'w').close(); s.serve_forever()\n")
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "server.py").write_text(self.SERVER)
+
+    def reach(self, where, *more):
+        done = subprocess.run([*self.outside.inside(), "curl", "-sS", "--max-time", str(DEADLINE), f"http://{where}", *more],
+                              capture_output=True, text=True, timeout=2 * DEADLINE, check=False)
+        return done.stdout or done.stderr.strip()
+
+    def serve(self, *options, where="127.0.0.1", port=8080):
+        ready = self.work / f"ready-{port}"
+        ready.unlink(missing_ok=True)
+        task = self.call(f"python3 server.py {where} {port}", "--background", *options)["task_id"]
+        wait_until("the server listens", ready.exists)
+        return task
+
+    def entry(self, task):
+        return next(t for t in json.loads(self.nacre("tasks", "--json"))["tasks"] if t["task_id"] == task)
+
+    def test_background_tasks_with_and_without_a_session(self):
+        for who in ("root", "user"):
+            self.become(who)
+            for options in ((), ("--session", "s")):
+                with self.subTest(who=who, options=options):
+                    task = self.serve(*options)
+                    self.assertEqual(self.reach("127.0.0.1:8080/a"), "box /a")
+                    for other in (HOST, "[::1]", "127.0.0.2"):
+                        self.assertIn("Couldn't connect", self.reach(f"{other}:8080/"))
+                    self.assertEqual(self.call("ls", *options)["notices"], [], "others have no trouble with it")
+                    entry = wait_until("it is listed", lambda t=task: self.entry(t) if self.entry(t)["published"] else None)
+                    self.assertEqual((entry["ports"], entry["published"]), ([8080], ["8080:8080"]))
+                    self.assertRegex(self.nacre("tasks"), r"port 8080 at 127\.0\.0\.1:8080")
+                    self.nacre("stop", task)
+                    wait_until("it is closed", lambda: "Couldn't connect" in self.reach("127.0.0.1:8080/"))
+
+    def test_low_ports_and_servers_on_ipv6_alone(self):
+        for who in ("root", "user"):
+            self.become(who)
+            with self.subTest(who=who):
+                low = self.serve(port=80)
+                self.assertEqual(self.reach("127.0.0.1:3000/low"), "box /low")
+                self.nacre("stop", low)
+                free = self.serve(port=8055)
+                [published] = wait_until("a port is told", lambda t=free: self.entry(t)["published"])
+                self.assertEqual(self.reach(f"127.0.0.1:{published.split(':')[0]}/any"), "box /any")
+                self.nacre("stop", free)
+                six = self.serve("--session", "six", where="::1", port=8099)
+                self.assertEqual(self.reach("127.0.0.1:8099/six"), "box /six")
+                self.nacre("stop", six)
+
+    def test_a_session_keeps_its_ports_when_another_call_ends(self):
+        begun = self.start("--json", "--session", "s", "-c", "while [ ! -e go ]; do sleep 0.05; done")
+        wait_until("the first call runs", lambda: json.loads(self.nacre("tasks", "--json"))["tasks"])
+        task = self.serve("--session", "s")
+        slow = subprocess.Popen([*self.outside.inside(), "curl", "-sSN", "-T", "-", "http://127.0.0.1:8080/"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.started.append(slow)
+        (self.work / "go").touch()
+        self.assertEqual(json.loads(self.finish(begun).out)["exit_code"], 0)
+        self.assertEqual(self.reach("127.0.0.1:8080/b"), "box /b")
+        slow.kill()
+        self.nacre("stop", task)
+
+    def test_what_a_command_leaves_running_stays_published(self):
+        self.write_config("net.yaml", self.POLICY + "room: {leftover: keep}\n")
+        result = self.call("python3 server.py 127.0.0.1 8080 & while [ ! -e ready-8080 ]; do sleep 0.05; done", "--session", "s")
+        self.assertTrue(result["left_running"], result)
+        self.assertEqual(self.reach("127.0.0.1:8080/left"), "box /left")
+        self.nacre("stop", result["task_id"])
+        wait_until("it is closed", lambda: "Couldn't connect" in self.reach("127.0.0.1:8080/"))
+
+    def test_kept_boxes_one_after_the_other(self):
+        for who in ("root", "user"):
+            self.become(who)
+            line = ("python3 server.py 127.0.0.1 8080 & while [ ! -e ready-8080 ]; do sleep 0.05; done; "
+                    "while [ ! -e go-{0} ]; do sleep 0.05; done; rm ready-8080; kill $!; wait; echo done {0}")
+            with self.subTest(who=who):
+                batch = self.start("--batch", stdin=subprocess.PIPE)
+                for i in range(6):
+                    batch.stdin.write((json.dumps({"command": line.format(f"{who}{i}")}) + "\n").encode())
+                    batch.stdin.flush()
+                    wait_until("it listens", lambda: (self.work / "ready-8080").exists())
+                    self.assertEqual(self.reach(f"127.0.0.1:8080/{i}"), f"box /{i}")
+                    (self.work / f"go-{who}{i}").touch()
+                    result = json.loads(batch.stdout.readline())["result"]
+                    self.assertEqual((result["stdout"], result["notices"]), (f"done {who}{i}\n", []))
+                batch.stdin.close()
+                batch.wait(DEADLINE)
+
+    def test_a_port_in_use_is_told_and_taken_when_it_is_free(self):
+        held = self.outside.web(8080, near=True)
+        for options in ((), ("--session", "s")):
+            with self.subTest(options=options):
+                result = self.call("timeout 1 python3 server.py 127.0.0.1 8080; echo ran", *options)
+                self.assertEqual(result["stdout"], "ran\n")
+                self.assertTrue(any("port 8080 of the host is in use" in n and "sandbox.network.publish" in n
+                                    for n in result["notices"]), result["notices"])
+                self.assertEqual(self.call("true", *options)["notices"], [], "who does not listen misses nothing")
+        task = self.serve()
+        self.assertIn("hello", self.reach("127.0.0.1:8080/"))
+        held.kill()
+        held.wait()
+        wait_until("the port is taken over", lambda: self.reach("127.0.0.1:8080/late") == "box /late")
+        self.nacre("stop", task)
+
+    def test_large_bodies_many_at_once_and_a_porter_that_dies(self):
+        task = self.serve()
+        body = self.outside.dir / "body"
+        body.write_bytes(os.urandom(1 << 20) * 32)
+        digest = hashlib.sha256(body.read_bytes()).hexdigest()
+        self.assertEqual(self.reach("127.0.0.1:8080/", "-T", str(body)), digest)
+        several = [subprocess.Popen([*self.outside.inside(), "curl", "-sS", "--max-time", str(DEADLINE), "-T", str(body), "http://127.0.0.1:8080/"],
+                                    stdout=subprocess.PIPE, text=True) for _ in range(8)]
+        self.assertEqual([p.communicate(timeout=2 * DEADLINE)[0] for p in several], [digest] * 8)
+        [porter] = [p.pid for p in descendants() if (pathlib.Path("/proc") / str(p.pid) / "comm").read_text() == "nacre-porter\n"]
+        os.kill(porter, signal.SIGKILL)
+        wait_until("another one serves", lambda: self.reach("127.0.0.1:8080/again") == "box /again")
+        self.nacre("stop", task)
+
+    def test_a_port_where_nobody_listens_is_reset(self):
+        task = self.call("touch began; while [ ! -e go ]; do sleep 0.05; done", "--background")["task_id"]
+        wait_until("it runs", (self.work / "began").exists)
+        self.assertRegex(self.reach("127.0.0.1:8080/"), "reset|Empty reply|refused")
+        (self.work / "go").touch()
+        wait_until("it has ended", lambda: self.entry(task)["state"] != "running")
+
+    def test_a_project_cannot_add_a_port(self):
+        (self.work / ".nacre.yaml").write_text("sandbox: {network: {publish: [8080, 9999]}}\n")
+        done = self.run_nacre("--json", "-c", "true")
+        self.assertNotEqual(done.code, 0)
+        self.assertIn(b"would loosen the profile", done.out + done.err)
+
+
 class Refuse(NetworkTest):
     def refused(self, line, *options):
         return [(r["name"], r["port"], r["reason"]) for r in self.call(line, *options)["network"]["refused"]]

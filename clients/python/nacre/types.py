@@ -270,6 +270,7 @@ class Task:
     stdout_bytes: int
     stderr_bytes: int
     ports: List[int]
+    published: List[str]
 
 
 @dataclasses.dataclass(frozen=True)

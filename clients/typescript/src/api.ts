@@ -194,6 +194,7 @@ export interface Task {
   stdout_bytes: number;
   stderr_bytes: number;
   ports: number[];
+  published: string[];
 }
 
 export interface Tasks {
@@ -215,6 +216,7 @@ export interface Output {
   stdout_bytes: number;
   stderr_bytes: number;
   ports: number[];
+  published: string[];
   output?: string;
   stdout?: string;
   stderr?: string;
@@ -243,6 +245,7 @@ export interface Order {
   stdout_bytes: number;
   stderr_bytes: number;
   ports: number[];
+  published: string[];
   was_running: boolean;
 }
 
