@@ -69,21 +69,14 @@ static size_t find_own(const struct network_address *list, size_t n, struct netw
 
 static bool goes_up(const struct connection *c)
 {
-	const struct network_rules *rules = c->gateway->rules;
-	const struct network_rule_list *private = &rules->lists[NETWORK_PRIVATE];
+	const struct gateway *g = c->gateway;
 
-	if ((!rules->via.port && !rules->via.environment) || c->literal ||
-	    strcmp(c->name, DESTINATION_HOST) == 0)
-		return false;
-	for (size_t i = 0; i < private->count; i++)
-		if (destination_covers_name(&private->rules[i].to, c->name, 0))
-			return false;
-	return true;
+	return !c->literal && via_takes(&g->via, g->rules, c->name, c->port);
 }
 
 static uint16_t port_of(const struct connection *c)
 {
-	return goes_up(c) ? c->gateway->rules->via.port : c->port;
+	return goes_up(c) ? c->gateway->via.port : c->port;
 }
 
 /* The supervisor writes down what will be dialled. */
@@ -160,7 +153,7 @@ static void resolve(struct connection *c, const char *name)
 
 void dial_begin(struct connection *c)
 {
-	const struct network_via *via = &c->gateway->rules->via;
+	const struct via *via = &c->gateway->via;
 	static const struct network_address loopback[] = {
 		{.family = 4, .bytes = {127, 0, 0, 1}},
 		{.family = 6, .bytes = {[15] = 1}},
@@ -174,8 +167,8 @@ void dial_begin(struct connection *c)
 		choose(c, loopback, array_size(loopback));
 	} else if (!goes_up(c)) {
 		resolve(c, c->name);
-	} else if (!via->port) { /* never by another way than the operator's */
-		refuse(c, NETWORK_REASON_UNREACHABLE, "via: environment is not supported");
+	} else if (via->broken) { /* never by another way than the operator's */
+		refuse(c, NETWORK_REASON_UNREACHABLE, via->broken);
 	} else if (network_address_parse(via->host, strlen(via->host), &proxy)) {
 		choose(c, &proxy, 1);
 	} else {
@@ -230,9 +223,12 @@ void dial_recorded(struct connection *c)
 
 static void ask_proxy(struct connection *c)
 {
-	char text[2 * DESTINATION_TEXT_SIZE + 64];
-	int n = snprintf(text, sizeof(text), "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n",
-	                 c->name, c->port, c->name, c->port);
+	const char *secret = c->gateway->via.secret;
+	char text[2 * DESTINATION_TEXT_SIZE + VIA_SECRET_MAX + 128];
+	int n = snprintf(text, sizeof(text), "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n%s%s%s\r\n",
+	                 c->name, c->port, c->name, c->port,
+	                 *secret ? "Proxy-Authorization: Basic " : "", secret,
+	                 *secret ? "\r\n" : "");
 
 	c->state = CONNECTION_PROXY;
 	if (send(c->upstream_fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) != n)
@@ -254,7 +250,10 @@ static void read_proxy(struct connection *c)
 		return;
 	if (!end || n < 12 || memcmp(text, "HTTP/1.", 7) != 0 || memcmp(text + 8, " 200", 4) != 0) {
 		drop_upstream(c);
-		refuse(c, NETWORK_REASON_UNREACHABLE, "the proxy refused");
+		refuse(c, NETWORK_REASON_UNREACHABLE,
+		       n > 12 && memcmp(text + 8, " 407", 4) == 0
+		               ? "the proxy wants another user or password"
+		               : "the proxy refused");
 		return;
 	}
 	if (recv(c->upstream_fd, text, (size_t)(end + 4 - text), MSG_DONTWAIT) != end + 4 - text)

@@ -159,6 +159,7 @@ _Noreturn void gateway_main(const struct gateway_wish *wish)
 	if (!g)
 		_exit(1);
 	g->rules = wish->rules;
+	via_read(g->rules, getenv, &g->via);
 	g->names = wish->names;
 	g->supervisor_fd = wish->supervisor;
 	g->next_id = 1;

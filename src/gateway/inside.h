@@ -13,6 +13,7 @@
 #include "gateway/gateway.h"
 #include "gateway/relay.h"
 #include "gateway/resolve.h"
+#include "gateway/via.h"
 #include "sandbox/doors.h"
 
 #define GATEWAY_CONNECTIONS_MAX 1024
@@ -79,6 +80,7 @@ struct query; /* a look-up that waits for the host's answer */
 struct gateway {
 	struct loop *loop;
 	const struct network_rules *rules;
+	struct via via;
 	struct names *names;
 	struct resolver *resolver;
 	enum sandbox_way way;

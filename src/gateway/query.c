@@ -176,8 +176,7 @@ static void judge(struct gateway *g, struct asker *a, const struct dns_query *q)
 	case NETWORK_VERDICT_ALLOW:
 		/* The host's own services have no name outside; a proxy above looks up by itself.
 		 */
-		if (strcmp(q->name, DESTINATION_HOST) == 0 || g->rules->via.port ||
-		    g->rules->via.environment)
+		if (strcmp(q->name, DESTINATION_HOST) == 0 || g->via.port || g->via.broken)
 			answer_named(g, a, q);
 		else
 			look_up(g, a, q);

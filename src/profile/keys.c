@@ -228,8 +228,8 @@ static const struct key network_keys[] = {
             "`allow` or `ask` name. No ports.",
             TO(network.lists[NETWORK_PRIVATE]), .min = NETWORK_PRIVATE),
 	KEY("via", KEY_VIA, KEY_NOBODY,
-            "The proxy above: `http://HOST:PORT`, or `environment`: what `https_proxy` of nacre's "
-            "own environment says.",
+            "The proxy above: `http://HOST:PORT`, or `environment`: what `https_proxy` and "
+            "`no_proxy` of nacre's own environment say.",
             TO(network.via)),
 	KEY("publish", KEY_PUBLISH, KEY_REDUCE,
             "Ports of the box that 127.0.0.1 of the host reaches: `PORT`, or `HOST:BOX`.",

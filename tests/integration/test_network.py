@@ -169,23 +169,68 @@ class Via(NetworkTest):
     """A proxy above: names go up by CONNECT, and nothing is looked up here."""
     POLICY = POLICY + f"    via: http://{SERVER}:3128\n"
 
-    def test_names_go_up(self):
-        self.outside.web()
+    def proxy(self):
+        heads = self.outside.dir / "heads"
         self.outside.serve("import socket, threading\ndef one(c):\n    h = b''\n    while b'\\r\\n\\r\\n' not in h: h += c.recv(4096)\n"
+                           f"    open({str(heads)!r}, 'ab').write(h)\n"
                            "    n, p = h.split()[1].decode().split(':'); u = socket.create_connection(('127.0.0.1', int(p)))\n"
                            "    c.sendall(b'HTTP/1.1 200 OK\\r\\n\\r\\n')\n    def pump(a, b):\n        while (d := a.recv(4096)): b.sendall(d)\n        b.shutdown(1)\n"
                            "    threading.Thread(target=pump, args=(u, c)).start(); pump(c, u)\n"
                            "s = socket.create_server(('', 3128))\nprint('ready', flush=True)\n"
                            "while True: threading.Thread(target=one, args=(s.accept()[0],), daemon=True).start()")
+        return heads
+
+    def test_names_go_up(self):
+        self.outside.web()
+        self.proxy()
         self.assertEqual(self.says("curl -sS --max-time 20 http://a.test/up"), "hello a.test /up\n")
         self.assertEqual(self.outside.asked(), [])
 
-    def test_the_environment_is_not_taken_and_nothing_goes_another_way(self):
+    def test_the_environment_of_nacre_and_its_password(self):
+        self.write_config("net.yaml", POLICY + "    via: environment\n    private: [private.test]\n")
+        self.outside.web()
+        heads = self.proxy()
+        env = {"https_proxy": f"http://someone:s3cret%21@{SERVER}:3128", "no_proxy": "own.test,.direct.test"}
+        line = "curl -sS --max-time 20 http://a.test/up; env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'"
+        for who in ("root", "user"):
+            self.become(who)
+            for options in ((), ("--session", "s")):
+                with self.subTest(who=who, options=options):
+                    heads.unlink(missing_ok=True)
+                    done = self.call(line, *options, env=env)
+                    self.assertIn("hello a.test /up\n", done["stdout"])
+                    self.assertIn(b"Proxy-Authorization: Basic c29tZW9uZTpzM2NyZXQh\r\n", heads.read_bytes())
+                    self.assertNotIn("s3cret", json.dumps(done))
+        self.assertEqual(self.outside.asked(), [], "the proxy looks names up")
+        heads.unlink()
+        result = self.call("curl -sS --max-time 20 http://own.test/; curl -sS --max-time 20 http://private.test/", env=env)
+        self.assertEqual(result["network"]["refused"][0]["reason"], "private", "one of no_proxy is judged as without a proxy")
+        self.assertFalse(heads.exists(), "neither goes up")
+        self.assertEqual(set(self.outside.asked()), {"own.test", "private.test"})
+        requests = json.dumps({"command": "curl -sS http://a.test/batch", "env": {"https_proxy": "http://192.0.2.77:1"}}) + "\n"
+        batch = self.start("--batch", stdin=subprocess.PIPE, env=env)
+        out, _ = batch.communicate(requests.encode(), timeout=DEADLINE)
+        self.assertTrue(heads.exists(), out)
+        self.env.update(env)
+        texts = [self.nacre("audit", "show", "--json"), self.nacre("policy", "show", "--profile", "net"), self.nacre("doctor")]
+        self.assertFalse([text for text in texts if "s3cret" in text or "c29tZW9uZ" in text])
+
+    def test_a_proxy_that_cannot_be_used_closes_the_way(self):
         self.write_config("net.yaml", POLICY + "    via: environment\n")
         self.outside.web()
-        result = self.call("curl -sS --max-time 20 http://a.test/")
-        self.assertNotIn("hello", result["stdout"])
-        self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["unreachable"], result)
+        for proxy in (f"https://u:s3cret@{SERVER}:3128", f"socks5://{SERVER}:1080", "http://"):
+            with self.subTest(proxy=proxy):
+                result = self.call("curl -sS --max-time 20 http://a.test/", env={"https_proxy": proxy})
+                self.assertNotIn("hello", result["stdout"])
+                self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["unreachable"], result)
+                self.assertNotIn("s3cret", json.dumps(result))
+
+    def test_the_environment_counts_only_where_the_rules_say_so(self):
+        self.outside.web()
+        self.write_config("net.yaml", POLICY)
+        self.assertIn("hello", self.says("curl -sS --max-time 20 http://a.test/", env={"https_proxy": f"http://{SERVER}:1"}))
+        self.write_config("net.yaml", POLICY + "    via: environment\n")
+        self.assertIn("hello", self.says("curl -sS --max-time 20 http://a.test/"), "there is no proxy in it")
 
 
 class Publish(NetworkTest):
