@@ -57,6 +57,8 @@ static bool may_match(const struct audit_query *q, const char *line, size_t n,
 		return false;
 	return ret_line->seq > q->after_seq && ret_line->wall_ms >= q->since_ms &&
 	       (q->until_ms == 0 || ret_line->wall_ms < q->until_ms) &&
+	       (!q->network || ret_line->kind == AUDIT_NETWORK ||
+	        ret_line->kind == AUDIT_NETWORK_ENDED) &&
 	       (!q->event || strcmp(q->event, audit_kind_name(ret_line->kind)) == 0);
 }
 

@@ -20,6 +20,7 @@ struct audit_query {
 	int64_t since_ms, until_ms; /* wall clock; until is not part of it */
 	uint64_t after_seq;         /* only records with larger numbers */
 	const char *task, *verdict, *profile, *event, *principal, *session, *door;
+	bool network;     /* events `network` and `network-ended` */
 	const char *text; /* stands somewhere in the record's texts; case does not matter */
 	size_t limit;     /* the newest so many; 0: all */
 	struct audit_follow before; /* only what stands in front of this place; file 0: all */

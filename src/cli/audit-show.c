@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
+#include "cli/audit-network.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -45,6 +46,7 @@ struct output {
 	struct buffer text;
 	bool json, lines; /* LINES: one record each, else one object of all */
 	size_t count;
+	struct audit_network *network; /* rows of connections; NULL: records */
 };
 
 static const char *text_of(const json_t *record, const char *key)
@@ -160,6 +162,8 @@ static void put_matter(struct buffer *out, const json_t *record, const char *eve
 		cli_put_clean(text_of(record, "room"), out);
 		buffer_puts(out, ": ");
 		cli_put_clean(text_of(record, "reason"), out);
+	} else if (strncmp(event, "network", 7) == 0) {
+		audit_network_put(out, record);
 	} else if (strcmp(event, "break") == 0) {
 		cli_put_clean(text_of(record, "cause"), out);
 		buffer_puts(out, ": ");
@@ -210,7 +214,9 @@ static int take_record(void *context, const char *line, size_t n, json_t *record
 {
 	struct output *o = context;
 
-	if (!o->json) {
+	if (o->network) {
+		return audit_network_add(o->network, record);
+	} else if (!o->json) {
 		put_record(&o->text, record);
 	} else {
 		if (!o->lines && o->count > 0)
@@ -305,6 +311,8 @@ static int show(void *options, int argc, char **argv)
 
 	if (r > 0)
 		return r;
+	if (o->query.network && !o->json)
+		out.network = audit_network_new();
 	if (o->json)
 		buffer_puts(&out.text, "{\"records\":[");
 	if (r == 0) /* else there is nothing to show */
@@ -313,8 +321,11 @@ static int show(void *options, int argc, char **argv)
 		r = 0;
 	if (r == 0 && o->json)
 		buffer_printf(&out.text, "],\"count\":%zu}\n", out.count);
+	if (r == 0 && out.network)
+		audit_network_print(out.network, &out.text);
 	if (r == 0)
 		r = flush(&out);
+	audit_network_free(out.network);
 	buffer_done(&out.text);
 	return r < 0 ? complain(&err) : 0;
 }
@@ -404,6 +415,8 @@ static const struct cli_option options[] = {
 	{"verdict", "allow|ask|deny|nudge", "with this verdict", CLI_BY(read_verdict)},
 	{"profile", "PROFILE", "of one profile", CLI_TEXT(SHOW, query.profile)},
 	{"event", "EVENT", "of one kind; see below", CLI_BY(read_event)},
+	{"network", NULL, "what commands wanted of the network; show: as a table of connections",
+         CLI_FLAG(SHOW, query.network)},
 	{"principal", "NAME", "of one client", CLI_TEXT(SHOW, query.principal)},
 	{"session", "ID", "of one session", CLI_TEXT(SHOW, query.session)},
 	{"grep", "TEXT", "that contain this text, in upper or lower case",
@@ -420,7 +433,7 @@ static const struct cli_option options[] = {
 
 #define EVENTS                                                                                     \
 	"Events: requested, decided, asked, approved, refused, started, typed, left, ended, "      \
-	"room-made, room-ended, opened, checkpoint, break."
+	"network, network-ended, room-made, room-ended, opened, checkpoint, break."
 
 const struct cli_command cli_audit_show = {
 	.name = "audit show",

@@ -32,6 +32,7 @@ struct gate_task {
 	int64_t ask_ms; /* how long its connections wait for a person */
 	bool leaves;
 	uint64_t connections, refused, records;
+	uint64_t sent, received, held, questions;
 	struct gate_item items[GATE_ITEMS_MAX];
 	size_t item_count;
 	char notice[REPORT_SESSION_MAX];

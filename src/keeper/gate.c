@@ -70,6 +70,8 @@ int gate_record(struct gate *g, enum audit_kind kind, const struct gateway_event
 	uint64_t seq;
 	int r = 0;
 
+	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
+		g->tasks[i].questions += kind == AUDIT_ASKED;
 	if (p->audit.off || !g->wish->state || !*g->wish->state)
 		return 0;
 	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
@@ -211,6 +213,10 @@ static void ended(struct gate *g, const struct gateway_event *e)
 	struct gate_open *o = find_open(g, e->id);
 
 	(void)gate_record(g, AUDIT_NETWORK_ENDED, e, NULL);
+	for (size_t i = 0; i < GATE_TASKS_MAX; i++) {
+		g->tasks[i].sent += e->sent;
+		g->tasks[i].received += e->received;
+	}
 	if (o)
 		*o = g->open[--g->open_count];
 }
@@ -222,6 +228,10 @@ static void tell(struct gate *g, struct gate_task *t)
 		.report = {.named = true, .connections = t->connections, .refused = t->refused}};
 	size_t used = 0;
 
+	news.report.sent = t->sent;
+	news.report.received = t->received;
+	news.report.held = t->held;
+	news.report.questions = t->questions;
 	memcpy(news.report.notice, t->notice, sizeof(t->notice));
 	if (!t->notice[0])
 		ports_notice(&g->ports, news.report.notice, sizeof(news.report.notice));
@@ -283,6 +293,19 @@ static void settle(struct gate *g)
 	rest(g);
 }
 
+static void ask(struct gate *g, const struct gateway_event *e)
+{
+	size_t before = 0, after = 0;
+
+	for (size_t i = 0; i < GATE_QUESTIONS_MAX; i++)
+		before += g->questions[i].held_count;
+	gate_ask(g, e);
+	for (size_t i = 0; i < GATE_QUESTIONS_MAX; i++)
+		after += g->questions[i].held_count;
+	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
+		g->tasks[i].held += after > before;
+}
+
 static void heard(struct gate *g, struct gateway_event *e)
 {
 	e->name[sizeof(e->name) - 1] = '\0';
@@ -295,7 +318,7 @@ static void heard(struct gate *g, struct gateway_event *e)
 		dial(g, e);
 		break;
 	case GATEWAY_ASK:
-		gate_ask(g, e);
+		ask(g, e);
 		break;
 	case GATEWAY_REFUSED:
 	case GATEWAY_UNNAMED:

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "engine/network.h"
 #include "engine/result.h"
 
 static const char *const verdict_names[METRICS_VERDICT_MAX] = {
@@ -36,6 +37,26 @@ static enum metrics_verdict verdict_of(const struct result *r)
 	return METRICS_NONE;
 }
 
+static void count_network(struct metrics *m, const struct keeper_network_report *n)
+{
+	const char *at = n->list;
+	struct network_refusal r;
+	uint64_t left = n->refused;
+
+	m->network.connections += n->connections;
+	m->network.sent += n->sent;
+	m->network.received += n->received;
+	m->network.held += n->held;
+	m->network.questions += n->questions;
+	while ((at = network_refusal_next(at, &r)))
+		for (int i = 0; i < NETWORK_REASON_MAX; i++)
+			if (strcmp(r.reason, network_reason_word((enum network_reason)i)) == 0) {
+				m->network.refused[i] += r.count;
+				left -= r.count < left ? r.count : left;
+			}
+	m->network.refused[NETWORK_REASON_MAX] += left;
+}
+
 void metrics_count(struct metrics *m, const char *profile, const struct result *r)
 {
 	size_t i = 0;
@@ -50,6 +71,7 @@ void metrics_count(struct metrics *m, const char *profile, const struct result *
 	m->duration_ms += r->report.duration_ms > 0 ? (uint64_t)r->report.duration_ms : 0;
 	for (int s = 0; s < 2; s++)
 		m->bytes[s] += r->report.streams[s].bytes;
+	count_network(m, &r->report.network);
 	m->timed_out += r->timed_out;
 	m->stopped += r->stopped;
 }
@@ -106,6 +128,34 @@ static void write_commands(const struct metrics *m, struct buffer *b)
 			              (unsigned long long)m->profiles[i].commands[v]);
 }
 
+static void write_network(const struct metrics *m, const struct metrics_now *now, struct buffer *b)
+{
+	one(b, "nacre_network_connections_total", "counter", "Connections that were dialled.",
+	    m->network.connections);
+	head(b, "nacre_network_refused_total", "counter",
+	     "Connections and look-ups that were refused, by reason.");
+	for (int i = 0; i <= NETWORK_REASON_MAX; i++) {
+		const char *word = i == NETWORK_REASON_MAX
+		                           ? "more"
+		                           : network_reason_word((enum network_reason)i);
+
+		if (*word)
+			buffer_printf(b, "nacre_network_refused_total{reason=\"%s\"} %llu\n", word,
+			              (unsigned long long)m->network.refused[i]);
+	}
+	head(b, "nacre_network_bytes_total", "counter", "Bytes of connections.");
+	buffer_printf(b,
+	              "nacre_network_bytes_total{direction=\"sent\"} %llu\n"
+	              "nacre_network_bytes_total{direction=\"received\"} %llu\n",
+	              (unsigned long long)m->network.sent, (unsigned long long)m->network.received);
+	one(b, "nacre_network_held_total", "counter", "Connections that waited for a person.",
+	    m->network.held);
+	one(b, "nacre_network_questions_total", "counter", "Questions that were put for them.",
+	    m->network.questions);
+	one(b, "nacre_network_gateways", "gauge", "Gateways of this user that are alive.",
+	    now->gateways);
+}
+
 void metrics_write(const struct metrics *m, const struct metrics_now *now, struct buffer *b)
 {
 	write_commands(m, b);
@@ -126,6 +176,7 @@ void metrics_write(const struct metrics *m, const struct metrics_now *now, struc
 	one(b, "nacre_limited_total", "counter", "Requests beyond the rate of a principal.",
 	    m->limited);
 	one(b, "nacre_full_total", "counter", "Requests for which there was no place.", m->full);
+	write_network(m, now, b);
 	one(b, "nacre_running", "gauge", "Commands that run now.", now->running);
 	one(b, "nacre_queued", "gauge", "Commands that wait for a place.", now->queued);
 	one(b, "nacre_connections", "gauge", "Open connections.", now->connections);

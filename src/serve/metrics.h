@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "gateway/rules.h"
 
 struct buffer;
 struct result;
@@ -34,11 +35,17 @@ struct metrics {
 	uint64_t answers[METRICS_STATUSES]; /* by the hundreds of their status */
 	uint64_t unauthorized, limited, full;
 	uint64_t timed_out, stopped;
+	struct {
+		uint64_t connections, sent, received, held, questions;
+		/* The last: those whose reason is not in the report, which names ten. */
+		uint64_t refused[NETWORK_REASON_MAX + 1];
+	} network;
 };
 
 /* What does not change by counting. */
 struct metrics_now {
 	size_t running, queued, connections, streams;
+	size_t gateways; /* of the user of the server */
 	int64_t up_ms;
 };
 

@@ -63,6 +63,9 @@ struct keeper_network_report {
 	bool named;           /* there was one */
 	uint64_t connections; /* that were dialled */
 	uint64_t refused;     /* connections and look-ups */
+	uint64_t sent, received;
+	uint64_t held;      /* connections that waited for a person */
+	uint64_t questions; /* that were put for them */
 	/* The first of the refused, one per line: name, port (0: a look-up), count, reason, rule,
 	 * what, with tabs between them. */
 	char list[REPORT_NETWORK_MAX];

@@ -108,6 +108,10 @@ static void a_full_report_is_these_bytes(void **state)
 	r.network = (struct keeper_network_report){.named = true,
 	                                           .connections = 4,
 	                                           .refused = 2,
+	                                           .sent = 5,
+	                                           .received = 6,
+	                                           .held = 7,
+	                                           .questions = 8,
 	                                           .list = "n\t80\t2\tport\t\t\n",
 	                                           .notice = "h"};
 	memcpy(r.planted, "a\n", 3);
@@ -124,7 +128,8 @@ static void a_full_report_is_these_bytes(void **state)
 		    "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
 		    "\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
 		    "\"fresh\":true,\"notice\":\"g\"},\"network\":{\"named\":true,"
-		    "\"connections\":4,\"refused\":2,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
+		    "\"connections\":4,\"refused\":2,\"sent\":5,\"received\":6,\"held\":7,"
+	            "\"questions\":8,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
 		    "\"notice\":\"h\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
 		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
 		    "\"cat\\n\","
@@ -138,23 +143,24 @@ static void a_full_report_is_these_bytes(void **state)
 
 static void an_empty_report_is_these_bytes(void **state)
 {
-	expect_bytes(
-		&(struct keeper_report){0},
-		"{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
-		"\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
-		"\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
-		"\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
-		"\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
-		"\"fresh\":false,\"notice\":\"\"},\"network\":{\"named\":false,"
-		"\"connections\":0,\"refused\":0,\"list\":\"\",\"notice\":\"\"},\"planted\":\"\",\"replaced\":\"\",\"held\":\"\","
-		"\"ungranted\":\"\","
-		"\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
-		"\"session\":\"\","
-		"\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
-		"\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
-		"\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
-		"\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
-		"\"lost_errno\":0}}\n");
+	expect_bytes(&(struct keeper_report){0},
+	             "{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
+	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
+	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
+	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
+	             "\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
+	             "\"fresh\":false,\"notice\":\"\"},\"network\":{\"named\":false,"
+	             "\"connections\":0,\"refused\":0,\"sent\":0,\"received\":0,\"held\":0,"
+	             "\"questions\":0,\"list\":\"\",\"notice\":\"\"},\"planted\":\"\",\"replaced\":"
+	             "\"\",\"held\":\"\","
+	             "\"ungranted\":\"\","
+	             "\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
+	             "\"session\":\"\","
+	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
+	             "\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+	             "\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
+	             "\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+	             "\"lost_errno\":0}}\n");
 }
 
 static void the_largest_report_fits_into_a_packet(void **state)

@@ -458,6 +458,47 @@ class Refuse(NetworkTest):
         self.assertEqual(dialled["task_id"], ended["task_id"])
         self.assertGreater(ended["received"], 10)
 
+    def test_audit_as_a_table_for_people(self):
+        self.outside.web()
+        self.call("curl -sS http://a.test/big100000 | wc -c; curl -sS http://other.test/; curl -sS http://a.test:81/; "
+                  "curl -sS http://'$'token.test/ ghp_0123456789abcdefghij0123456789abcdef.other.test")
+        rows = self.nacre("audit", "show", "--network").splitlines()
+        self.assertEqual(rows[0].split(), ["TIME", "TASK", "NAME", "PORT", "VERDICT", "BYTES", "MS", "REASON", "RULE"])
+        self.assertRegex(rows[1], r"^20\S+Z \S+ +a\.test +80 +allow +\d\S* ?\S+ +\d+ +- +a\.test$")
+        self.assertRegex(rows[2], r" other\.test +- +deny +- +- +not-allowed +$")
+        self.assertRegex(rows[3], r" a\.test +81 +deny +- +- +port")
+        self.assertNotIn("ghp_0123456789abcdefghij", "".join(rows), "masked like commands")
+        self.assertNotIn("\x1b", "".join(rows))
+        events = {r["event"] for r in json.loads(self.nacre("audit", "show", "--network", "--json"))["records"]}
+        self.assertEqual(events, {"network", "network-ended"})
+        plain = self.nacre("audit", "show")
+        self.assertRegex(plain, r"network +\S+ +net +a\.test:80 allow by a\.test\n")
+        self.assertRegex(plain, r"network-ended \S+ +net +a\.test:80 closed after ")
+
+    def test_metrics_of_a_server(self):
+        self.outside.web()
+        socket = self.dir / "s"
+        server = subprocess.Popen([*self.outside.inside(self.work), NACRE, "serve", "--profile", "net", "--unix", str(socket), "--workspace", str(self.work)],
+                                  env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.started.append(server)
+        curl = [*self.outside.inside(), "curl", "-sS", "--max-time", str(DEADLINE), "--unix-socket", str(socket)]
+        def get(*words):
+            return subprocess.run([*curl, *words], capture_output=True, text=True, check=False).stdout
+        def number(name):
+            return next((int(line.split()[-1]) for line in get("http://x/v1/metrics").splitlines() if line.startswith(name + " ")), None)
+        wait_until("it serves", lambda: number("nacre_network_connections_total") == 0)
+        body = json.dumps({"profile": "net", "command": "curl -sS http://a.test/big5000 >x; curl -sS http://other.test/; curl -sS http://b.test/"})
+        answer = get("http://x/v1/run", "-H", "Content-Type: application/json", "-d", body)
+        self.assertEqual(number("nacre_network_connections_total"), 1, answer)
+        self.assertGreaterEqual(number('nacre_network_refused_total{reason="not-allowed"}'), 1)
+        self.assertGreaterEqual(number('nacre_network_refused_total{reason="person"}'), 1)
+        self.assertGreater(number('nacre_network_bytes_total{direction="received"}'), 5000)
+        self.assertGreater(number('nacre_network_bytes_total{direction="sent"}'), 20)
+        self.assertEqual(number("nacre_network_questions_total"), 1)
+        self.assertGreaterEqual(number("nacre_network_gateways"), 0)
+        server.terminate()
+        server.wait(DEADLINE)
+
     def test_what_cannot_be_recorded_is_not_dialled(self):
         self.outside.web()
         log = pathlib.Path(self.env["NACRE_STATE_DIR"]) / "audit"
