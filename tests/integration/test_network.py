@@ -512,6 +512,107 @@ class Refuse(NetworkTest):
         self.assertEqual(result["network"]["connections"], 0, result)
 
 
+class Learn(NetworkTest):
+    """One run with every public name allowed, and the layer that would have been enough."""
+    POLICY = POLICY.replace("allow: [a.test, ", "allow: [").replace("ask: [b.test, ", "ask: [b.test, y.test, ")
+
+    def setUp(self):
+        NAMES.update({f"{n}.cdn.test": [SERVER] for n in "xyz"})
+        super().setUp()
+
+    def learn(self, *args, code=0, env=None):
+        done = subprocess.run([*self.outside.inside(self.work, self.user), self.program, "learn", "--profile", "net", *args],
+                              env={**self.env, **(env or {})}, capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertEqual(done.returncode, code, done)
+        return done.stdout if code == 0 else done.stderr
+
+    def test_the_layer_is_enough(self):
+        self.outside.web()
+        self.outside.web(8090)
+        line = ("for u in a.test/big300000 a.test b.test:8090 x.cdn.test y.cdn.test z.cdn.test; do curl -sS --max-time 20 http://$u; done | wc -c; "
+                "for u in private.test denied.test metadata.test 192.0.2.2; do curl -sS --max-time 20 http://$u; done")
+        for who in ("root", "user"):
+            self.become(who)
+            with self.subTest(who=who):
+                before = self.call(line)
+                self.assertNotEqual({r["name"] for r in before["network"]["refused"]} & {"x.cdn.test", "b.test"}, set())
+                text = self.learn("-c", line)
+                for part in ('- "@inherited"', '- "a.test:80"  # 2 connections, 29', '- "b.test:8090"  # 1 connection', "#.*3 names are below cdn.test.*\"\\*.cdn.test\"",
+                             "# refused: private.test:80 \\(private\\)", "# refused: denied.test \\(denied\\)", "# refused: metadata.test:80 \\(private\\)",
+                             "# refused: 192.0.2.2:80 \\(address\\)", "# program: /usr/bin/curl|# program: ", "is not seen"):
+                    self.assertRegex(text, part)
+                entries = [row for row in text.splitlines() if row.lstrip().startswith("-")]
+                self.assertFalse([row for row in entries if "*.cdn" in row or "private" in row or "denied" in row], text)
+                self.assertLess(text.index("a.test:80"), text.index("x.cdn.test:80"), "the most bytes first")
+                layer = self.work / "learned.yaml"
+                layer.write_text(text)
+                os.chmod(layer, 0o644)
+                if self.user:
+                    os.chown(layer, self.user, self.user)
+                self.nacre("policy", "check", "--profile", "net", str(layer))
+                again = self.call(line, "--policy", str(layer))
+                self.assertEqual({r["name"] for r in again["network"]["refused"]},
+                                 {"private.test", "denied.test", "metadata.test", "192.0.2.2"}, again)
+                self.assertEqual(again["network"]["connections"], 6, again)
+                layer.unlink()
+        self.assertIn("learn", {r["profile"] for r in self.records("network")}, "the log tells that this was learning")
+
+    def test_names_of_ask_words_after_dashes_and_sessions(self):
+        self.outside.web()
+        for options in ((), ("--session", "s")):
+            with self.subTest(options=options):
+                text = self.learn(*options, "--", "curl", "-sS", "http://b.test/")
+                self.assertIn('- "b.test:80"', text)
+                self.assertIn('    ask:', text)
+                self.assertNotIn('- "b.test"\n', text)
+                self.assertIn('- "y.test"\n', text)
+                (self.work / "learned.yaml").write_text(text)
+                self.assertIn("hello b.test", self.says("curl -sS http://b.test/", "--policy", "learned.yaml"))
+                self.assertEqual(self.call("curl -sS http://y.test/", "--policy", "learned.yaml")["network"]["refused"][0]["reason"], "person")
+
+    def test_a_command_cannot_learn_for_itself(self):
+        (self.work / "nacre").write_bytes(pathlib.Path(NACRE).read_bytes())
+        os.chmod(self.work / "nacre", 0o755)
+        result = self.call("NACRE_STATE_DIR=$PWD/state ./nacre learn -c true")
+        self.assertNotEqual(result["exit_code"], 0)
+        self.assertIn("does not run inside of a sandbox", result["stderr"], result)
+
+    def test_words_of_the_command_write_no_policy(self):
+        words = ("/x\nsandbox: {mode: none}", "/y\rrules: []", "/z\u00e9")
+        text = self.learn("--", "ls", *words, "/tmp", "/tmp")
+        self.assertIn("# path: /x\\x0asandbox: {mode: none}\n", text)
+        self.assertIn("# path: /tmp  (2 times)\n", text)
+        self.assertEqual([row for row in text.splitlines() if not row.startswith("#")], ["{}"], text)
+
+    def test_the_policy_of_the_run_is_out_of_reach_of_commands(self):
+        self.env["TMPDIR"] = str(self.work)
+        text = self.learn("-c", "ls -A > seen; cat $NACRE_STATE_DIR/learn*/learn.yaml", env={"NACRE_STATE_DIR": str(self.dir / "st")})
+        self.assertNotIn("inherits", text + (self.work / "seen").read_text())
+        self.assertNotIn("learn", (self.work / "seen").read_text())
+        self.assertEqual(list((self.dir / "st").glob("learn*")), [], "it is gone afterwards")
+
+    def test_what_a_session_has_running_gains_nothing(self):
+        self.outside.web()
+        self.call("while [ ! -e stop ]; do curl -sS --max-time 5 http://b.test/ >> got 2>> errors; touch tried; done", "--session", "s", "--background")
+        wait_until("it has tried", lambda: (self.work / "tried").exists())
+        self.learn("--session", "s", "-c", "curl -sS http://b.test/; rm tried; while [ ! -e tried ]; do :; done; rm tried; while [ ! -e tried ]; do :; done")
+        (self.work / "stop").touch()
+        self.assertNotIn("hello", (self.work / "got").read_text())
+        result = self.call("curl -sS http://b.test/", "--session", "s")
+        self.assertEqual(result["network"]["connections"], 0, "nor does the session afterwards")
+
+    def test_rules_for_commands_hold_and_nothing_is_nothing(self):
+        self.assertIn("# No public name was reached.", self.learn("-c", "true"))
+        (self.work / "learned.yaml").write_text(self.learn("-c", "true"))
+        self.assertEqual(self.call("true", "--policy", "learned.yaml")["exit_code"], 0)
+        self.write_config("net.yaml", self.POLICY + "rules:\n  - {id: no, deny: {command: [touch]}, reason: never}\n")
+        done = subprocess.run([*self.outside.inside(self.work), NACRE, "learn", "--profile", "net", "-c", "touch x"], env=self.env,
+                              capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertNotEqual(done.returncode, 0, done)
+        self.assertEqual(done.stdout, "")
+        self.assertFalse((self.work / "x").exists())
+
+
 class Ask(NetworkTest):
     def ids(self):
         found = json.loads(self.nacre("approvals", "--json"))
