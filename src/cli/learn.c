@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "audit/query.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
@@ -212,21 +213,22 @@ static bool has_layer(const json_t *result, const char *wanted)
 	return false;
 }
 
-static int learn(const struct learn_options *o, const struct profile *p, const json_t *result,
-                 const json_t *explained)
+/* BEGAN_MS is from before the run: its first connection may be older than the keeper's started_ms.
+ */
+static int learn(const struct learn_options *o, const struct profile *p, int64_t began_ms,
+                 const json_t *result, const json_t *explained)
 {
 	scoped(buffer_donep) struct buffer out = {0};
 	const json_t *code = json_object_get(result, "exit_code");
 	struct reading reading = {.layer = learn_layer_new(p),
 	                          .task = json_string_value(json_object_get(result, "task_id")),
 	                          .session = o->session};
-	struct audit_query q = {.network = true};
+	struct audit_query q = {.network = true, .since_ms = began_ms};
 	struct error err = {0};
 	char directory[PATH_MAX];
 	int r = reading.layer ? 0 : -ENOMEM;
 
 	show_output(result);
-	q.since_ms = json_integer_value(json_object_get(result, "started_ms"));
 	if (!reading.task || !json_is_integer(code)) {
 		const char *why = json_string_value(json_object_get(result, "reason"));
 
@@ -263,6 +265,7 @@ static int main_(void *options, int argc, char **argv)
 	char policy[PATH_MAX] = "";
 	scoped(buffer_donep) struct buffer about = {0};
 	json_t *result = NULL, *explained = NULL;
+	int64_t began_ms = clock_wall_ms();
 	int r;
 
 	if (!o->line == (argc == 0)) {
@@ -292,7 +295,7 @@ static int main_(void *options, int argc, char **argv)
 	if (r >= 0)
 		result = json_loadb(buffer_str(&text), text.len, 0, NULL);
 	if (result)
-		r = learn(o, p, result, explained);
+		r = learn(o, p, began_ms, result, explained);
 	else if (r < 0)
 		cli_complain("the command could not be run: %s", strerrordesc_np(-r));
 	json_decref(result);
