@@ -348,6 +348,12 @@ static int open_room(struct shelf *s, struct sandbox_place *place)
 	return r;
 }
 
+/* Commands that publish ports have a box each: it is the keeper's network that has them. */
+static bool is_shared(const struct shelf *s)
+{
+	return s->plan && sandbox_plan_is_shared(s->plan) && s->profile->network.publish_count == 0;
+}
+
 /* Only a box with namespaces is worth keeping: the other layers are per command anyway. */
 static int make_box(struct shelf *s, int64_t now_ms)
 {
@@ -381,11 +387,11 @@ static int make_box(struct shelf *s, int64_t now_ms)
 		r = sandbox_plan_new(&s->profile->sandbox, &place, &s->plan, NULL);
 	if (r == 0 && sandbox_plan_clone_flags(s->plan) == 0)
 		r = -EOPNOTSUPP;
-	if (r == 0 && sandbox_plan_is_shared(s->plan)) {
+	if (r == 0 && is_shared(s)) {
 		keeper_network_ports(s->profile, &ports);
 		sandbox_plan_keep_nets_apart(s->plan, &ports);
 	}
-	if (r == 0 && sandbox_plan_is_shared(s->plan))
+	if (r == 0 && is_shared(s))
 		r = held_start(s->plan, false, &s->box, NULL);
 	s->box_made_at = now_ms;
 	if (r < 0)
@@ -396,7 +402,7 @@ static int make_box(struct shelf *s, int64_t now_ms)
 /* A keeper and its init, both waiting. */
 static int make_ready(struct shelf *s)
 {
-	bool shared = sandbox_plan_is_shared(s->plan);
+	bool shared = is_shared(s);
 	scoped(fd_closep) int our_orders = -1;
 	scoped(fd_closep) int their_orders = -1;
 	scoped(fd_closep) int keeper_end = -1;
@@ -447,7 +453,7 @@ static struct ready take_first(struct shelf *s)
 /* How many more may stand by. */
 static int room(const struct shelf *s)
 {
-	bool shared = s->plan && sandbox_plan_is_shared(s->plan);
+	bool shared = is_shared(s);
 	int most = shared ? READY_MAX : BOXES_MAX - s->inside_count;
 
 	return (most < READY_MAX ? most : READY_MAX) - s->ready_count;
