@@ -42,6 +42,7 @@ struct profile;
 struct protect;
 
 #define KEEPER_DEADLINE_NONE INT64_MAX
+#define KEEPER_READ_BYTES    ((size_t)256 << 10)
 #define KEEPER_LINGER_QUIET_MS                                                                     \
 	50 /* a background job that is still printing may go on this long                          \
 	    */
@@ -237,6 +238,9 @@ void keeper_network_turn(struct keeper *k, const struct pollfd *polled, size_t c
 bool keeper_network_waits(const struct keeper *k); /* for a person, within its time */
 void keeper_network_end(struct keeper *k);
 void keeper_network_close(struct keeper *k);
+
+/* turn.c: waits until something happens, and does what it asks for. */
+void keeper_turn(struct keeper *k);
 
 /* Checks the order once more, makes the box and starts the command. */
 int keeper_launch(struct keeper *k, struct error *err);
