@@ -6,7 +6,8 @@
  *	<state>/rooms/<id>.json,  <id>/<generation>/{tmp,home,shm,...}    of a session
  *	<state>/caches/<id>.json, <id>/<generation>/home/...              of a workspace
  *
- * room.c settles, opens, lists and removes them; room-record.c reads and writes the records.
+ * room.c settles, opens and removes them; room-record.c reads and writes the records, room-net.c
+ *has the lock of a session's network.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ struct arena;
 
 #define ROOM_RECORD_MAX ((size_t)64 << 10)
 #define ROOM_UNUSED     "unused" /* in a generation, until a command has it */
+#define ROOM_NET        ".net"   /* behind the id: room-net.c */
 #define ROOM_NAME_SIZE  (ROOM_ID_SIZE + 8)
 
 enum room_kind {

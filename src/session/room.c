@@ -34,7 +34,6 @@
 #define TOLD     ".told"
 #define SWEPT    ".swept"
 #define SWEEP_MS 60000
-#define NET      ".net" /* behind the id, beside the record */
 
 /* Each part with its NUL, so that no two keys have the same text. */
 void room_id(const struct room_key *key, char into[ROOM_ID_SIZE])
@@ -422,57 +421,6 @@ bool room_is_current(const char *state, const struct room *r)
 	return room_is_current_of(ROOM_OF_SESSION, state, r) && caches_are_current(state, r);
 }
 
-/* The network */
-
-static bool net_path(const char *state, const char *id, char into[PATH_MAX])
-{
-	return room_id_is_valid(id) &&
-	       snprintf(into, PATH_MAX, "%s/rooms/%s" NET, state, id) < PATH_MAX;
-}
-
-static bool room_is_recorded(const char *state, const char *id)
-{
-	char path[PATH_MAX];
-
-	return snprintf(path, sizeof(path), "%s/rooms/%s.json", state, id) < PATH_MAX &&
-	       access(path, F_OK) == 0;
-}
-
-int room_net_lock(const char *state, const char *id)
-{
-	scoped(fd_closep) int fd = -1;
-	char path[PATH_MAX];
-	int r;
-
-	if (!net_path(state, id, path))
-		return -EINVAL;
-	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	r = fd_lock(fd);
-	/* A room that has ended meanwhile has taken its file with it: no other shall stay. */
-	if (r == 0 && !room_is_recorded(state, id)) {
-		(void)unlink(path);
-		r = -ENOENT;
-	}
-	return r < 0 ? r : take_fd(&fd);
-}
-
-void room_net_note(int lock)
-{
-	(void)futimens(lock, NULL);
-}
-
-int64_t room_net_noted(const char *state, const char *id)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	if (!net_path(state, id, path) || lstat(path, &st) < 0)
-		return 0;
-	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-}
-
 /* Tasks */
 
 void room_mark(const struct room *r, const char *task)
@@ -541,7 +489,7 @@ static int take_away(int rooms, const char *id)
 	char name[ROOM_NAME_SIZE];
 	bool there;
 
-	snprintf(name, sizeof(name), "%.32s" NET, id);
+	snprintf(name, sizeof(name), "%.32s" ROOM_NET, id);
 	(void)unlinkat(rooms, name, 0);
 	room_record_name(id, name);
 	there = unlinkat(rooms, name, 0) == 0;
