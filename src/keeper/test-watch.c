@@ -91,6 +91,23 @@ static void a_tree_within_its_limits_is_left_alone(void **state)
 	assert_false(w.crowded);
 }
 
+static void what_grows_fast_is_looked_at_sooner(void **state)
+{
+	struct sandbox_limits limits = {.memory_bytes = 200 * MIB};
+	struct root root = begin(4);
+	struct watch w;
+
+	watch_init(&w, &limits, false, true, -1);
+	w.next_look = w.last_look = 1000 - WATCH_LOOK_MS; /* when there was nothing */
+	watch_look(&w, root.fd, 1000);                    /* 128 MiB since then */
+	assert_int_equal(watch_wait_ms(&w, 1000), WATCH_HURRY_MS);
+	assert_int_equal(w.next_look, 1000 + WATCH_HURRY_MS);
+	watch_look(&w, root.fd, 1000 + WATCH_HURRY_MS); /* none since then */
+	end(&root);
+	assert_int_equal(watch_wait_ms(&w, 1000 + WATCH_HURRY_MS), WATCH_LOOK_MS);
+	assert_int_equal(w.memory_kills, 0);
+}
+
 static void a_full_house_is_noticed(void **state)
 {
 	struct sandbox_limits limits = {.processes = 4};
@@ -148,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(too_much_memory_ends_as_many_as_it_takes),
 		cmocka_unit_test(a_tree_within_its_limits_is_left_alone),
+		cmocka_unit_test(what_grows_fast_is_looked_at_sooner),
 		cmocka_unit_test(a_full_house_is_noticed),
 		cmocka_unit_test(one_more_than_allowed_is_too_many),
 		cmocka_unit_test(a_root_that_is_gone_is_nobody),

@@ -45,8 +45,9 @@ static bool looks_at_tree(const struct watch *w)
 int64_t watch_wait_ms(const struct watch *w, int64_t now_ms)
 {
 	int64_t wait = w->cpu_max_us && !w->cpu_spent ? w->cpu_next_look - now_ms : INT64_MAX;
+	int64_t look = w->hurry ? WATCH_HURRY_MS : WATCH_LOOK_MS;
 
-	return looks_at_tree(w) && wait > WATCH_LOOK_MS ? WATCH_LOOK_MS : wait;
+	return looks_at_tree(w) && wait > look ? look : wait;
 }
 
 pid_t watch_pid(int pidfd)
@@ -106,6 +107,19 @@ static void look_at_cpu(struct watch *w, int root_fd, int64_t now_ms)
 			now_ms + (rest_ms < CPU_LOOK_MAX_MS ? (int64_t)rest_ms : CPU_LOOK_MAX_MS);
 }
 
+/* Whether a tree that grows twice as fast as it did since the last look has more than the limit
+ * before the next one. */
+static bool is_in_a_hurry(struct watch *w, uint64_t bytes, int64_t now_ms)
+{
+	double grown = (double)bytes - (double)w->last_bytes;
+	double elapsed = now_ms > w->last_look ? (double)(now_ms - w->last_look) : 1;
+	double wait = (double)(w->next_look - now_ms);
+
+	w->last_bytes = bytes;
+	w->last_look = now_ms;
+	return w->memory_max && (double)bytes + 2 * grown / elapsed * wait > (double)w->memory_max;
+}
+
 void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 {
 	uint64_t limit = w->memory_max ? w->memory_max : UINT64_MAX;
@@ -125,6 +139,10 @@ void watch_look(struct watch *w, int root_fd, int64_t now_ms)
 	w->next_look = now_ms + WATCH_LOOK_MS;
 	if (r <= 0)
 		w->next_look += LOOK_SHARE * (cpu_ms() - began);
+	/* Those that were killed need a moment to give back what they have. */
+	w->hurry = r >= 0 && is_in_a_hurry(w, use.bytes, now_ms) && r == 0;
+	if (w->hurry)
+		w->next_look = now_ms + WATCH_HURRY_MS;
 	if (r < 0) {
 		note_blindness(w, root_fd, r);
 		return;

@@ -10,13 +10,16 @@
 
 struct sandbox_limits;
 
-#define WATCH_LOOK_MS 50
+#define WATCH_LOOK_MS  50
+#define WATCH_HURRY_MS 10 /* while memory grows so fast that the limit is near */
 
 struct watch {
 	uint64_t memory_max;  /* bytes; 0: held by a control group, or no limit */
 	uint64_t tasks_max;   /* 0: not watched */
 	struct unseen before; /* of the machine, when the command began */
-	int64_t next_look;
+	int64_t next_look, last_look;
+	uint64_t last_bytes;    /* seen then */
+	bool hurry;             /* it grows fast */
 	uint64_t memory_kills;  /* processes that were killed for it */
 	bool crowded;           /* all processes that are allowed were there at once */
 	bool too_many;          /* more than these: the kernel's limit is not exact here */
