@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import NacreTest, ample
+from helpers import DEADLINE, NacreTest, ample
 from box_tools import BoxTools, needs
 
 PROGRAM = """#include <stdio.h>
@@ -45,7 +45,7 @@ class Debuggers(BoxTools):
     def build(self, text=PROGRAM, *options):
         needs("gcc")
         (self.work / "app.c").write_text(text)
-        subprocess.run(["gcc", "-g", "-O0", *options, "-o", "app", "app.c"], cwd=self.work, check=True, timeout=60)
+        subprocess.run(["gcc", "-g", "-O0", *options, "-o", "app", "app.c"], cwd=self.work, check=True, timeout=DEADLINE)
 
     def test_gdb(self):
         needs("gdb")

@@ -2,13 +2,13 @@
 import subprocess
 import unittest
 
-from helpers import NACRE, NacreTest
+from helpers import DEADLINE, NACRE, NacreTest
 from mcp_client import Client
 
 
 class DidYouMean(NacreTest):
     def nacre(self, *words, **options):
-        return subprocess.run([NACRE, *words], cwd=self.work, env=self.env, capture_output=True, text=True, timeout=60,
+        return subprocess.run([NACRE, *words], cwd=self.work, env=self.env, capture_output=True, text=True, timeout=DEADLINE,
                               check=False, stdin=subprocess.DEVNULL, **options)
 
     def test_commands_and_options(self):

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import DEADLINE, wait_until
+from helpers import DEADLINE, Deadline, wait_until
 from policy import table
 from test_escape_places import PlaceTest
 
@@ -45,7 +45,7 @@ class LeftToTheBox(PlaceTest):
     def run_outside(self, line):
         try:
             subprocess.run(["bash", "-c", line], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, check=False,
-                           capture_output=True, timeout=3, start_new_session=True)
+                           capture_output=True, timeout=Deadline(3), start_new_session=True)
         except subprocess.TimeoutExpired:
             pass
         return self.mark.exists()

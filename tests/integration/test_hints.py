@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from helpers import NacreTest
+from helpers import DEADLINE, NacreTest
 from mcp_client import Client
 from serving import ServeTest
 
@@ -100,7 +100,7 @@ class BothTiers(Hints):
     def test_leak_sanitizer(self):
         (self.work / "leak.c").write_text(LEAK)
         built = subprocess.run(["gcc", "-fsanitize=address", "-o", "leak", "leak.c"], cwd=self.work,
-                               capture_output=True, text=True, timeout=60, check=False)
+                               capture_output=True, text=True, timeout=DEADLINE, check=False)
         if built.returncode != 0:
             self.skipTest("gcc has no address sanitizer: " + built.stderr)
         if self.run_json("-c", "ASAN_OPTIONS=detect_leaks=0 ./leak")["exit_code"] != 0:

@@ -3,7 +3,7 @@ import re
 import subprocess
 import unittest
 
-from helpers import DEADLINE, NACRE, NacreTest, wait_until
+from helpers import DEADLINE, NACRE, NacreTest, ample, wait_until
 from mcp_client import Client
 
 
@@ -86,7 +86,7 @@ class LongCalls(NacreTest):
 
     def test_a_time_limit_that_lets_go_has_the_output_so_far(self):
         self.write_config("bash.yaml", "profile: bash\ntimeout: {on_timeout: background}\n")
-        result = self.run_json("--timeout", "3s", "-c", "echo first; sleep 1000")
+        result = self.run_json("--timeout", ample(3), "-c", "echo first; sleep 1000")
         self.assertTrue(result["background"] and result["timed_out"])
         self.assertEqual(result["stdout"], "first\n")
         self.assertIn(f"`nacre output {result['task_id']}` shows more of its output", result["note"])

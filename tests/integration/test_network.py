@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from helpers import DEADLINE, NACRE, NacreTest, descendants, wait_until
+from helpers import DEADLINE, NACRE, NacreTest, ample, descendants, wait_until
 from outside import HOST, SERVER, Outside, missing
 
 NAMES = {"a.test": [SERVER], "b.test": [SERVER], "x.ask.test": [SERVER], "private.test": ["10.0.0.7"],
@@ -633,10 +633,11 @@ class Ask(NetworkTest):
 
     def test_held_connections_go_on_with_the_answer_and_the_clock_stands(self):
         self.outside.web()
-        popen = self.start("--json", "--session", "s", "--timeout", "2s", "--approval-timeout", "60s", "-c",
+        limit = ample(2)
+        popen = self.start("--json", "--session", "s", "--timeout", limit, "--approval-timeout", ample(60), "-c",
                            "curl -sS http://x.ask.test/1 & curl -sS http://x.ask.test/2 & wait")
         [approval] = wait_until("one question for both", self.ids)
-        time.sleep(3)  # longer than the command's own limit
+        time.sleep(int(limit[:-1]) + 1)  # longer than the command's own limit
         self.assertIsNone(popen.poll())
         self.assertNotIn("x.ask.test", self.outside.asked())
         self.nacre("approve", approval, "--session")
@@ -663,7 +664,7 @@ class Ask(NetworkTest):
         popen = self.start("--json", "--approval-timeout", "60s", "-c",
                            "curl -sS --max-time 1 http://x.ask.test/; while [ ! -e go ]; do sleep 0.05; done; curl -sS http://x.ask.test/2")
         [approval] = wait_until("the question", self.ids)
-        time.sleep(2)
+        wait_until("it waits no more", lambda: not [p for p in descendants() if p.name == "curl"])
         self.nacre("approve", approval)
         (self.work / "go").touch()
         result = json.loads(self.finish(popen).out)

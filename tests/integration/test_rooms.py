@@ -5,7 +5,7 @@ import shutil
 import time
 import unittest
 
-from helpers import DEADLINE, NacreTest, cmdline, descendants, load_factor, wait_until
+from helpers import DEADLINE, NacreTest, ample, cmdline, descendants, load_factor, wait_until
 from mcp_client import Client
 from rooms import ASK, SERVE, AsUser, RoomTest
 from serving import ServeTest
@@ -647,7 +647,7 @@ class Network(RoomTest):
         (self.work / "storm.py").write_text("import os\nwhile True:\n try:\n  if os.fork() == 0: os.setsid()\n"
                                             " except OSError: pass\n")
         most = 0
-        popen = self.start("--json", "--session", "s", "--timeout", "3s", "-c", "python3 storm.py", **self.options)
+        popen = self.start("--json", "--session", "s", "--timeout", ample(3), "-c", "python3 storm.py", **self.options)
         while popen.poll() is None:
             storm = [p for p in descendants() if cmdline(p.pid)[1:] == [b"storm.py"]]
             most = max(most, len(storm))
