@@ -144,6 +144,8 @@ int run_options_check(struct run_options *o, int argc, char **argv)
 	if (o->batch) {
 		if (rq->argv || rq->command || rq->input || rq->input_fd >= 0)
 			cli_complain("--batch takes its commands from standard input");
+		else if (o->events)
+			cli_complain("--batch and --events cannot be combined");
 		else
 			return 0;
 	} else if (!rq->argv && !rq->command) {
@@ -153,6 +155,9 @@ int run_options_check(struct run_options *o, int argc, char **argv)
 		             rq->argv[0]);
 	} else if (rq->input && rq->input_fd >= 0) {
 		cli_complain("--input and --stdin cannot be combined");
+	} else if (o->events && o->json) {
+		cli_complain(
+			"--events and --json cannot be combined; the last event has the result");
 	} else if (rq->rows && rq->input_fd >= 0) {
 		cli_complain("--stdin and --pty cannot be combined; use --input or 'nacre input'");
 	} else {
@@ -210,6 +215,8 @@ static const struct cli_option options[] = {
 	{"pty", "[=ROWSxCOLS]", "run on a terminal (default size: that of yours, else 24x80)",
          CLI_BY(read_pty)},
 	{"json", NULL, "print the result as one JSON object", CLI_FLAG(RUN, json)},
+	{"events", NULL, "print JSON events as they come, one per line: output, asked, result",
+         CLI_FLAG(RUN, events)},
 	{"truncate", "halves|tail|edges|bytes|all[:N]",
          "how to cut long output, and at which length (default: the profile's)",
          CLI_BY(read_truncate)},

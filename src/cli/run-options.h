@@ -17,7 +17,7 @@ struct run_options {
 	struct arena *arena; /* strings that are made while reading */
 	const char *env[RUN_ENV_MAX + 1];
 	int env_count;
-	bool json, quiet, batch;
+	bool json, events, quiet, batch;
 	uint64_t jobs;
 };
 

@@ -16,6 +16,8 @@
 #include "base/fd.h"
 #include "cli/batch.h"
 #include "cli/cli.h"
+#include "cli/early.h"
+#include "cli/events.h"
 #include "cli/prompt.h"
 #include "cli/pty.h"
 #include "cli/run-options.h"
@@ -36,11 +38,15 @@ struct run {
 	const char *tasks;             /* the directory of them, for people */
 	struct loop *loop;
 	struct loop_source signals;
-	struct loop_timer tick, more, start;
+	struct loop_timer tick, more, start, look;
+	struct engine *engine;
 	struct terminal terminal;
+	struct early early; /* without a terminal */
+	struct events events;
 	struct prompt prompt;
 	struct pty_seat seat;
 	struct job *job;  /* NULL: it has ended */
+	bool is_early;    /* output comes while the command runs, though nobody watches */
 	bool prompts;     /* a person can be asked here */
 	bool interactive; /* somebody wants to sit there */
 	int stop_signal;
@@ -58,8 +64,14 @@ static int on_more(struct loop_timer *t)
 static int show_output(struct run *run)
 {
 	int64_t now = loop_now(run->loop);
+	bool more =
+		run->options->events
+			? events_output(&run->events, &run->engine->store, job_task_id(run->job))
+			: terminal_follow(&run->terminal, job_task_dir(run->job), now);
 
-	if (terminal_follow(&run->terminal, job_task_dir(run->job), now))
+	if (run->events.failed)
+		job_stop(run->job, false); /* nobody reads any more */
+	else if (more)
 		return loop_timer_set(run->loop, &run->more, now, on_more);
 	return 0;
 }
@@ -101,6 +113,18 @@ static int on_tick(struct loop_timer *t)
 	return loop_timer_set(run->loop, t, loop_now(run->loop) + TICK_MS, on_tick);
 }
 
+static int on_early(struct loop_timer *t)
+{
+	struct run *run = container_of(t, struct run, look);
+
+	/* As in any pipeline: who writes for nobody ends. */
+	if (early_look(&run->early, job_task_dir(run->job)) < 0) {
+		job_stop(run->job, false);
+		return 0;
+	}
+	return loop_timer_set(run->loop, t, loop_now(run->loop) + EARLY_MS, on_early);
+}
+
 /* The start of a background command takes long: somebody will see in the list what becomes of it.
  */
 static int on_start_late(struct loop_timer *t)
@@ -122,6 +146,8 @@ static void begin(struct run *run)
 		r = loop_timer_set(run->loop, &run->start, now + START_PATIENCE_MS, on_start_late);
 	if (r == 0 && run->terminal.fancy)
 		r = loop_timer_set(run->loop, &run->tick, now + TICK_MS, on_tick);
+	if (r == 0 && run->is_early && !rq->background)
+		r = loop_timer_set(run->loop, &run->look, now + EARLY_MS, on_early);
 	if (r < 0)
 		error_nomem(&err);
 	else if (run->interactive)
@@ -137,6 +163,8 @@ static void on_asked(void *owner, struct job *j, const struct approval *a)
 	struct run *run = owner;
 	struct error err = {0};
 
+	if (run->options->events)
+		events_asked(&run->events, a);
 	if (run->prompts && prompt_begin(&run->prompt, run->loop, j, &err) < 0) {
 		cli_complain("%s", err.text);
 		job_give_up(j);
@@ -198,8 +226,9 @@ static void print_stages(const struct result *r)
 		cli_complain("exit %d; stages %s", r->exit_code, buffer_str(&text));
 }
 
-static int print_text(const struct result *r, const struct terminal *t)
+static int print_text(const struct result *r, const struct run *run)
 {
+	const struct terminal *t = &run->terminal;
 	int code = 0;
 
 	for (int i = 0; i < 2 && code == 0; i++) {
@@ -209,8 +238,11 @@ static int print_text(const struct result *r, const struct terminal *t)
 		if (!result_shows(r, i) || r->background) /* then it has the id alone */
 			continue;
 		/* What was shown live is not repeated. */
-		if (!t->live || t->shown[i] == 0)
-			code = fd_write_all(to, v->text ? v->text : "", v->len);
+		if (v->len > 0 && (!t->live || t->shown[i] == 0)) {
+			size_t before = early_written(&run->early, i, v->text, v->len);
+
+			code = fd_write_all(to, v->text + before, v->len - before);
+		}
 		if (code == 0 && !t->live && result_notice(r, i))
 			cli_complain("%s", result_notice(r, i));
 	}
@@ -232,6 +264,7 @@ static void leave_terminal(struct run *run, bool orderly)
 	loop_timer_clear(&run->start);
 	loop_timer_clear(&run->tick);
 	loop_timer_clear(&run->more);
+	loop_timer_clear(&run->look);
 }
 
 static bool on_ended(void *owner, struct job *j, struct result *result)
@@ -240,6 +273,8 @@ static bool on_ended(void *owner, struct job *j, struct result *result)
 	bool json = run->options->json || run->dialect;
 	int r;
 
+	if (run->options->events && result->ran && !result->background)
+		events_output_end(&run->events, &run->engine->store, job_task_id(j));
 	if (run->terminal.live && result->ran && !result->background)
 		terminal_follow_end(&run->terminal, job_task_dir(j), result->report.streams);
 	leave_terminal(run, !result->reason[0] && !result->signal);
@@ -251,7 +286,10 @@ static bool on_ended(void *owner, struct job *j, struct result *result)
 		result->exit_code = 128 + run->stop_signal;
 	run->exit_code = result->exit_code;
 	terminal_end(&run->terminal, result);
-	r = json ? print_json(result, run->dialect) : print_text(result, &run->terminal);
+	if (run->options->events)
+		r = events_result(&run->events, result);
+	else
+		r = json ? print_json(result, run->dialect) : print_text(result, run);
 	if (r < 0) {
 		/* Nobody got the result: what it stands on is kept. */
 		cli_complain("standard output: %s", strerrordesc_np(-r));
@@ -283,6 +321,7 @@ static int run_job(struct run *run, struct engine *engine, int signal_fd, struct
 		              err);
 	if (r == 0) {
 		run->terminal.mode = job_output_mode(run->job);
+		early_init(&run->early, job_view(run->job), run->terminal.mode);
 		if (job_task_id(run->job))
 			begin(run);
 		r = loop_run(run->loop);
@@ -304,23 +343,28 @@ int cli_run_one(struct engine *engine, struct run_options *o, const struct diale
 	struct run run = {.options = o,
 	                  .dialect = dialect,
 	                  .tasks = engine->store.path,
+	                  .engine = engine,
 	                  .signals = {.fd = -1},
+	                  .early = EARLY_INIT,
 	                  .exit_code = EXIT_NACRE_FAILED,
 	                  .interactive = !dialect && pty_seat_wanted(o)};
+	bool text = !o->json && !o->events && !dialect;
 	struct error err = {0};
 
-	terminal_init(&run.terminal, !o->json && !dialect, o->quiet || run.interactive,
-	              o->request.output_mode);
+	terminal_init(&run.terminal, text, o->quiet || run.interactive, o->request.output_mode);
 	run.terminal.raw = run.interactive;
 	if (run.interactive && pty_seat_prepare(o) < 0)
 		return EXIT_NACRE_FAILED;
-	o->request.follow = run.terminal.live && !o->request.background;
-	run.prompts = !o->json && !dialect && prompt_is_possible();
+	run.is_early = text && !run.terminal.live;
+	o->request.follow = (run.terminal.live || o->events) && !o->request.background;
+	run.prompts = text && prompt_is_possible();
 	o->request.can_ask |= run.prompts;
 	engine->ahead = true;
 	if (run_job(&run, engine, signal_fd, &err) < 0)
 		cli_complain("%s", err.text);
 	terminal_done(&run.terminal);
+	early_done(&run.early);
+	events_done(&run.events);
 	return run.exit_code;
 }
 

@@ -364,3 +364,8 @@ enum output_mode job_output_mode(const struct job *j)
 {
 	return j->run->output_mode;
 }
+
+const struct view_limits *job_view(const struct job *j)
+{
+	return &j->run->view;
+}

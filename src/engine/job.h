@@ -15,6 +15,7 @@ struct error;
 struct job;
 struct loop;
 struct result;
+struct view_limits;
 
 struct job_ops {
 	/* It has waited for its permit, and is started when this returns. May be NULL. */
@@ -67,3 +68,4 @@ const char *job_id(const struct job *j);      /* of its task, if there will be o
 const char *job_task_id(const struct job *j); /* NULL: it never started */
 int job_task_dir(const struct job *j);        /* borrowed; -1: none */
 enum output_mode job_output_mode(const struct job *j);
+const struct view_limits *job_view(const struct job *j); /* within which its output is shown */

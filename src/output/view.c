@@ -89,6 +89,25 @@ size_t view_surely_shown(const struct view_limits *given)
 	return least < BINARY_SAMPLE ? least : BINARY_SAMPLE; /* no more is looked at */
 }
 
+size_t view_sure_beginning(const struct view_limits *given)
+{
+	struct view_limits l = settled(given);
+
+	switch (l.style) {
+	case VIEW_BYTES:
+		return l.limit;
+	case VIEW_EDGES:
+		return l.edge;
+	case VIEW_HALVES:
+	case VIEW_ALL:
+		return l.limit / 2; /* characters have one byte or more */
+	case VIEW_TAIL_CHARS:
+	case VIEW_STYLE_MAX:
+		break;
+	}
+	return 0;
+}
+
 /* A cleaned text, and the part of it that is shown. */
 struct piece {
 	struct buffer text;

@@ -67,6 +67,10 @@ struct capture_limits view_capture_limits(const struct view_limits *given);
  * within these limits. */
 size_t view_surely_shown(const struct view_limits *given);
 
+/* So many bytes from the beginning of the cleaned text are in every view within these limits,
+ * whatever follows them. 0: a view may show only the end. */
+size_t view_sure_beginning(const struct view_limits *given);
+
 /* FILE may be NULL: the whole was not kept. The caller owns what is in *ret_view and releases it
  * with view_done(). */
 int view_make(const struct capture_snapshot *snapshot, const struct view_limits *given,
