@@ -53,6 +53,31 @@ class NotFound(ServeTest):
         answer = json.loads(self.nacre("explain", "--json", "--profile", "workspace", "env", "./tool").stdout)
         self.assertEqual(answer["verdict"], "ask")
 
+    def test_what_only_a_session_can_see_is_asked_about(self):
+        """Its /tmp and home are others than those that the policy can look into."""
+        self.write_config("bash.yaml", "profile: bash\ndefault: ask\n")
+        home = self.env["HOME"]
+        for line in (f"/tmp/{NAME}", f"/dev/shm/{NAME}", f"{home}/{NAME}", f"../../../../../../tmp/{NAME}"):
+            done = self.nacre("run", "--profile", "bash", "--session", "s", "-c", line)
+            self.assertIn(b"a person decides", done.stderr, line)
+        done = self.nacre("run", "--profile", "bash", "--session", "s", "-c", f"./{NAME}")
+        self.assertEqual(done.returncode, 127)
+        self.env["PATH"] = f"{home}/bin:{self.env['PATH']}"
+        done = self.nacre("run", "--profile", "bash", "-c", NAME)
+        self.assertEqual(done.returncode, 127, "PATH is cleaned of what a command could fill")
+
+    def test_what_appears_meanwhile_does_not_run_unasked(self):
+        """The answer is a refusal and not a promise: the same words again are judged again."""
+        self.write_config("bash.yaml", "profile: bash\ndefault: ask\n")
+        words = ("run", "--profile", "bash", "-c", "./late")
+        self.assertEqual(self.nacre(*words).returncode, 127)
+        late = self.work / "late"
+        late.write_text("#!/bin/sh\ntouch ran\n")
+        late.chmod(0o755)
+        done = self.nacre(*words)
+        self.assertEqual((done.returncode, b"a person decides" in done.stderr), (126, True), done)
+        self.assertFalse((self.work / "ran").exists())
+
     def test_nobody_learns_what_is_elsewhere(self):
         """The question is the same whether it is there or not."""
         secret = self.dir / "secret"
