@@ -57,6 +57,7 @@ const char *advice_fill(struct look *l, const char *pattern, const struct advice
 		{"{name}", a->name ? a->name : "this command", false},
 		{"{operand}", a->operand ? a->operand : "", false},
 		{"{char}", a->banned ? a->banned : "", false},
+		{"{instead}", a->instead ? a->instead : "", true},
 		{"{allowed}", l->policy->allowed, true},
 	};
 	const char *at = pattern;

@@ -3,6 +3,9 @@
  */
 #include "policy/inside.h"
 
+#include <string.h>
+#include "base/buffer.h"
+
 /* The more severe; of equals, the one of lower rank, then the first. What is left to the box stays
  * so. */
 void finding_worsen(struct ranked *a, const struct ranked *b)
@@ -47,7 +50,7 @@ static const char *default_reason(const struct policy_rule *rule)
 	case POLICY_DANGER:
 		return "The line is refused: it looks dangerous ({operand}).";
 	case POLICY_NUDGE:
-		return "There is a better tool than '{name}' for this.";
+		return "There is a better tool than '{name}' for this. {instead}";
 	case POLICY_ASK:
 		return "'{name}' needs approval.";
 	case POLICY_ALLOW:
@@ -57,9 +60,29 @@ static const char *default_reason(const struct policy_rule *rule)
 	return "'{name}' is allowed.";
 }
 
+/* Tools by the names that the caller's application has for them, or else no name at all. */
+static const char *instead(struct look *l, const struct policy_rule *rule, const char *name)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+	const char *const *use = rule->use;
+	const char *text;
+
+	buffer_puts(&out, use && *use ? "Use " : "If you have a tool of your own for this, use it");
+	for (; use && *use; use++)
+		buffer_printf(&out, "%s%s", *use, !use[1] ? " instead" : use[2] ? ", " : " or ");
+	if (rule->list == POLICY_NUDGE && rule->forceable)
+		buffer_printf(&out, "; to run %s all the same, repeat the call with force",
+		              advice_quote(l, name));
+	buffer_putc(&out, '.');
+	text = buffer_error(&out) < 0 ? NULL : look_string(l, buffer_str(&out), out.len);
+	l->failed |= !text;
+	return text;
+}
+
 struct ranked finding_by_rule(struct look *l, const struct policy_rule *rule, const char *name,
                               const char *operand)
 {
+	const char *reason = rule->reason ? rule->reason : default_reason(rule);
 	struct advice a = {.name = name, .operand = operand};
 	struct ranked r = {.rank = RANK_LIST + (int)rule->list};
 
@@ -70,9 +93,10 @@ struct ranked finding_by_rule(struct look *l, const struct policy_rule *rule, co
 		.place = rule->place,
 		.use = rule->use,
 	};
-	if (rule->list != POLICY_ALLOW || rule->reason)
-		r.finding.reason =
-			advice_fill(l, rule->reason ? rule->reason : default_reason(rule), &a);
+	if (rule->list != POLICY_ALLOW || rule->reason) {
+		a.instead = strstr(reason, "{instead}") ? instead(l, rule, name) : NULL;
+		r.finding.reason = advice_fill(l, reason, &a);
+	}
 	return r;
 }
 

@@ -314,6 +314,6 @@ bool code_all(struct look *l, void (*try)(struct look *l, const char *line, size
 /* advice.c */
 const char *advice_quote(struct look *l, const char *text); /* harmless for a terminal, and short */
 struct advice {
-	const char *name, *operand, *banned;
+	const char *name, *operand, *banned, *instead;
 };
 const char *advice_fill(struct look *l, const char *pattern, const struct advice *a);

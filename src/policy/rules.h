@@ -46,6 +46,21 @@ struct policy_place {
 	uint32_t line, column;
 };
 
+/* What a tool of the application is for. */
+enum policy_role {
+	POLICY_ROLE_NONE,
+	POLICY_ROLE_SEARCH,
+	POLICY_ROLE_LIST,
+	POLICY_ROLE_READ,
+	POLICY_ROLE_EDIT,
+	POLICY_ROLE_BUILD,
+	POLICY_ROLE_TEST,
+	POLICY_ROLE_DEPENDENCIES,
+	POLICY_ROLE_DOCS,
+	POLICY_ROLE_VERSIONS,
+	POLICY_ROLE_MAX
+};
+
 struct policy_rule {
 	enum policy_list list;
 	struct policy_place place;
@@ -80,9 +95,10 @@ struct policy_rule {
 
 	/* Said to the caller; NULL: a sentence made from the rule. {name} is the command, {operand}
 	 * the word or option that made it match, {char} what syntax forbids, {allowed} the names of
-	 * the allow list. */
+	 * the allow list, {instead} a sentence about USE and force. */
 	const char *reason;
 	const char *const *use; /* tools to use instead */
+	enum policy_role role;  /* tools of the application for this are in USE as well */
 	bool forceable;         /* NUDGE: `force` overrides it */
 	bool line_only;         /* the box lets the program exist: other programs need it */
 };

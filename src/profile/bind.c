@@ -280,6 +280,8 @@ static int bind_value(struct binder *b, const struct key *key, const char *path,
 	case KEY_PAIRS:
 		return bind_pairs(b, key, name, node, base);
 	case KEY_RULES:
+		if (key->sub && node->kind == YAML_MAP)
+			return bind_map(b, key->sub, name, node, base);
 		return bind_rule_list(b, key, path, node);
 	case KEY_SETS:
 		return bind_sets(b, node);

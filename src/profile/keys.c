@@ -51,6 +51,18 @@ static const struct key_choice styles[] = {
 static const struct key_choice output_modes[] = {{"separate", 0, 0}, {"merged", 0, 0},
                                                  {"auto", 0, 0},     {"stdout", 0, 0},
                                                  {"stderr", 0, 0},   {0}};
+static const struct key_choice roles[] = {
+	{"search", POLICY_ROLE_SEARCH, 0},
+	{"list", POLICY_ROLE_LIST, 0},
+	{"read", POLICY_ROLE_READ, 0},
+	{"edit", POLICY_ROLE_EDIT, 0},
+	{"build", POLICY_ROLE_BUILD, 0},
+	{"test", POLICY_ROLE_TEST, 0},
+	{"dependencies", POLICY_ROLE_DEPENDENCIES, 0},
+	{"docs", POLICY_ROLE_DOCS, 0},
+	{"versions", POLICY_ROLE_VERSIONS, 0},
+	{0},
+};
 static const struct key_choice syntax_places[] = {{"command", true, 0}, {"line", false, 1}, {0}};
 static const struct key_choice effects[] = {
 	{"exec", 0, 0},
@@ -413,6 +425,29 @@ static const struct key agent_shell_keys[] = {
 
 #define LIST(key, list, words) KEY(key, KEY_RULES, KEY_RULE, words, .min = list)
 
+#define TOOL(key, role, words) KEY(key, KEY_TEXTS, KEY_FREE, words, TO(tools.of[role]))
+
+static const struct key nudge_tool_keys[] = {
+	TOOL("search", POLICY_ROLE_SEARCH, "Search of code and text."),
+	TOOL("list", POLICY_ROLE_LIST, "Listing of files."),
+	TOOL("read", POLICY_ROLE_READ, "Reading of files."),
+	TOOL("edit", POLICY_ROLE_EDIT, "Editing of files."),
+	TOOL("build", POLICY_ROLE_BUILD, "Builds."),
+	TOOL("test", POLICY_ROLE_TEST, "Tests."),
+	TOOL("dependencies", POLICY_ROLE_DEPENDENCIES, "Modules and packages."),
+	TOOL("docs", POLICY_ROLE_DOCS, "Documentation and analysis of code."),
+	TOOL("versions", POLICY_ROLE_VERSIONS, "Version control."),
+	{0},
+};
+
+static const struct key nudge_keys[] = {
+	KEY("tools", KEY_GROUP, KEY_FREE,
+            "Names of the application's own tools. Rules with the `role` recommend them.",
+            .sub = nudge_tool_keys),
+	LIST("rules", POLICY_NUDGE, "The rules."),
+	{0},
+};
+
 const struct key profile_keys[] = {
 	KEY("profile", KEY_TEXT, KEY_FREE,
             "The name. A file for a profile that exists below stands above it as a layer.",
@@ -462,7 +497,10 @@ const struct key profile_keys[] = {
 	LIST("deny", POLICY_DENY, "Refused."),
 	LIST("danger", POLICY_DANGER,
              "Refused because of what a line means: by its text, its pipes, its targets."),
-	LIST("nudge", POLICY_NUDGE, "Sent back with a better tool; `force` overrides it."),
+	KEY("nudge", KEY_RULES, KEY_RULE,
+            "Sent back with a better tool; `force` overrides it. A list of rules, or a map with "
+            "`tools` and `rules`.",
+            .min = POLICY_NUDGE, .sub = nudge_keys),
 	LIST("ask", POLICY_ASK, "A person is asked."),
 	LIST("allow", POLICY_ALLOW,
              "Runs. A layer replaces the list of those below; `@inherited` stands for it."),
@@ -529,6 +567,9 @@ const struct key rule_keys[] = {
             .check = KEY_CHECK_SETS, RULE(write_to), .lists = BIT(POLICY_DANGER)),
 	KEY("reason", KEY_TEXT, KEY_FREE, "Said to the caller.", RULE(reason)),
 	KEY("use", KEY_TEXTS, KEY_FREE, "Tools or commands to use instead.", RULE(use)),
+	KEY("role", KEY_CHOICE, KEY_FREE,
+            "Recommends the application's tools for this (`nudge.tools`) before those of `use`.",
+            RULE(role), .choices = roles),
 	KEY("force", KEY_BOOL, KEY_FREE,
             "Whether `force` overrides the rule; it does unless this says `false`.",
             RULE(forceable), .lists = BIT(POLICY_NUDGE)),

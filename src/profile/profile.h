@@ -74,6 +74,11 @@ enum profile_share {
 
 #define PROFILE_CACHES_MAX 16
 
+/* The application's own tools, by what they are for; each NULL: it has none. */
+struct profile_tools {
+	const char *const *of[POLICY_ROLE_MAX];
+};
+
 struct profile_room {
 	enum profile_share share;
 	bool network;
@@ -128,6 +133,7 @@ struct profile {
 	struct profile_output output;
 	struct profile_workspace workspace;
 	struct profile_room room;
+	struct profile_tools tools;
 	const char *const *environment_pass; /* names and globs: "LANG", "LC_*" */
 	const char *const *environment_set;  /* NAME=VALUE */
 	struct sandbox_spec sandbox;         /* programs and denied follow from the rules */

@@ -282,7 +282,7 @@ static bool say_the_same(const struct policy_rule *a, const struct policy_rule *
 {
 	return a->list == b->list && match_the_same(a, b) && same_text(a->reason, b->reason) &&
 	       same_list(a->use, b->use) && a->forceable == b->forceable &&
-	       a->line_only == b->line_only;
+	       a->line_only == b->line_only && a->role == b->role;
 }
 
 static bool is_plain(const struct policy_rule *r)
@@ -506,6 +506,30 @@ static int gather_programs(struct binder *b, const char *const **ret_names, bool
 	return 0;
 }
 
+/* The application's own tools first, then what the rule names itself. */
+static int add_tools(struct binder *b, struct policy_rule *rule)
+{
+	const char *const *own = b->profile->tools.of[rule->role];
+	size_t n = 0, capacity = 1;
+	const char **all;
+
+	for (const char *const *t = own; t && *t; t++)
+		capacity++;
+	for (const char *const *t = rule->use; t && *t; t++)
+		capacity++;
+	if (!own || !*own)
+		return 0;
+	all = arena_new_array(b->arena, const char *, capacity);
+	if (!all)
+		return bind_no_memory(b);
+	for (const char *const *t = own; *t; t++)
+		all[n++] = *t;
+	for (const char *const *t = rule->use; t && *t; t++)
+		all[n++] = *t;
+	rule->use = all;
+	return 0;
+}
+
 /* The rules of upper layers first: what they say about the same command is said to the caller. */
 static int collect(struct binder *b)
 {
@@ -519,6 +543,9 @@ static int collect(struct binder *b)
 		for (struct bind_rule *r = b->rules; r; r = r->next)
 			if (r->layer == layer && !r->removed)
 				rules[n++] = r->rule;
+	for (size_t i = 0; i < n; i++)
+		if (add_tools(b, &rules[i]) < 0)
+			return -ENOMEM;
 	b->profile->rules.rules = rules;
 	b->profile->rules.rule_count = n;
 	return 0;

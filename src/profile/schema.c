@@ -190,7 +190,18 @@ static void put_type(const struct key *key, struct json_writer *w)
 		put_map_of_texts(key, w);
 		return;
 	case KEY_RULES:
+		if (!key->sub) {
+			put_array_of(rule_names[key->min], w);
+			return;
+		}
+		json_member_array(w, "anyOf");
+		json_object_begin(w);
 		put_array_of(rule_names[key->min], w);
+		json_object_end(w);
+		json_object_begin(w);
+		put_table(key->sub, POLICY_LIST_MAX, w);
+		json_object_end(w);
+		json_array_end(w);
 		return;
 	case KEY_EXAMPLES:
 		put_array_of("example", w);

@@ -124,7 +124,8 @@ static void each_value(const struct profile *p, const struct key *table, const c
 
 	for (const struct key *k = table; k->name; k++) {
 		snprintf(name, sizeof(name), "%s%s%s", path, *path ? "." : "", k->name);
-		if (k->type == KEY_GROUP && strcmp(name, "coding") != 0)
+		if (k->sub && (k->type == KEY_RULES || k->type == KEY_GROUP) &&
+		    strcmp(name, "coding") != 0)
 			each_value(p, k->sub, name, visitor, context);
 		else if (k->width)
 			visitor(p, k, name, context);

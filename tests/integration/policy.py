@@ -64,6 +64,21 @@ def make_workspace(top):
     return work
 
 
+SEED_TOOLS = """profile: verify
+nudge:
+  tools:
+    search: [file.search, go.docs, symbol.inspect]
+    list: [file.list, project.map]
+    read: [file.read]
+    edit: [file.edit]
+    build: [go.build]
+    test: [go.test]
+    dependencies: [go.mod, go.get, go.install]
+    docs: [go.docs, go.lint]
+    versions: [go.get, go.mod]
+"""  # the names that the application of design 000 has for its tools
+
+
 class PolicyTest(unittest.TestCase):
     maxDiff = None
 
@@ -78,6 +93,8 @@ class PolicyTest(unittest.TestCase):
                    "XDG_CONFIG_HOME": str(cls.top / "config"),
                    "NACRE_STATE_DIR": str(cls.top / "state")}
         (cls.top / "home").mkdir()
+        (cls.top / "config" / "nacre").mkdir(parents=True)
+        (cls.top / "config" / "nacre" / "verify.yaml").write_text(SEED_TOOLS)
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
             if name in os.environ:
                 cls.env[name] = os.environ[name]

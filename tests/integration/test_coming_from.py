@@ -70,6 +70,7 @@ class Page(NacreTest):
                                 {"command": "python3", "args": ["-c", "1"], "output_mode": "separate"}],
                  "run_command": [{"command": "true"}, {"command": "sudo ls"}], "shell": [{"command": ["ls"]}], "run_shell": [{"command": "ls"}],
                  "Bash": [{"command": "seq 10000"}, {"command": "true", "run_in_background": True}]}
+        self.write_config("verify.yaml", "profile: verify\nnudge: {tools: {list: [file.list]}}\n")
         for title, tables in sections():
             tool, members = self.tool_of(title), set()
             for arguments in calls[tool]:

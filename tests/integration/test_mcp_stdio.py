@@ -327,7 +327,7 @@ class Tools(McpTest):
         self.assertIn("5\n", c.text("safe_shell", {"command": "python3", "args": ["-c", "print(5)"]}))
         self.assertIn("5\n", c.text("safe.shell", {"command": "python3", "args": ["-c", "print(5)"]}))
         self.assertIn("git", c.refusal("safe_shell", {"command": "git", "force": True}))
-        self.assertIn("file.read", c.refusal("safe_shell", {"command": "cat", "args": ["f.txt"]}))
+        self.assertIn("with force", c.refusal("safe_shell", {"command": "cat", "args": ["f.txt"]}))
         self.assertIn("2\n", c.text("run_command", {"command": "printf 'a\\nb\\n' | wc -l"}))
         self.assertIn("sudo", c.refusal("run_command", {"command": "sudo true"}))
         self.assertIn("f.txt", c.text("shell", {"command": ["ls"]}))
