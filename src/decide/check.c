@@ -168,7 +168,7 @@ void check_question(const struct question *q, struct policy_question *ret_questi
 		.home = env_value(q->order->envp, "HOME"),
 		.writable = q->profile->sandbox.writable,
 		.unboxed = q->profile->sandbox.tier == SANDBOX_TIER_NONE,
-		.must_exist = !q->profile->container, /* its image has other programs */
+		.must_exist = q->to_run && !q->profile->container, /* its image has others */
 		.own_path = path && own && strcmp(path, own) == 0,
 		.env = rq->env,
 		.force = rq->force,

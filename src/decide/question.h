@@ -3,6 +3,7 @@
  * Question: what a decision is about. It has what was asked for as the order has it, and no words
  * of its own: at the door the order is made together with the question, in the keeper it has come.
  */
+#include <stdbool.h>
 #include "base/cleanup.h"
 
 struct arena;
@@ -22,6 +23,7 @@ struct question {
 	int input_fd;                       /* the command's standard input; -1: not known */
 	const struct policy_grants *grants; /* NULL: none */
 	const struct shell_facts *facts; /* what the words mean; NULL: nobody has read them yet */
+	bool to_run; /* it is about to run: nobody is asked about a program that is not there */
 };
 
 /* What a request is decided by. */

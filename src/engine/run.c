@@ -293,6 +293,7 @@ static int prepare(struct run *run)
 	                o, &q, err);
 	if (r < 0)
 		return r;
+	q.to_run = true;
 	begin_ahead(run);
 	run->input = q.input_fd = open_input(rq, err);
 	return run->input < 0 ? run->input : decide(run, &q);

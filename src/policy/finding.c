@@ -60,16 +60,20 @@ static const char *default_reason(const struct policy_rule *rule)
 	return "'{name}' is allowed.";
 }
 
-/* Tools by the names that the caller's application has for them, or else no name at all. */
+/* Tools by the names that the caller's application has for them. Where nobody has told these, those
+ * of the rule may be of another application: then they are an example. */
 static const char *instead(struct look *l, const struct policy_rule *rule, const char *name)
 {
 	scoped(buffer_donep) struct buffer out = {0};
 	const char *const *use = rule->use;
+	bool some = use && *use, sure = some && (!rule->role || rule->own_tools);
 	const char *text;
 
-	buffer_puts(&out, use && *use ? "Use " : "If you have a tool of your own for this, use it");
-	for (; use && *use; use++)
-		buffer_printf(&out, "%s%s", *use, !use[1] ? " instead" : use[2] ? ", " : " or ");
+	buffer_puts(&out, sure ? "Use " : "If you have a tool of your own for this");
+	buffer_puts(&out, some && !sure ? ", such as " : "");
+	for (; some && *use; use++)
+		buffer_printf(&out, "%s%s", *use, !use[1] ? "" : use[2] ? ", " : " or ");
+	buffer_puts(&out, sure ? " instead" : ", use it");
 	if (rule->list == POLICY_NUDGE && rule->forceable)
 		buffer_printf(&out, "; to run %s all the same, repeat the call with force",
 		              advice_quote(l, name));

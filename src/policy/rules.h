@@ -98,7 +98,8 @@ struct policy_rule {
 	 * the allow list, {instead} a sentence about USE and force. */
 	const char *reason;
 	const char *const *use; /* tools to use instead */
-	enum policy_role role;  /* tools of the application for this are in USE as well */
+	enum policy_role role;  /* what they are for */
+	bool own_tools;         /* USE has the application's own names for them */
 	bool forceable;         /* NUDGE: `force` overrides it */
 	bool line_only;         /* the box lets the program exist: other programs need it */
 };

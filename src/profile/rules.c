@@ -506,28 +506,15 @@ static int gather_programs(struct binder *b, const char *const **ret_names, bool
 	return 0;
 }
 
-/* The application's own tools first, then what the rule names itself. */
-static int add_tools(struct binder *b, struct policy_rule *rule)
+/* The application's own tools, in place of those that the rule names for others. */
+static void name_tools(const struct profile *p, struct policy_rule *rule)
 {
-	const char *const *own = b->profile->tools.of[rule->role];
-	size_t n = 0, capacity = 1;
-	const char **all;
+	const char *const *own = p->tools.of[rule->role];
 
-	for (const char *const *t = own; t && *t; t++)
-		capacity++;
-	for (const char *const *t = rule->use; t && *t; t++)
-		capacity++;
 	if (!own || !*own)
-		return 0;
-	all = arena_new_array(b->arena, const char *, capacity);
-	if (!all)
-		return bind_no_memory(b);
-	for (const char *const *t = own; *t; t++)
-		all[n++] = *t;
-	for (const char *const *t = rule->use; t && *t; t++)
-		all[n++] = *t;
-	rule->use = all;
-	return 0;
+		return;
+	rule->use = own;
+	rule->own_tools = true;
 }
 
 /* The rules of upper layers first: what they say about the same command is said to the caller. */
@@ -544,8 +531,7 @@ static int collect(struct binder *b)
 			if (r->layer == layer && !r->removed)
 				rules[n++] = r->rule;
 	for (size_t i = 0; i < n; i++)
-		if (add_tools(b, &rules[i]) < 0)
-			return -ENOMEM;
+		name_tools(b->profile, &rules[i]);
 	b->profile->rules.rules = rules;
 	b->profile->rules.rule_count = n;
 	return 0;

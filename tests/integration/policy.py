@@ -93,8 +93,6 @@ class PolicyTest(unittest.TestCase):
                    "XDG_CONFIG_HOME": str(cls.top / "config"),
                    "NACRE_STATE_DIR": str(cls.top / "state")}
         (cls.top / "home").mkdir()
-        (cls.top / "config" / "nacre").mkdir(parents=True)
-        (cls.top / "config" / "nacre" / "verify.yaml").write_text(SEED_TOOLS)
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
             if name in os.environ:
                 cls.env[name] = os.environ[name]

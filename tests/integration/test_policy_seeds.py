@@ -4,7 +4,6 @@ Each is asked of `nacre explain` first, which runs nothing, and then, where some
 that only a run can show, of `nacre run`.
 """
 import json
-import re
 import subprocess
 import unittest
 
@@ -172,28 +171,25 @@ class Runs(NacreTest):
         result = self.refused("--profile", "verify", "--", "git", "diff")
         self.assertIn("strictly blocked", result["reason"])
         result = self.refused("--profile", "verify", "--", "go", "build")
-        self.assertEqual((result["verdict"], result["recommended"]), ("nudge", []))
+        self.assertEqual((result["verdict"], result["recommended"]), ("nudge", ["go.build"]))
         self.assertIn("repeat the call with force", result["reason"])
         self.write_config("verify.yaml", SEED_TOOLS)
         result = self.refused("--profile", "verify", "--", "go", "build")
         self.assertEqual((result["verdict"], result["recommended"]), ("nudge", ["go.build"]))
         self.assertIn("Use go.build instead", result["reason"])
 
-    def test_no_tool_is_named_that_the_application_does_not_have(self):
-        names = set(re.findall(r"[\w.]+", SEED_TOOLS.split("tools:")[1])) - {
-            "search", "list", "read", "edit", "build", "test", "dependencies", "docs", "versions"}
+    def test_a_tool_that_the_application_may_not_have_is_an_example(self):
         for words in (["grep", "x"], ["ls"], ["cat", "x"], ["sed", "p"], ["go", "build"], ["go", "test"], ["go", "mod"],
                       ["go", "vet"], ["git", "diff"], ["vi", "x"]):
             result = self.refused("--profile", "verify", "--", *words)
-            self.assertEqual((result["recommended"], [n for n in names if n in result["reason"]]), ([], []), words)
-            self.assertIn("If you have a tool of your own for this", result["reason"])
+            self.assertIn(f"If you have a tool of your own for this, such as {result['recommended'][0]}", result["reason"])
 
-    def test_tools_of_a_role_come_before_those_of_a_rule(self):
+    def test_tools_of_a_role_replace_those_of_a_rule(self):
         self.write_config("verify.yaml", "profile: verify\nnudge:\n  tools: {search: [my_grep]}\n"
                           "  rules: [{id: ag, commands: [ag], role: search, use: [rg]}, {commands: [fd], role: list}]\n")
         result = self.refused("--profile", "verify", "--", "ag", "x")
-        self.assertEqual(result["recommended"], ["my_grep", "rg"])
-        self.assertIn("Use my_grep or rg instead", result["reason"])
+        self.assertEqual(result["recommended"], ["my_grep"])
+        self.assertIn("Use my_grep instead", result["reason"])
         self.assertEqual(self.refused("--profile", "verify", "--", "fd", "x")["recommended"], [])
         shown = json.loads(subprocess.run([NACRE, "policy", "show", "--profile", "verify", "--json"], env=self.env, cwd=self.work, check=True,
                                           capture_output=True).stdout)
