@@ -15,7 +15,15 @@ enum {
 	RECORD_ALERT = 21,
 	RECORD_HANDSHAKE = 22,
 	RECORD_DATA = 23,
+	CLIENT_HELLO = 1,
 };
+
+#define RECORD_HEAD 5
+/* Longer hellos no server takes: such a length is the noise of an encrypted message, which a client
+ * of TLS 1.2 may send in a record of the same type. */
+#define HELLO_LENGTH_MAX 0x20200
+/* Early data that servers pass over; most stop at 16 KiB. */
+#define SKIPPED_MAX ((size_t)128 << 10)
 
 const char *first_protocol_word(enum first_protocol protocol)
 {
@@ -56,26 +64,120 @@ static void note_seen(struct first *f, const char *text, size_t n)
 	f->seen[used] = '\0';
 }
 
-static enum first_state judge_tls(struct first *f, const uint8_t *b, size_t n)
+static enum first_state judge_hello(struct first *f, const struct hello *h)
 {
-	struct hello h;
-	enum hello_state state;
-
-	f->protocol = FIRST_TLS;
-	state = hello_read(b, n, &h);
-	if (state == HELLO_MORE)
-		return FIRST_UNDECIDED;
-	if (state == HELLO_BROKEN)
-		return refuse(f, NETWORK_REASON_SNI);
-	f->ech = h.ech;
+	f->ech |= h->ech;
 	if (f->literal)
 		return FIRST_PASS;
-	if (!h.named)
+	if (!h->named)
 		return f->port == 443 ? refuse(f, NETWORK_REASON_SNI) : FIRST_PASS;
-	if (strcmp(h.name, f->name) == 0)
+	if (strcmp(h->name, f->name) == 0)
 		return FIRST_PASS;
-	note_seen(f, h.name, strlen(h.name));
+	note_seen(f, h->name, strlen(h->name));
 	return refuse(f, NETWORK_REASON_SNI);
+}
+
+static bool keep(struct first *f, const void *bytes, size_t n)
+{
+	if (n > f->kept_size - f->kept_len) {
+		size_t size = f->kept_size ? f->kept_size : 512;
+		uint8_t *grown;
+
+		while (size < f->kept_len + n)
+			size *= 2;
+		grown = realloc(f->kept, size);
+		if (!grown)
+			return false;
+		f->kept = grown;
+		f->kept_size = size;
+	}
+	memcpy(f->kept + f->kept_len, bytes, n);
+	f->kept_len += n;
+	return true;
+}
+
+/* A handshake record behind the first hello; its bytes so far are kept. */
+static enum first_state judge_second(struct first *f)
+{
+	const uint8_t *m = f->kept + RECORD_HEAD;
+	enum hello_state state;
+	struct hello h;
+
+	/* The length lies in another record if this one is too small; no honest client does that.
+	 */
+	if (f->kept_len > RECORD_HEAD && m[0] != CLIENT_HELLO)
+		return FIRST_PASS;
+	if (f->kept_len >= RECORD_HEAD + 4 && (f->kept[3] || f->kept[4] >= 4) &&
+	    (m[1] << 16 | m[2] << 8 | m[3]) > HELLO_LENGTH_MAX)
+		return FIRST_PASS;
+	state = hello_read(f->kept, f->kept_len, &h);
+	if (state == HELLO_MORE)
+		return FIRST_UNDECIDED;
+	return state == HELLO_BROKEN ? refuse(f, NETWORK_REASON_SNI) : judge_hello(f, &h);
+}
+
+/* What comes behind the first hello, record by record. */
+static enum first_state feed_after(struct first *f, const uint8_t *b, size_t n)
+{
+	enum first_state state = FIRST_UNDECIDED;
+
+	while (n > 0 && state == FIRST_UNDECIDED) {
+		size_t taken = n;
+
+		if (f->skip > 0) {
+			taken = n < f->skip ? n : f->skip;
+			f->skip -= taken;
+		} else if (f->kept_len > 0 && f->kept[0] == RECORD_HANDSHAKE) {
+			/* A byte at a time until it is known to be a hello: what it is must not
+			 * depend on how much has come. */
+			taken = f->kept_len < RECORD_HEAD + 4 ? 1
+			        : n < FIRST_MAX - f->kept_len ? n
+			                                      : FIRST_MAX - f->kept_len;
+			if (taken == 0 || !keep(f, b, taken))
+				return refuse(f, NETWORK_REASON_LIMIT);
+			state = judge_second(f);
+		} else {
+			taken = 1;
+			if (!keep(f, b, 1))
+				return refuse(f, NETWORK_REASON_LIMIT);
+			if (f->kept[0] < RECORD_CHANGE || f->kept[0] > RECORD_DATA ||
+			    (f->kept[0] == RECORD_DATA && !f->early))
+				return FIRST_PASS;
+			if (f->kept[0] != RECORD_HANDSHAKE && f->kept_len == RECORD_HEAD) {
+				f->skip = (size_t)(f->kept[3] << 8 | f->kept[4]);
+				f->skipped += f->skip + RECORD_HEAD;
+				f->kept_len = 0;
+				if (f->skipped > SKIPPED_MAX)
+					return FIRST_PASS;
+			}
+		}
+		b += taken;
+		n -= taken;
+	}
+	return state;
+}
+
+static enum first_state judge_tls(struct first *f, const uint8_t *b, size_t n)
+{
+	enum first_state state;
+	struct hello h;
+
+	f->protocol = FIRST_TLS;
+	switch (hello_read(b, n, &h)) {
+	case HELLO_MORE:
+		return FIRST_UNDECIDED;
+	case HELLO_BROKEN:
+		return refuse(f, NETWORK_REASON_SNI);
+	case HELLO_DONE:
+		break;
+	}
+	state = judge_hello(f, &h);
+	if (state == FIRST_REFUSE || f->literal)
+		return state;
+	f->after = true;
+	f->early = h.early;
+	f->hello_size = h.size;
+	return FIRST_UNDECIDED;
 }
 
 static enum first_state judge_request(struct first *f, const struct request_head *h)
@@ -97,10 +199,29 @@ static enum first_state judge_request(struct first *f, const struct request_head
 	return refuse(f, NETWORK_REASON_HOST);
 }
 
+/*
+ * A line or a block in front of what a client says, which some servers take from proxies (the PROXY
+ * protocol). What is behind it would not be looked at.
+ */
+static enum first_state judge_preface(struct first *f, const char *b, size_t n)
+{
+	static const char block[12] = "\r\n\r\n\0\r\nQUIT\n", line[6] = "PROXY ";
+	size_t least = n < sizeof(block) ? n : sizeof(block);
+
+	if (memcmp(b, block, least) == 0)
+		return n < sizeof(block) ? FIRST_UNDECIDED : refuse(f, NETWORK_REASON_PROXY);
+	if (n >= sizeof(line) && memcmp(b, line, sizeof(line)) == 0)
+		return refuse(f, NETWORK_REASON_PROXY);
+	return FIRST_PASS;
+}
+
 static enum first_state judge_text(struct first *f, const char *b, size_t n)
 {
 	struct request_head h;
+	enum first_state state = judge_preface(f, b, n);
 
+	if (state != FIRST_PASS)
+		return state;
 	switch (request_head_read(b, n, &h)) {
 	case REQUEST_HEAD_MORE:
 		return FIRST_UNDECIDED;
@@ -150,8 +271,39 @@ static enum first_state judge_record(struct first *f, const uint8_t *b, size_t n
 	return refuse(f, NETWORK_REASON_SNI);
 }
 
+/* PostgreSQL's requests for TLS and GSS, of which a client may send one after the other. The hello
+ * comes behind them, and large services choose the database by its name. How many bytes they have,
+ * also if the last one is not complete. */
+static size_t skip_requests(const uint8_t *b, size_t n)
+{
+	static const uint8_t request[7] = {0, 0, 0, 8, 0x04, 0xd2, 0x16};
+	size_t at = 0;
+
+	while (at < n && at < 16) {
+		size_t left = n - at < 8 ? n - at : 8;
+
+		if (memcmp(b + at, request, left < 7 ? left : 7) != 0 ||
+		    (left == 8 && b[at + 7] != 0x2f && b[at + 7] != 0x30))
+			break;
+		at += left;
+	}
+	return at;
+}
+
 static enum first_state judge(struct first *f, const uint8_t *b, size_t n)
 {
+	size_t requests = skip_requests(b, n);
+
+	if (requests == n)
+		return FIRST_UNDECIDED;
+	if (requests > 0) {
+		enum first_state state = b[requests] == RECORD_HANDSHAKE
+		                                 ? judge_tls(f, b + requests, n - requests)
+		                                 : FIRST_PASS;
+
+		f->hello_size += requests;
+		return state;
+	}
 	if (b[0] == RECORD_HANDSHAKE) {
 		if (n == 1)
 			return FIRST_UNDECIDED;
@@ -172,40 +324,32 @@ static enum first_state judge(struct first *f, const uint8_t *b, size_t n)
 	return judge_text(f, (const char *)b, n);
 }
 
-static bool keep(struct first *f, const void *bytes, size_t n)
+/* All that has come so far, from the first byte on. */
+static enum first_state feed_first(struct first *f, const uint8_t *bytes, size_t n)
 {
-	if (n > f->kept_size - f->kept_len) {
-		size_t size = f->kept_size ? f->kept_size : 512;
-		uint8_t *grown;
+	size_t room = FIRST_MAX - f->kept_len, taken = n < room ? n : room, before = f->kept_len;
+	enum first_state state;
 
-		while (size < f->kept_len + n)
-			size *= 2;
-		grown = realloc(f->kept, size);
-		if (!grown)
-			return false;
-		f->kept = grown;
-		f->kept_size = size;
+	if (before > 0 && !keep(f, bytes, taken))
+		return refuse(f, NETWORK_REASON_LIMIT);
+	state = before > 0 ? judge(f, f->kept, f->kept_len) : judge(f, bytes, taken);
+	if (state != FIRST_UNDECIDED)
+		return state;
+	if (f->after) { /* the rest is another matter */
+		taken = f->hello_size - before;
+		f->kept_len = 0;
+		return feed_after(f, bytes + taken, n - taken);
 	}
-	memcpy(f->kept + f->kept_len, bytes, n);
-	f->kept_len += n;
-	return true;
+	if (taken < n || (before == 0 && !keep(f, bytes, taken)) || f->kept_len == FIRST_MAX)
+		return refuse(f, NETWORK_REASON_LIMIT);
+	return FIRST_UNDECIDED;
 }
 
 enum first_state first_feed(struct first *f, const void *bytes, size_t n)
 {
-	size_t room = FIRST_MAX - f->kept_len, taken = n < room ? n : room;
-	bool first = f->kept_len == 0;
-
 	if (f->state != FIRST_UNDECIDED || n == 0)
 		return f->state;
-	if (!first && !keep(f, bytes, taken)) {
-		f->state = refuse(f, NETWORK_REASON_LIMIT);
-	} else {
-		f->state = first ? judge(f, bytes, taken) : judge(f, f->kept, f->kept_len);
-		if (f->state == FIRST_UNDECIDED &&
-		    (taken < n || (first && !keep(f, bytes, taken)) || f->kept_len == FIRST_MAX))
-			f->state = refuse(f, NETWORK_REASON_LIMIT);
-	}
+	f->state = f->after ? feed_after(f, bytes, n) : feed_first(f, bytes, n);
 	if (f->state != FIRST_UNDECIDED)
 		first_done(f);
 	return f->state;
@@ -218,7 +362,7 @@ enum first_state first_end(struct first *f)
 
 	if (f->state != FIRST_UNDECIDED)
 		return f->state;
-	if (f->kept_len == 0)
+	if (f->kept_len == 0 || f->after)
 		f->state = FIRST_PASS;
 	else if (!keep(f, end, sizeof(end) - 1))
 		f->state = refuse(f, NETWORK_REASON_LIMIT);

@@ -8,6 +8,9 @@
  *     REFUSE     send none of them; tell the client (refusal.h) and close
  * The bytes that complete a hello or a head are thus never sent before the verdict, and a client
  * that says one short word and waits is not held up. What a server says is never looked at.
+ *
+ * A server may ask for a second hello (HelloRetryRequest), and takes the name of that one. So a TLS
+ * client is looked at until it says something else than a hello.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +44,12 @@ struct first {
 	const char *name; /* borrowed; canonical, or an address as text */
 	bool literal;     /* NAME is an address: the server's names are not compared */
 	uint16_t port;
-	uint8_t *kept; /* only while undecided */
+	bool after;        /* the first hello has passed */
+	size_t hello_size; /* up to its end */
+	bool early;        /* it announced early data, which a server that asks again passes over */
+	size_t skip;       /* bytes left of a record that is passed over */
+	size_t skipped;    /* in all */
+	uint8_t *kept;     /* only while undecided; after the first hello, from its record on */
 	size_t kept_len, kept_size;
 };
 

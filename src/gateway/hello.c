@@ -12,6 +12,7 @@ enum {
 	RECORD_HANDSHAKE = 22,
 	CLIENT_HELLO = 1,
 	EXTENSION_NAME = 0,
+	EXTENSION_EARLY = 42,
 	EXTENSION_ECH = 0xfe0d,
 	EXTENSION_ESNI = 0xffce, /* what came before it */
 	RECORD_MAX = 16384,
@@ -80,6 +81,8 @@ static bool read_extensions(struct reader r, struct hello *h)
 			return false;
 		if (type == EXTENSION_ECH || type == EXTENSION_ESNI)
 			h->ech = true;
+		if (type == EXTENSION_EARLY)
+			h->early = true;
 	}
 	return true;
 }
@@ -132,5 +135,6 @@ enum hello_state hello_read(const uint8_t *bytes, size_t n, struct hello *ret_he
 	if (len != need ||
 	    !read_body((struct reader){message + 4, message + len, false}, ret_hello))
 		return HELLO_BROKEN;
+	ret_hello->size = at;
 	return HELLO_DONE;
 }

@@ -17,6 +17,8 @@ struct hello {
 	bool named;                       /* it has exactly one server name, and that is a name */
 	char name[DESTINATION_NAME_SIZE]; /* canonical */
 	bool ech;                         /* an encrypted hello is in it, or grease */
+	bool early;                       /* data may follow before the server has answered */
+	size_t size;                      /* bytes of its records */
 };
 
 /* BYTES are all that the client has sent so far, from the first. */

@@ -125,16 +125,16 @@ static void a_hello_must_name_the_host(void **state)
 {
 	struct bytes m = hello("x.test");
 
-	expect("x.test", 443, m.b, m.n, FIRST_PASS, 0, FIRST_TLS);
-	expect("x.test", 8443, m.b, m.n, FIRST_PASS, 0, FIRST_TLS);
+	expect("x.test", 443, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_TLS);
+	expect("x.test", 8443, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_TLS);
 	m = hello("X.Test.");
-	expect("x.test", 443, m.b, m.n, FIRST_PASS, 0, FIRST_TLS);
+	expect("x.test", 443, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_TLS);
 	m = hello("evil.test");
 	expect("x.test", 443, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
 	expect("x.test", 5432, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
 	m = hello(NULL);
 	expect("x.test", 443, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
-	expect("x.test", 6379, m.b, m.n, FIRST_PASS, 0, FIRST_TLS);
+	expect("x.test", 6379, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_TLS);
 	m = records(message("x.test", 0, true, false), 16384); /* two names */
 	expect("x.test", 443, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
 	m = hello("10.1.2.3");
@@ -152,8 +152,112 @@ static void a_hello_is_put_together_across_records(void **state)
 
 		expect("x.test", 443, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
 		m = records(message("x.test", 0, false, false), sizes[i]);
-		expect("x.test", 443, m.b, m.n, FIRST_PASS, 0, FIRST_TLS);
+		expect("x.test", 443, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_TLS);
 	}
+}
+
+/* A hello for x.test, and what comes behind it. */
+static void expect_behind(uint16_t port, bool early, const void *more, size_t n,
+                          enum first_state state, enum network_reason reason)
+{
+	struct bytes m = message("x.test", 0, false, false);
+
+	if (early) { /* one more extension */
+		static const uint8_t extension[] = {0, 42, 0, 0};
+
+		put(&m, extension, sizeof(extension));
+		m.b[3] += 4;
+		m.b[46] += 4;
+	}
+	m = records(m, 16384);
+	put(&m, more, n);
+	expect("x.test", port, m.b, m.n, state, reason, FIRST_TLS);
+}
+
+static void a_second_hello_has_the_same_name(void **state)
+{
+	static const uint8_t change[] = {20, 3, 3, 0, 1, 1}, alert[] = {21, 3, 3, 0, 2, 1, 90},
+			     data[] = {23, 3, 3, 0, 3, 1, 2, 3}, key[] = {22, 3, 3, 0, 1, 16},
+			     noise[] = {22, 3, 3, 0, 40, 1, 200, 0, 0}, empty[] = {22, 3, 3, 0, 0};
+	struct bytes good = hello("x.test"), evil = hello("evil.test"), none = hello(NULL);
+	struct bytes small = records(message("evil.test", 0, false, false), 1), m = {0};
+	const enum network_reason sni = NETWORK_REASON_SNI;
+
+	expect_behind(443, false, good.b, good.n, FIRST_PASS, 0);
+	expect_behind(443, false, evil.b, evil.n, FIRST_REFUSE, sni);
+	expect_behind(8443, false, evil.b, evil.n, FIRST_REFUSE, sni);
+	expect_behind(443, false, small.b, small.n, FIRST_REFUSE, sni);
+	expect_behind(443, false, none.b, none.n, FIRST_REFUSE, sni);
+	expect_behind(8443, false, none.b, none.n, FIRST_PASS, 0);
+	expect_behind(443, false, empty, sizeof(empty), FIRST_REFUSE, sni);
+	/* Other messages of a handshake, and the noise of encrypted ones, are none of ours. */
+	expect_behind(443, false, key, sizeof(key), FIRST_PASS, 0);
+	expect_behind(443, false, noise, sizeof(noise), FIRST_PASS, 0);
+	expect_behind(443, false, data, sizeof(data), FIRST_PASS, 0);
+	expect_behind(443, false, "\x18\x03\x03", 3, FIRST_PASS, 0);
+	expect_behind(443, false, change, sizeof(change), FIRST_UNDECIDED, 0);
+	/* What servers pass over: they read the hello behind it. */
+	put(&m, change, sizeof(change));
+	put(&m, alert, sizeof(alert));
+	put(&m, evil.b, evil.n);
+	expect_behind(443, false, m.b, m.n, FIRST_REFUSE, sni);
+	m.n = 0;
+	put(&m, data, sizeof(data));
+	put(&m, change, sizeof(change));
+	put(&m, evil.b, evil.n);
+	expect_behind(443, true, m.b, m.n, FIRST_REFUSE, sni);
+	expect_behind(443, false, m.b, m.n, FIRST_PASS, 0); /* no server passes these over */
+}
+
+/* Early data has a bound, too: then it is looked at no more. */
+static void a_lot_of_early_data_passes(void **state)
+{
+	static uint8_t data[5 + 16384] = {23, 3, 3, 0x40, 0};
+	struct bytes m = message("x.test", 0, false, false);
+	static const uint8_t extension[] = {0, 42, 0, 0};
+	struct first f;
+
+	put(&m, extension, sizeof(extension));
+	m.b[3] += 4;
+	m.b[46] += 4;
+	m = records(m, 16384);
+	first_init(&f, "x.test", false, 443);
+	assert_int_equal(first_feed(&f, m.b, m.n), FIRST_UNDECIDED);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(first_feed(&f, data, sizeof(data)), FIRST_UNDECIDED);
+	assert_int_equal(first_feed(&f, data, sizeof(data)), FIRST_PASS);
+	assert_null(f.kept);
+}
+
+/* Some servers take a line or a block from a proxy in front, and then any host. */
+static void nothing_stands_in_front(void **state)
+{
+	static const char block[] = "\r\n\r\n\0\r\nQUIT\n\x21\x11", word[] = "PROXYING is fun\r\n";
+	static const uint8_t tls[] = {0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f},
+			     gss[] = {0, 0, 0, 8, 4, 0xd2, 0x16, 0x30},
+			     start[] = {0, 0, 0, 9, 0, 3, 0, 0, 0};
+	struct bytes evil = hello("evil.test"), good = hello("x.test"), m = {0};
+
+	expect_text(
+		80,
+		"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+		FIRST_REFUSE, NETWORK_REASON_PROXY, FIRST_OTHER);
+	expect("x.test", 80, block, sizeof(block) - 1, FIRST_REFUSE, NETWORK_REASON_PROXY,
+	       FIRST_OTHER);
+	expect_text(7000, word, FIRST_PASS, 0, FIRST_OTHER);
+	put(&m, gss, sizeof(gss));
+	put(&m, tls, sizeof(tls));
+	expect("x.test", 5432, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_OTHER);
+	put(&m, evil.b, evil.n);
+	expect("x.test", 5432, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
+	m.n = 16;
+	put(&m, good.b, good.n);
+	put(&m, evil.b, evil.n);
+	expect("x.test", 5432, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
+	m.n = 8; /* the server has no TLS */
+	put(&m, start, sizeof(start));
+	expect("x.test", 5432, m.b, m.n, FIRST_PASS, 0, FIRST_OTHER);
+	expect("x.test", 5432, start, sizeof(start), FIRST_PASS, 0, FIRST_OTHER);
 }
 
 /* The byte that completes it is never sent before the verdict. */
@@ -195,7 +299,7 @@ static void an_encrypted_hello_is_noted(void **state)
 	struct first f;
 
 	first_init(&f, "x.test", false, 443);
-	assert_int_equal(judge(&f, m.b, m.n, m.n, NULL), FIRST_PASS);
+	assert_int_equal(judge(&f, m.b, m.n, m.n, NULL), FIRST_UNDECIDED);
 	assert_true(f.ech);
 }
 
@@ -247,7 +351,7 @@ static void a_long_hello_has_a_bound(void **state)
 {
 	struct bytes m = records(message("x.test", 12000, false, false), 16384);
 
-	expect("x.test", 443, m.b, m.n, FIRST_PASS, 0, FIRST_TLS);
+	expect("x.test", 443, m.b, m.n, FIRST_UNDECIDED, 0, FIRST_TLS);
 	m = records(message("x.test", 17000, false, false), 16000);
 	expect("x.test", 443, m.b, m.n, FIRST_REFUSE, NETWORK_REASON_SNI, FIRST_TLS);
 	m = records(message("x.test", 6000, false, false), 1); /* six bytes for one */
@@ -441,6 +545,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hello_must_name_the_host),
 		cmocka_unit_test(a_hello_is_put_together_across_records),
+		cmocka_unit_test(a_second_hello_has_the_same_name),
+		cmocka_unit_test(a_lot_of_early_data_passes),
+		cmocka_unit_test(nothing_stands_in_front),
 		cmocka_unit_test(the_last_byte_of_a_hello_waits_for_the_verdict),
 		cmocka_unit_test(a_literal_has_no_name_to_compare),
 		cmocka_unit_test(an_encrypted_hello_is_noted),
