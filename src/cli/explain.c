@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/explain-answer.h"
+#include "cli/leads.h"
 #include "cli/lines.h"
 #include "cli/run-options.h"
 #include "decide/hosts.h"
@@ -335,10 +336,12 @@ static int network(struct explain *x)
 	if (a->json) {
 		json_object_begin(&w);
 		explain_network_put_json(profile, &host, false, &w);
+		leads_put_json(profile, &host, &w);
 		json_object_end(&w);
 		buffer_putc(&out, '\n');
 	} else {
 		explain_network_put_text(profile, &host, "", &out);
+		leads_put_text(profile, &host, &out);
 	}
 	return cli_print(&out);
 }

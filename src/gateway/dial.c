@@ -13,59 +13,11 @@
 #include "base/fd.h"
 #include "gateway/fit.h"
 #include "gateway/inside.h"
+#include "gateway/peer.h"
 
 #define ATTEMPT_MS   10000
 #define PROXY_MS     30000
 #define PROXY_ANSWER 4096
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in four;
-	struct sockaddr_in6 six;
-};
-
-static socklen_t to_socket(const struct network_address *a, uint16_t port, union address *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	if (a->family == 4) {
-		ret->four.sin_family = AF_INET;
-		ret->four.sin_port = htons(port);
-		memcpy(&ret->four.sin_addr, a->bytes, 4);
-		return sizeof(ret->four);
-	}
-	ret->six.sin6_family = AF_INET6;
-	ret->six.sin6_port = htons(port);
-	memcpy(&ret->six.sin6_addr, a->bytes, 16);
-	return sizeof(ret->six);
-}
-
-/* Whether the machine has it: the kernel sends to such an address from that address. What cannot be
- * told counts as its own. */
-static bool is_own(const struct network_address *a)
-{
-	union address to, from = {.any.sa_family = AF_UNSPEC};
-	socklen_t n = to_socket(a, 9, &to), m = sizeof(from);
-	scoped(fd_closep) int fd = socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return true;
-	if (connect(fd, &to.any, n) < 0) /* there is no way there at all */
-		return errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL;
-	if (getsockname(fd, &from.any, &m) < 0)
-		return true;
-	return a->family == 4 ? memcmp(&from.four.sin_addr, a->bytes, 4) == 0
-	                      : memcmp(&from.six.sin6_addr, a->bytes, 16) == 0;
-}
-
-static size_t find_own(const struct network_address *list, size_t n, struct network_address *into)
-{
-	size_t own = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (is_own(&list[i]))
-			into[own++] = list[i];
-	return own;
-}
 
 static bool goes_up(const struct connection *c)
 {
@@ -107,7 +59,7 @@ static void judge(struct connection *c, const struct network_address *list, size
 	                         .name = c->literal ? NULL : c->name,
 	                         .port = c->port,
 	                         .own = own,
-	                         .own_count = find_own(list, n, own)};
+	                         .own_count = peer_find_own(list, n, own)};
 	struct fit_answer a = {.reason = NETWORK_REASON_PRIVATE};
 
 	if (fit_all(&q, list, n, &a)) {
@@ -201,8 +153,8 @@ static int on_late(struct loop_timer *t)
 
 void dial_recorded(struct connection *c)
 {
-	union address to;
-	socklen_t n = to_socket(&c->address, port_of(c), &to);
+	union peer to;
+	socklen_t n = peer_set(&c->address, port_of(c), &to);
 	const int one = 1;
 
 	c->upstream_fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

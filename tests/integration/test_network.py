@@ -512,6 +512,34 @@ class Refuse(NetworkTest):
         self.assertEqual(result["network"]["connections"], 0, result)
 
 
+class Explain(NetworkTest):
+    """Where a name leads at this moment, and whether commands are taken there."""
+
+    def told(self, host):
+        return json.loads(self.nacre("explain", "--json", "--profile", "net", "--network", host))
+
+    def test_names_and_their_addresses(self):
+        rows = {"a.test": (["192.0.2.10"], True), "b.test": (["192.0.2.10"], True), "missing.test": ([], None), "private.test": (["10.0.0.7"], False),
+                "mixed.test": (["192.0.2.10", "10.0.0.7"], False), "own.test": ([HOST], False), "metadata.test": (["169.254.169.254"], False),
+                "loop.test": (["127.0.0.1"], False), "mapped.test": (["::ffff:127.0.0.1"], False), "host.nacre:8080": (None, None),
+                "192.0.2.10:80": (None, None)}
+        for host, (addresses, fit) in rows.items():
+            with self.subTest(host=host):
+                told = self.told(host)
+                self.assertEqual((told["leads_to"], told["fit"]), (addresses, fit))
+        self.assertIn("leads to 192.0.2.10, 10.0.0.7\n  Connections are refused: 10.0.0.7 is private, and the name does not stand in sandbox.network.private.",
+                      self.nacre("explain", "--profile", "net", "--network", "mixed.test"))
+        self.assertIn("Connections are refused: 192.0.2.1 is this machine.\n", self.nacre("explain", "--profile", "net", "--network", "own.test"))
+        self.assertIn("leads nowhere", self.nacre("explain", "--profile", "net", "--network", "missing.test"))
+
+    def test_nothing_is_asked_about_names_that_are_refused_or_go_up(self):
+        for host in ("denied.test", "other.test", "a.test:25", "b.test:25"):
+            self.assertIsNone(self.told(host)["leads_to"])
+        self.write_config("net.yaml", POLICY + "    via: http://192.0.2.10:3128\n")
+        self.assertIn("the proxy (sandbox.network.via) looks the name up", self.nacre("explain", "--profile", "net", "--network", "a.test"))
+        self.assertEqual(self.outside.asked(), [])
+
+
 class Learn(NetworkTest):
     """One run with every public name allowed, and the layer that would have been enough."""
     POLICY = POLICY.replace("allow: [a.test, ", "allow: [").replace("ask: [b.test, ", "ask: [b.test, y.test, ")

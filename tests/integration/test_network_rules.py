@@ -10,7 +10,8 @@ LAYER = """sandbox:
     ask: ["*"]
     deny: ["*.pastebin.com"]
     private: [db.corp.example]
-"""
+    via: http://127.0.0.1:9
+"""  # with a proxy above explain looks nothing up: no query leaves the machine
 
 
 class NetworkTest(NacreTest):
