@@ -15,7 +15,7 @@
 #define PATIENCE_MS 2000
 
 struct leads {
-	const char * not ; /* why it was not looked up; NULL: it was */
+	const char *unasked; /* why it was not looked up; NULL: it was */
 	struct resolve_answer answer;
 	bool fit;
 	struct fit_answer why;
@@ -63,17 +63,17 @@ static void find(const struct profile *p, const struct host_seen *host, struct l
 		.rules = &p->network, .name = host->name, .port = port, .own = own};
 	struct via via;
 
-	*ret = (struct leads){.not = ""};
+	*ret = (struct leads){.unasked = ""};
 	if (p->sandbox.network != SANDBOX_NETWORK_NAMES || host->literal ||
 	    strcmp(host->name, DESTINATION_HOST) == 0 ||
 	    network_judge(&p->network, host->name, port).kind < NETWORK_VERDICT_ASK)
 		return;
 	via_read(&p->network, getenv, &via);
 	if (via_takes(&via, &p->network, host->name, port)) {
-		ret->not = "the proxy (sandbox.network.via) looks the name up";
+		ret->unasked = "the proxy (sandbox.network.via) looks the name up";
 		return;
 	}
-	ret->not = NULL;
+	ret->unasked = NULL;
 	look_up(ret, host->name);
 	q.own_count = peer_find_own(ret->answer.addresses, ret->answer.count, own);
 	ret->fit = fit_all(&q, ret->answer.addresses, ret->answer.count, &ret->why);
@@ -86,7 +86,7 @@ void leads_put_json(const struct profile *p, const struct host_seen *host, struc
 
 	find(p, host, &l);
 	json_put_key(w, "leads_to");
-	if (l.not || l.answer.end == RESOLVE_FAILED) {
+	if (l.unasked || l.answer.end == RESOLVE_FAILED) {
 		json_put_null(w);
 	} else {
 		json_array_begin(w);
@@ -97,7 +97,7 @@ void leads_put_json(const struct profile *p, const struct host_seen *host, struc
 		json_array_end(w);
 	}
 	json_put_key(w, "fit");
-	if (l.not || l.answer.end != RESOLVE_FOUND)
+	if (l.unasked || l.answer.end != RESOLVE_FOUND)
 		json_put_null(w);
 	else
 		json_put_bool(w, l.fit);
@@ -109,9 +109,9 @@ void leads_put_text(const struct profile *p, const struct host_seen *host, struc
 	struct leads l;
 
 	find(p, host, &l);
-	if (l.not ) {
-		if (*l.not )
-			buffer_printf(out, "  %s\n", l.not );
+	if (l.unasked) {
+		if (*l.unasked)
+			buffer_printf(out, "  %s\n", l.unasked);
 		return;
 	}
 	if (l.answer.end != RESOLVE_FOUND) {
