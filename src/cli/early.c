@@ -67,7 +67,8 @@ static void clean_lines(struct early *e, struct early_stream *s, size_t limit)
 	if (n == 0 || s->closed)
 		return;
 	if (buffer_error(&s->raw) < 0 || clean_text(s->raw.data, n, &options, &text, &facts) < 0 ||
-	    text.len < s->text.len || memcmp(text.data, s->text.data, s->text.len) != 0) {
+	    text.len < s->text.len ||
+	    memcmp(buffer_str(&text), buffer_str(&s->text), s->text.len) != 0) {
 		s->closed = true;
 		return;
 	}

@@ -27,6 +27,7 @@
 #include "engine/engine.h"
 #include "engine/job.h"
 #include "engine/result.h"
+#include "profile/profile.h"
 #include "base/loop.h"
 
 #define TICK_MS           80
@@ -146,7 +147,9 @@ static void begin(struct run *run)
 		r = loop_timer_set(run->loop, &run->start, now + START_PATIENCE_MS, on_start_late);
 	if (r == 0 && run->terminal.fancy)
 		r = loop_timer_set(run->loop, &run->tick, now + TICK_MS, on_tick);
-	if (r == 0 && run->is_early && !rq->background)
+	/* A command that may become a task has its id alone on the output. */
+	if (r == 0 && run->is_early && !rq->background &&
+	    run->engine->profile->timeout.act != PROFILE_TIMEOUT_BACKGROUND)
 		r = loop_timer_set(run->loop, &run->look, now + EARLY_MS, on_early);
 	if (r < 0)
 		error_nomem(&err);

@@ -251,7 +251,7 @@ static void survives_without_descriptors(void)
 
 	rq.command = "echo here";
 	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
-	for (int more = 0; more < 30 && runs < 2; more++) {
+	for (int more = 0; more < 60 && runs < 2; more++) {
 		limit = (struct rlimit){.rlim_cur = (rlim_t)(fds + more),
 		                        .rlim_max = before.rlim_max};
 		CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);

@@ -184,8 +184,12 @@ class Bound(CacheTest):
 
     def test_what_cannot_be_listed_is_counted_and_removed(self):
         self.limit("8M")
-        result = self.call("mkdir -p ~/.npm/a/b; head -c 12M /dev/zero >~/.npm/a/b/big; chmod 000 ~/.npm/a/b; chmod 400 ~/.npm/a",
-                           session="a")
+        # Without a walk the size is known by what the disk has lost: others who give back at the same time hide it once.
+        for i in range(5):
+            result = self.call(f"mkdir -p ~/.npm/{i}/b; head -c 12M /dev/zero >~/.npm/{i}/b/big; chmod 000 ~/.npm/{i}/b; chmod 400 ~/.npm/{i}",
+                               session="a")
+            if result["notices"]:
+                break
         self.assertIn("room.cache_size", " ".join(result["notices"]), result)
         self.assertEqual(self.says("ls -A ~/.npm", session="b"), "")
         self.assertEqual(len(os.listdir(self.state / "caches")), 2)
