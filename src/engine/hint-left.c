@@ -9,6 +9,7 @@
 #include "task/report.h"
 
 #define NAMES_SHOWN 4
+#define ENDED_SHOWN 3
 
 /* "%" is the id of the task. MCP over HTTP has the same door as REST. */
 static const struct {
@@ -89,4 +90,22 @@ void hint_put_left(const struct hint_facts *f, struct buffer *into)
 	buffer_puts(into, " shows its output, ");
 	hint_put_tool(f, HINT_TOOL_STOP, into);
 	buffer_puts(into, " ends it.");
+}
+
+void hint_put_names(const struct hint_facts *f, struct buffer *into)
+{
+	const char *name = f->report->ended, *end;
+	int count = 0;
+
+	for (; *name; name = end + (*end == '\n'), count++) {
+		end = strchrnul(name, '\n');
+		if (count >= ENDED_SHOWN)
+			continue;
+		buffer_puts(into, count ? ", " : "");
+		for (const char *p = name; p < end && p < name + 32; p++)
+			buffer_putc(into, *p > ' ' && *p <= '~' ? *p : '?');
+	}
+	if (count > ENDED_SHOWN)
+		buffer_printf(into, " and %d more", count - ENDED_SHOWN);
+	buffer_puts(into, count == 1 ? " was" : " were");
 }

@@ -7,6 +7,8 @@ struct buffer;
 struct hint_facts;
 
 void hint_put_left(const struct hint_facts *f, struct buffer *into);
+/* The names of what was ended instead, and "was" or "were". */
+void hint_put_names(const struct hint_facts *f, struct buffer *into);
 
 /* The tool, call or command of the caller's door. */
 enum hint_tool { HINT_TOOL_LIST, HINT_TOOL_OUTPUT, HINT_TOOL_STOP, HINT_TOOL_MAX };

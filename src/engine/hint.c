@@ -34,8 +34,6 @@
 #include "sandbox/limits.h"
 #include "sandbox/spec.h"
 
-#define NAMES_SHOWN 3
-
 enum topic {
 	TOPIC_MEMORY = 1,
 	TOPIC_PROCESSES,
@@ -486,6 +484,16 @@ static const struct row rows[] = {
 	{.topic = TOPIC_MEMORY,
          .holds = has_memory_limit,
          .layers = SANDBOX_LAYER_MEMORY,
+         .words = WORDS("reserveshadowmemoryrange failed", "addresssanitizer failed to allocate",
+                        "memorysanitizer can not mmap", "threadsanitizer failed to allocate"),
+         .text = "Sanitizers map terabytes, which the sandbox refuses where no control group "
+                 "limits "
+                 "memory (`nacre doctor` tells). Use valgrind or -fsanitize=undefined. The "
+                 "operator "
+                 "can start nacre in a unit with Delegate=yes, or set sandbox.limits.memory: 0."},
+	{.topic = TOPIC_MEMORY,
+         .holds = has_memory_limit,
+         .layers = SANDBOX_LAYER_MEMORY,
          .words = WORDS("cannot allocate memory", "memoryerror", "bad_alloc", "enomem",
                         "virtual memory exhausted"),
          .text = "The sandbox limits memory{bound}. If that was the cause, work on less at a time, "
@@ -564,24 +572,6 @@ static bool is_earned(const struct row *row, const struct hint_facts *f, const s
 	return !row->words || is_in_output(row, f, l, path);
 }
 
-static void put_names(const struct hint_facts *f, struct buffer *into)
-{
-	const char *name = f->report->ended, *end;
-	int count = 0;
-
-	for (; *name; name = end + (*end == '\n'), count++) {
-		end = strchrnul(name, '\n');
-		if (count >= NAMES_SHOWN)
-			continue;
-		buffer_puts(into, count ? ", " : "");
-		for (const char *p = name; p < end && p < name + 32; p++)
-			buffer_putc(into, *p > ' ' && *p <= '~' ? *p : '?');
-	}
-	if (count > NAMES_SHOWN)
-		buffer_printf(into, " and %d more", count - NAMES_SHOWN);
-	buffer_puts(into, count == 1 ? " was" : " were");
-}
-
 /* The value of the limit that the row is about, in brackets. */
 static void put_bound(enum topic topic, const struct hint_facts *f, struct buffer *into)
 {
@@ -624,7 +614,7 @@ static void put_field(const char *name, size_t n, const struct row *row, const s
 	} else if (strncmp(name, "bound", n) == 0) {
 		put_bound(row->topic, f, into);
 	} else if (strncmp(name, "names", n) == 0) {
-		put_names(f, into);
+		hint_put_names(f, into);
 	} else if (strncmp(name, "killed", n) == 0) {
 		buffer_printf(into, "%d process%s", f->report->killed,
 		              f->report->killed == 1 ? " was" : "es were");
