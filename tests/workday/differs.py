@@ -8,6 +8,7 @@ HELD = "what a command writes at a protected path is held until a person approve
 DIFFERS = {
     "git/editor-settings-new": (HELD, "nacre approve puts them in place"),
     "git/hook": ("hooks of a repository are read-only for commands", "run the hook's command by hand"),
+    "git/local-hook-runs": ("hooks of a repository are read-only for commands", "run the hook's command by hand"),
     "system/sudo": ("a command cannot gain privileges", "install into the workspace"),
 }
 

@@ -9,11 +9,13 @@ and on one that it has and that is none any more.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +25,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from differs import DIFFERS  # noqa: E402
-from scenarios import SCENARIOS  # noqa: E402
+from scenarios import MEMORY_GROUP, SCENARIOS  # noqa: E402
 from shells import WAIT, Nacre, Plain  # noqa: E402
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -72,7 +74,7 @@ def make(shell, call):
 
 def play(scenario, nacre):
     """One (why, answer) for each call; NACRE is None for plain bash."""
-    top = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="nacre-workday-")))
+    top = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="nacre-workday-", dir="/tmp")))
     try:
         work, home, keep = top / "work", top / "home", top / "keep"
         for path in (work, home, keep):
@@ -103,9 +105,16 @@ def differs(scenario, nacre):
     return "", ""
 
 
+def has_memory_group(nacre):
+    done = subprocess.run([nacre, "doctor", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=WAIT, check=False)
+    return json.loads(done.stdout)["cgroup"]["memory"]
+
+
 def choose(args):
     chosen = [s for s in SCENARIOS if re.search(args.only, name_of(s))]
-    missing = {s for s in chosen if not all(shutil.which(program, path=PATH) for program in s.need)}
+    grouped = has_memory_group(args.nacre) if any(MEMORY_GROUP in s.need for s in chosen) else False
+    missing = {s for s in chosen
+               if not all(grouped if need == MEMORY_GROUP else shutil.which(need, path=PATH) for need in s.need)}
     chosen = [s for s in chosen if s not in missing]
     if args.sample:
         chosen = random.Random(args.seed).sample(chosen, min(args.sample, len(chosen)))
@@ -122,12 +131,13 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it, and so would the shells
     chosen, missing = choose(args)
     if args.list:
         print("\n".join(f"{name_of(s):40} {len(s.calls)} calls" for s in chosen))
         return 0
     for scenario in sorted(missing, key=name_of):
-        print(f"skip     {name_of(scenario)}: needs {' '.join(scenario.need)}")
+        print(f"skip     {name_of(scenario)}: needs {', '.join(scenario.need)}")
     counts = {"same": 0, "differs": 0, "NEW": 0, "STALE": 0, "BASH": 0}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for scenario, (why, text) in zip(chosen, pool.map(lambda s: differs(s, args.nacre), chosen)):

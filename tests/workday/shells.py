@@ -92,6 +92,8 @@ class Plain:
 class Nacre:
     """One connection to `nacre mcp`."""
 
+    patience = WAIT * 4
+
     def __init__(self, nacre, work, env, extra, options=()):
         self.extra, self.count, self.answers = extra, 0, {}
         self.told = threading.Condition()
@@ -120,7 +122,7 @@ class Nacre:
         number = self.count
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         with self.told:
-            if not self.told.wait_for(lambda: number in self.answers, WAIT * 4):
+            if not self.told.wait_for(lambda: number in self.answers, self.patience):
                 raise TimeoutError(f"no answer to {method}")
             answer = self.answers.pop(number)
         return answer["result"]
