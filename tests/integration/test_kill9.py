@@ -47,8 +47,9 @@ class Killing(NacreTest):
 
     def wait_for_spool(self, want=b"early\n"):
         task = self.only_task()
-        wait_until("the output is in the file",
-                   lambda: (task / "out").exists() and (task / "out").read_bytes() == want)
+        for name, text in (("out", want), ("err", b"warned\n")):
+            wait_until(f"the output is in {name}",
+                       lambda file=task / name, text=text: file.exists() and file.read_bytes() == text)
         return task
 
     def expect_no_daemon(self):

@@ -199,7 +199,8 @@ class Serves(LauncherTest):
         for i in range(12):
             self.call("true", session=f"s{i}")
         wait_until("no more than eight shelves", lambda: len([p for p in descendants() if p.name == "nacre-keeper"]) <= 8 * 3)
-        [launcher] = {p.pid for p in descendants() if p.name == "nacre-launcher"}
+        # A child bears the launcher's name until it has its own.
+        [launcher] = wait_until("one launcher", lambda: (found := [p.pid for p in descendants() if p.name == "nacre-launcher"]) and len(found) == 1 and found)
         self.nacre("session", "end", *(f"s{i}" for i in range(12)))
         self.expect_gone(launcher)
         self.assertEqual(self.sockets(), [])
