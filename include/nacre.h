@@ -191,8 +191,10 @@ NACRE_API int nacre_start(struct nacre_context *context, const struct nacre_requ
                           struct nacre_job **ret_job, struct nacre_error *err);
 
 /* Waits for the end, but not longer than this (-1: for ever, 0: not at all). -EAGAIN: it is still
- * running. -EINPROGRESS: a person is asked from now on, see nacre_job_question(); it comes once,
- * and only with NACRE_ASK. The result is given out once; after that -ESRCH. */
+ * running. -EINPROGRESS: a person is asked from now on, see nacre_job_question(); it comes only
+ * with NACRE_ASK, at most once before the command starts, and again for each name that a connection
+ * of the running command waits for (docs/network.md). The result is given out once; after that
+ * -ESRCH. */
 NACRE_API int nacre_poll(struct nacre_job *job, int64_t timeout_ms,
                          struct nacre_result **ret_result, struct nacre_error *err);
 
@@ -231,11 +233,12 @@ struct nacre_question {
 	const char *json;   /* all of it, as `nacre approvals --json` shows it */
 };
 
-/* What is asked about; NULL: nothing. Belongs to the job. */
+/* What was asked about last; NULL: nothing. Belongs to the job. */
 NACRE_API const struct nacre_question *nacre_job_question(const struct nacre_job *job);
 
 /* Answers it; BY names the person, for the record. -EALREADY: somebody else was first, and their
- * answer holds. -EPERM: this cannot be approved for a session. Never let a model call this. */
+ * answer holds; or there is another question, which nacre_poll() tells of. -EPERM: this cannot be
+ * approved for a session. Never let a model call this. */
 NACRE_API int nacre_job_answer(struct nacre_job *job, int answer, const char *by,
                                struct nacre_error *err);
 

@@ -21,6 +21,8 @@
 #include "task/order.h"
 #include "base/loop.h"
 
+#define QUESTIONS_MAX 64 /* that a job tells its caller of; more can be answered elsewhere */
+
 struct nacre_job {
 	struct nacre_context *context;
 	struct loop *loop;
@@ -30,7 +32,8 @@ struct nacre_job {
 	bool given; /* the result has been */
 	int failed; /* why there is no result; 0: there is one */
 	struct nacre_result *result;
-	struct nacre_question *question;
+	struct nacre_question *question, *older[QUESTIONS_MAX - 1]; /* the caller may hold them */
+	size_t older_count;
 	bool asked; /* and the caller has not been told */
 	char task_id[STORE_ID_MAX];
 };
@@ -57,6 +60,10 @@ static void on_asked(void *owner, struct job *job, const struct approval *a)
 {
 	struct nacre_job *j = owner;
 
+	if (j->question && j->older_count == array_size(j->older))
+		return;
+	if (j->question)
+		j->older[j->older_count++] = j->question;
 	j->question = api_question_new(a);
 	j->asked = j->question != NULL;
 	if (j->asked)
@@ -84,6 +91,8 @@ static void job_done(struct nacre_job *j)
 	fd_close(j->end_fd);
 	nacre_result_free(j->result);
 	api_question_free(j->question);
+	for (size_t i = 0; i < j->older_count; i++)
+		api_question_free(j->older[i]);
 	free(j);
 }
 
@@ -271,6 +280,7 @@ int nacre_job_answer(struct nacre_job *j, int answer, const char *by, struct nac
 		[NACRE_ANSWER_ONCE] = APPROVAL_ONCE,
 		[NACRE_ANSWER_SESSION] = APPROVAL_SESSION,
 	};
+	const struct approval *now;
 	struct error err = {0};
 	int r;
 
@@ -282,7 +292,12 @@ int nacre_job_answer(struct nacre_job *j, int answer, const char *by, struct nac
 		return api_fail(to, error_set(&err, ERROR_INPUT, ESRCH, "there is no question"),
 		                &err);
 	(void)pthread_mutex_lock(&j->context->lock);
-	r = job_answer(j->job, answers[answer], by ? by : "", NULL, &err);
+	/* What was answered is what the caller has seen, or nothing. */
+	now = job_asks(j->job);
+	if (j->asked || (now && strcmp(now->id, j->question->id) != 0))
+		r = error_set(&err, ERROR_INPUT, EALREADY, "another question has come up");
+	else
+		r = job_answer(j->job, answers[answer], by ? by : "", NULL, &err);
 	(void)pthread_mutex_unlock(&j->context->lock);
 	return r < 0 ? api_fail(to, r, &err) : 0;
 }

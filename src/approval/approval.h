@@ -86,6 +86,9 @@ struct approval {
 	bool told; /* of a no: whoever asked knows it */
 };
 
+/* Whether it is about connections of a command that is allowed to run (connection.h). */
+bool approval_is_connection(const struct approval *a);
+
 /* "ap-" and letters; case does not matter and the prefix may be missing. -EINVAL: it is none. */
 int approval_id_read(const char *text, char ret_id[APPROVAL_ID_MAX]);
 

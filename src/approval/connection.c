@@ -37,6 +37,11 @@ int connection_fill(struct approval *a, const char *name, uint16_t port, struct 
 	return 0;
 }
 
+bool approval_is_connection(const struct approval *a)
+{
+	return !a->held && !a->sandbox && a->network && strcmp(a->network, "names") == 0;
+}
+
 bool connection_granted(const struct grants *g, const char *name, uint16_t port)
 {
 	struct digest wanted, has;

@@ -226,6 +226,7 @@ static void the_box_is_told_as_it_is_asked_for(void **state)
 		const char *sandbox, *network, *engine, *shown;
 	} cases[] = {
 		{"strict", "none", "off", "strict, network none, as profile workspace asks"},
+		{"strict", "names", "off", "strict, network by name, as profile workspace asks"},
 		{"landlock", "host", "open",
 	         "landlock, network host, container engine within reach, as profile workspace "
 	         "asks"},

@@ -69,7 +69,10 @@ void approval_print_box(const struct approval *a, struct buffer *out)
 	}
 	approval_escape(a->sandbox, strlen(a->sandbox), false, out);
 	buffer_puts(out, ", network ");
-	approval_escape(a->network, strlen(a->network), false, out);
+	if (strcmp(a->network, "names") == 0)
+		buffer_puts(out, "by name");
+	else
+		approval_escape(a->network, strlen(a->network), false, out);
 	if (strcmp(a->engine, "off") != 0 && strcmp(a->sandbox, "none") != 0)
 		buffer_puts(out, ", container engine within reach");
 	buffer_puts(out, ", as profile ");
@@ -141,9 +144,11 @@ static void print_asked(const struct approval *a, struct buffer *out)
 		print_field("Because", a->reason, out);
 		return;
 	}
-	buffer_printf(out, "  %-10s ", "Sandbox");
-	approval_print_box(a, out);
-	buffer_putc(out, '\n');
+	if (!approval_is_connection(a)) {
+		buffer_printf(out, "  %-10s ", "Sandbox");
+		approval_print_box(a, out);
+		buffer_putc(out, '\n');
+	}
 	if (a->input) {
 		buffer_puts(out, "  Its standard input:\n");
 		approval_print_lines(a->input, out);
@@ -186,6 +191,11 @@ void approval_print_scope(const struct approval *a, struct buffer *out)
 	if (!a->session) {
 		buffer_puts(out, "It can be approved for once only: the request is part of no "
 		                 "session.\n");
+		return;
+	}
+	if (approval_is_connection(a)) {
+		buffer_puts(out, "Approved once, this command may connect there. Approved for the "
+		                 "session, each command of it may.\n");
 		return;
 	}
 	if (a->terminal) {

@@ -65,11 +65,13 @@ static int on_more(struct loop_timer *t)
 static int show_output(struct run *run)
 {
 	int64_t now = loop_now(run->loop);
-	bool more =
-		run->options->events
-			? events_output(&run->events, &run->engine->store, job_task_id(run->job))
-			: terminal_follow(&run->terminal, job_task_dir(run->job), now);
+	bool more;
 
+	if (run->prompt.job) /* a question must stay in sight; it comes behind it */
+		return 0;
+	more = run->options->events
+	               ? events_output(&run->events, &run->engine->store, job_task_id(run->job))
+	               : terminal_follow(&run->terminal, job_task_dir(run->job), now);
 	if (run->events.failed)
 		job_stop(run->job, false); /* nobody reads any more */
 	else if (more)
@@ -110,7 +112,8 @@ static int on_tick(struct loop_timer *t)
 {
 	struct run *run = container_of(t, struct run, tick);
 
-	terminal_tick(&run->terminal, loop_now(run->loop));
+	if (!run->prompt.job)
+		terminal_tick(&run->terminal, loop_now(run->loop));
 	return loop_timer_set(run->loop, t, loop_now(run->loop) + TICK_MS, on_tick);
 }
 
@@ -168,6 +171,9 @@ static void on_asked(void *owner, struct job *j, const struct approval *a)
 
 	if (run->options->events)
 		events_asked(&run->events, a);
+	if (job_task_id(j) && run->interactive)
+		return; /* its keys are the command's */
+	terminal_clear(&run->terminal);
 	if (run->prompts && prompt_begin(&run->prompt, run->loop, j, &err) < 0) {
 		cli_complain("%s", err.text);
 		job_give_up(j);
@@ -180,6 +186,14 @@ static void on_approved(void *owner, struct job *j)
 
 	prompt_end(&run->prompt);
 	begin(run);
+}
+
+static void on_answered(void *owner, struct job *j)
+{
+	struct run *run = owner;
+
+	prompt_end(&run->prompt);
+	(void)show_output(run);
 }
 
 static int print_json(const struct result *r, const struct dialect *dialect)
@@ -308,6 +322,7 @@ static const struct job_ops ops = {
 	.output = on_output,
 	.note = on_note,
 	.asked = on_asked,
+	.answered = on_answered,
 	.approved = on_approved,
 	.ended = on_ended,
 };

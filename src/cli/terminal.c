@@ -54,7 +54,7 @@ void terminal_begin(struct terminal *t, const char *description, int64_t now_ms)
 	        buffer_str(&clean));
 }
 
-static void clear_spinner(struct terminal *t)
+void terminal_clear(struct terminal *t)
 {
 	if (t->spinning)
 		fputs("\r\033[K", stderr);
@@ -114,7 +114,7 @@ bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms)
 	for (int i = 0; t->live && i < 2; i++) {
 		if (!has_more(t, i, task_dir_fd, &size) || size <= t->shown[i])
 			continue;
-		clear_spinner(t);
+		terminal_clear(t);
 		if (size - t->shown[i] > CATCH_UP_MAX && !t->raw)
 			skip_to(t, i, size - CATCH_UP_KEEP);
 		data = lseek(t->files[i], t->shown[i],
@@ -133,7 +133,7 @@ void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keepe
 	for (int i = 0; t->live && i < 2; i++) {
 		if (!has_more(t, i, task_dir_fd, &size))
 			continue;
-		clear_spinner(t);
+		terminal_clear(t);
 		/* The middle that was dropped is gone from the file, too, and the rest moved up. */
 		shift = (off_t)streams[i].dropped_bytes;
 		end = size + shift;
@@ -149,7 +149,7 @@ void terminal_note(struct terminal *t, const char *text)
 {
 	if (!t->status || t->raw)
 		return;
-	clear_spinner(t);
+	terminal_clear(t);
 	fprintf(stderr, "%s\n", text); /* nacre's own words */
 }
 
@@ -180,7 +180,7 @@ void terminal_end(struct terminal *t, const struct result *r)
 {
 	char duration[32], what[64] = "";
 
-	clear_spinner(t);
+	terminal_clear(t);
 	if (!t->status || r->background)
 		return;
 	number_format_duration(r->report.duration_ms, duration);

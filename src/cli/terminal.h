@@ -34,6 +34,7 @@ bool terminal_follow(struct terminal *t, int task_dir_fd, int64_t now_ms);
 void terminal_follow_end(struct terminal *t, int task_dir_fd, const struct keeper_stream *streams);
 /* What is waited for before the command starts. */
 void terminal_note(struct terminal *t, const char *text);
+void terminal_clear(struct terminal *t);                /* takes the spinner away */
 void terminal_tick(struct terminal *t, int64_t now_ms); /* the spinner; call every 80 ms or so */
 /* A box about a command that goes on in the background. */
 void terminal_show_task(const struct terminal *t, const struct result *r);

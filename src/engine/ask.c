@@ -145,7 +145,9 @@ static void fill_box(const struct profile *p, struct approval *a)
 	bool none = p->mode == PROFILE_MODE_NONE;
 
 	a->sandbox = sandbox_tier_name(p->sandbox.tier);
-	a->network = none || p->sandbox.network == SANDBOX_NETWORK_HOST ? "host" : "none";
+	a->network = none || p->sandbox.network == SANDBOX_NETWORK_HOST ? "host"
+	             : p->sandbox.network == SANDBOX_NETWORK_NAMES      ? "names"
+	                                                                : "none";
 	/* In a container there is no such socket (keeper_ready_clients()). */
 	a->engine = none || (p->docker.allow && p->mode != PROFILE_MODE_CONTAINER) ? "open" : "off";
 }
@@ -286,6 +288,23 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 	a->until_ms = clock_now_ms() + wait_ms;
 	a->state = ASK_WAITING;
 	return 0;
+}
+
+int ask_join(struct ask *a, struct arena *arena, const char *state, const char *id)
+{
+	int r;
+
+	a->desk = desk_open(state, false, NULL);
+	if (a->desk < 0)
+		return take_fd(&a->desk);
+	r = desk_read(a->desk, id, arena, &a->approval, NULL);
+	if (r == 0 && a->approval.state != APPROVAL_OPEN)
+		r = -ENOENT;
+	if (r < 0)
+		ask_done(a);
+	else
+		a->state = ASK_WAITING;
+	return r;
 }
 
 void ask_look(struct ask *a)

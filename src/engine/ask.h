@@ -45,6 +45,10 @@ void ask_done(struct ask *a);
  * refused, in words. */
 int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, struct error *err);
 
+/* A question that the gate of a running command has put on the desk. -ENOENT: it is no question any
+ * more. */
+int ask_join(struct ask *a, struct arena *arena, const char *state, const char *id);
+
 /* Looks for an answer, and at the time. */
 void ask_look(struct ask *a);
 

@@ -84,6 +84,18 @@ static int on_late(struct loop_timer *t)
 	return 0;
 }
 
+/* A connection of the command waits for a person, or none does any more. */
+static void hold(struct job *j)
+{
+	bool asked = j->run->held.state == ASK_WAITING;
+
+	run_hold(j->run, j->run->task->held);
+	if (asked && j->ops && j->ops->answered)
+		j->ops->answered(j->owner, j);
+	if (j->run->held.state == ASK_WAITING && j->ops && j->ops->asked)
+		j->ops->asked(j->owner, j, job_asks(j)); /* last: the owner may leave */
+}
+
 static int on_packet(struct loop_source *s, uint32_t events)
 {
 	struct job *j = container_of(s, struct job, control);
@@ -98,6 +110,9 @@ static int on_packet(struct loop_source *s, uint32_t events)
 	case TASK_NOTE:
 		if (j->ops && j->ops->note)
 			j->ops->note(j->owner, j, j->run->task->note);
+		break;
+	case TASK_HELD:
+		hold(j);
 		break;
 	case TASK_STARTED:
 		let_go(j, false);
@@ -181,7 +196,7 @@ static int watch(struct job *j)
 	struct task *task = j->run->task;
 	int r;
 
-	if (job_asks(j))
+	if (j->run->ask.state == ASK_WAITING)
 		return watch_answer(j);
 	if (!task)
 		return end_soon(j);
@@ -291,16 +306,22 @@ int job_resize(struct job *j, uint16_t rows, uint16_t cols)
 int job_answer(struct job *j, enum approval_answer answer, const char *by, const char *why,
                struct error *err)
 {
-	int r = ask_answer(&j->run->ask, answer, by, why, err);
+	bool held = j->run->held.state == ASK_WAITING;
+	int r = ask_answer(held ? &j->run->held : &j->run->ask, answer, by, why, err);
 
 	/* Also where somebody else was first: then that is what counts. */
-	if (job_asks(j) && loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
+	if (!held && job_asks(j) &&
+	    loop_timer_set(j->loop, &j->look, loop_now(j->loop), on_look) < 0)
 		r = error_nomem(err);
 	return r;
 }
 
 void job_give_up(struct job *j)
 {
+	if (j->run->held.state == ASK_WAITING) {
+		run_hold(j->run, "");
+		task_give_up(j->run->task);
+	}
 	if (!job_asks(j))
 		return;
 	ask_give_up(&j->run->ask);
@@ -310,7 +331,7 @@ void job_give_up(struct job *j)
 
 void job_let_go(struct job *j)
 {
-	if (job_asks(j)) {
+	if (j->run->ask.state == ASK_WAITING) {
 		job_give_up(j); /* what never ran cannot go on */
 		return;
 	}
@@ -333,6 +354,8 @@ void job_leave(struct job *j)
 
 const struct approval *job_asks(const struct job *j)
 {
+	if (j->run->held.state == ASK_WAITING)
+		return &j->run->held.approval;
 	return j->run->ask.state == ASK_WAITING ? &j->run->ask.approval : NULL;
 }
 

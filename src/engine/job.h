@@ -25,9 +25,12 @@ struct job_ops {
 	/* What is waited for before the command can start, now and then, in words. May be NULL. */
 	void (*note)(void *owner, struct job *j, const char *text);
 	/* A person is asked, and the job waits: it goes on by itself when somebody has answered,
-	 * here or elsewhere, or when the time for that is over. Comes once, and only if the
-	 * request can ask. May be NULL. */
+	 * here or elsewhere, or when the time for that is over. Comes once before the start, and
+	 * for each connection of the running command that waits; only if the request can ask. May
+	 * be NULL. */
 	void (*asked)(void *owner, struct job *j, const struct approval *a);
+	/* No connection waits for the last question any more. The job goes on. May be NULL. */
+	void (*answered)(void *owner, struct job *j);
 	/* Somebody has approved it, and the command is started. May be NULL. */
 	void (*approved)(void *owner, struct job *j);
 	/* Once, and last: the job is gone when this returns. The result and its strings are the
@@ -54,7 +57,8 @@ int job_resize(struct job *j, uint16_t rows, uint16_t cols);
  * be approved for a session. */
 int job_answer(struct job *j, enum approval_answer answer, const char *by, const char *why,
                struct error *err);
-/* Nobody at this door will answer: the job ends refused, and the question stays open for others. */
+/* Nobody at this door will answer: the job ends refused, or the connection is, and the question
+ * stays open for others. */
 void job_give_up(struct job *j);
 /* The owner goes away: the job is gone at once and nothing is called any more. The command goes on
  * as a task; after job_stop() only to its end. */

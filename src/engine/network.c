@@ -51,6 +51,7 @@ static const struct sentence {
 	{"host", "the program asked for another host by HTTP (@what)."},
 	{"proxy", "the program used the connection as a proxy. Connect to each name directly."},
 	{"person", "a person must allow it. Run `nacre approve @what`, then retry."},
+	{"said-no", "a person said @what. Do not retry it as it is."},
 	{"no-person", "a person must allow it, and did not. The operator can add \"@to\" to "
                       "sandbox.network.allow in ~/.config/nacre/@profile.yaml."},
 	{"timeout", "nobody answered in time. Run `nacre approve @what`, then retry."},
@@ -93,6 +94,8 @@ void network_refusal_text(const struct network_refusal *r, const char *profile, 
 
 	if (strcmp(reason, "person") == 0 && !r->what[0]) /* there is no question */
 		reason = "no-person";
+	else if (strcmp(reason, "person") == 0 && strncmp(r->what, "no", 2) == 0)
+		reason = "said-no"; /* ids begin with "ap-" */
 	for (size_t i = 0; i < array_size(sentences) && !s; i++)
 		if (strcmp(sentences[i].reason, reason) == 0)
 			s = &sentences[i];

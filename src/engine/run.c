@@ -109,10 +109,12 @@ static int choose_limits(struct run *run)
 	if (rq->idle_timeout_ms > 0 &&
 	    (o->idle_timeout_ms == 0 || rq->idle_timeout_ms < o->idle_timeout_ms))
 		o->idle_timeout_ms = rq->idle_timeout_ms;
-	/* A caller who cannot be told that a person is asked is not kept waiting. */
-	if (rq->can_ask && rq->approval_timeout_ms > 0)
-		o->ask_ms = rq->approval_timeout_ms < p->ask.timeout_ms ? rq->approval_timeout_ms
-		                                                        : p->ask.timeout_ms;
+	/* A caller who cannot be told that a person is asked is not kept waiting, unless it wants
+	 * that. */
+	if (rq->can_ask && (rq->approval_timeout_ms > 0 || !(rq->background || rq->interactive)))
+		o->ask_ms = p->ask.timeout_ms;
+	if (rq->approval_timeout_ms > 0 && rq->approval_timeout_ms < o->ask_ms)
+		o->ask_ms = rq->approval_timeout_ms;
 	if (o->timeout_ms > p->timeout.max_ms) {
 		run->timeout_asked_ms = o->timeout_ms;
 		o->timeout_ms = p->timeout.max_ms;
@@ -299,11 +301,26 @@ static int prepare(struct run *run)
 	return run->input < 0 ? run->input : decide(run, &q);
 }
 
+void run_hold(struct run *run, const char *id)
+{
+	const char *state = run->order.request.state;
+
+	ask_done(&run->held);
+	ask_init(&run->held);
+	arena_free(take_ptr(&run->held_arena));
+	if (!*id || !state)
+		return;
+	run->held_arena = arena_new(ORDER_BYTES_MAX);
+	if (run->held_arena)
+		(void)ask_join(&run->held, run->held_arena, state, id);
+}
+
 static void run_free(struct run *run)
 {
 	if (run) {
 		fd_close(run->input);
 		ask_done(&run->ask);
+		run_hold(run, "");
 		ahead_free(run->ahead);
 		session_release(&run->session);
 		arena_free(run->arena);
@@ -350,6 +367,7 @@ int run_new(struct engine *e, struct run **ret_run, struct error *err)
 		run->engine = e;
 		run->input = run->session.hold = -1;
 		ask_init(&run->ask);
+		ask_init(&run->held);
 		run->arena = arena_new(4 * ORDER_BYTES_MAX);
 	}
 	if (!run || !run->arena)
@@ -399,7 +417,7 @@ int64_t run_patience_ms(const struct run *run)
 {
 	if (run->order.timeout_ms == 0)
 		return INT64_MAX / 4;
-	return run->order.timeout_ms + run->order.grace_ms + KEEPER_PATIENCE_MS;
+	return run->order.timeout_ms + run->order.ask_ms + run->order.grace_ms + KEEPER_PATIENCE_MS;
 }
 
 static void sweep(struct engine *e, struct arena *arena)

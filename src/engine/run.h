@@ -37,6 +37,8 @@ struct run {
 	struct error refusal;          /* why it did not start */
 	struct session_use session;
 	struct ask ask;
+	struct ask held; /* while it runs: what a connection waits for */
+	struct arena *held_arena;
 	bool answered;              /* what was asked is no question any more */
 	char task_id[STORE_ID_MAX]; /* known before there is a task: its records are found by it */
 	char audit_notice[ENGINE_RECORD_NOTICE_MAX];
@@ -56,6 +58,9 @@ void run_start(struct run *run, const struct request *rq);
  * ask.until_ms and now and then. Whether that is over: there is a task now, or the run is at its
  * end. */
 bool run_asked(struct run *run);
+
+/* What a connection of the running command waits for: the approval with this id; "": none. */
+void run_hold(struct run *run, const char *id);
 
 /* Upper bound for any keeper. Past it, treat the keeper as dead. */
 int64_t run_patience_ms(const struct run *run);

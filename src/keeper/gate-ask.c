@@ -90,14 +90,29 @@ static void remember(struct gate *g, const char *name, uint16_t port, bool yes)
 	snprintf(a->name, sizeof(a->name), "%s", name);
 }
 
-/* The notice of a refusal names the question. */
-static void note_asked(struct gate *g, const char *id, const char *name, uint16_t port)
+/* The notice of a refusal names the question, or says that it was a no. */
+static void note_asked(struct gate *g, const char *what, const char *name, uint16_t port)
 {
-	struct gate_asked *a = &g->asked[g->asked_next++ % GATE_QUESTIONS_MAX];
+	struct gate_asked *a = g->asked;
 
+	while (a < g->asked + GATE_QUESTIONS_MAX && (a->port != port || strcmp(a->name, name) != 0))
+		a++;
+	if (a == g->asked + GATE_QUESTIONS_MAX)
+		a = &g->asked[g->asked_next++ % GATE_QUESTIONS_MAX];
 	*a = (struct gate_asked){.port = port};
-	snprintf(a->id, sizeof(a->id), "%s", id);
+	snprintf(a->what, sizeof(a->what), "%s", what);
 	snprintf(a->name, sizeof(a->name), "%s", name);
+}
+
+static void note_no(struct gate *g, const struct gate_question *q, const char *why)
+{
+	char what[GATEWAY_WHAT_SIZE];
+
+	snprintf(what, sizeof(what), "no%s%s", why && *why ? ": " : "", why ? why : "");
+	for (char *c = what; *c; c++) /* it becomes a field of a line */
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+	note_asked(g, what, q->name, q->port);
 }
 
 /* Whoever waits for it; nobody does afterwards. */
@@ -134,6 +149,7 @@ static bool settle(struct gate *g, struct gate_question *q)
 	}
 	if (a.state == APPROVAL_REFUSED) {
 		desk_tell(g->desk, &a);
+		note_no(g, q, a.why);
 		remember(g, q->name, q->port, false);
 		answer(g, q, false, NETWORK_REASON_PERSON);
 		return true;
@@ -153,6 +169,28 @@ void gate_ask_look(struct gate *g)
 			continue;
 		note_asked(g, q->id, q->name, q->port);
 		answer(g, q, false, NETWORK_REASON_TIMEOUT);
+	}
+}
+
+static int64_t longest_wait(const struct gate *g)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
+		if (g->tasks[i].channel >= 0 && g->tasks[i].ask_ms > most)
+			most = g->tasks[i].ask_ms;
+	return most;
+}
+
+void gate_ask_give_up(struct gate *g)
+{
+	for (size_t i = 0; i < GATE_QUESTIONS_MAX && longest_wait(g) == 0; i++) {
+		struct gate_question *q = &g->questions[i];
+
+		if (!q->id[0] || settle(g, q))
+			continue;
+		note_asked(g, q->id, q->name, q->port);
+		answer(g, q, false, NETWORK_REASON_PERSON);
 	}
 }
 
@@ -219,16 +257,6 @@ static int open_desk(struct gate *g)
 		return -1;
 	g->watch = desk_watch(g->desk);
 	return 0;
-}
-
-static int64_t longest_wait(const struct gate *g)
-{
-	int64_t most = 0;
-
-	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
-		if (g->tasks[i].channel >= 0 && g->tasks[i].ask_ms > most)
-			most = g->tasks[i].ask_ms;
-	return most;
 }
 
 static void refuse(struct gate *g, const struct gateway_event *e, const char *id,

@@ -61,8 +61,8 @@ struct gate_answer { /* of a person, while tasks are there */
 	bool yes;
 };
 
-struct gate_asked { /* a question that nobody waits for */
-	char id[APPROVAL_ID_MAX];
+struct gate_asked {                   /* a question that nobody waits for */
+	char what[GATEWAY_WHAT_SIZE]; /* its id, or "no" and perhaps why */
 	char name[DESTINATION_NAME_SIZE];
 	uint16_t port;
 };
@@ -108,6 +108,7 @@ void gate_orders_forget(struct gate *g);
 /* gate-ask.c */
 void gate_ask(struct gate *g, const struct gateway_event *e);
 void gate_ask_left(struct gate *g, const struct gateway_event *e);
-void gate_ask_look(struct gate *g);   /* something has changed at the desk, or it is time */
-void gate_ask_forget(struct gate *g); /* no task is left */
+void gate_ask_look(struct gate *g);    /* something has changed at the desk, or it is time */
+void gate_ask_give_up(struct gate *g); /* where nobody of any task will answer */
+void gate_ask_forget(struct gate *g);  /* no task is left */
 int64_t gate_ask_due(const struct gate *g);

@@ -28,6 +28,7 @@
 #define DEATHS_MAX  20   /* of gateways; then there is something wrong with them */
 #define LEAVE_MS    2000
 #define EVENTS_MAX  256 /* in a turn */
+#define GIVE_UP     'g' /* on a channel; what else comes there means that the task is over */
 
 /* What comes by the socket, with one end of a channel. */
 struct hello {
@@ -132,7 +133,7 @@ static void add_item(struct gate_task *t, const struct gate *g, const struct gat
 	for (size_t j = 0; j < GATE_QUESTIONS_MAX; j++)
 		if ((e->reason == NETWORK_REASON_PERSON || e->reason == NETWORK_REASON_TIMEOUT) &&
 		    g->asked[j].port == e->port && strcmp(g->asked[j].name, e->name) == 0)
-			snprintf(i->what, sizeof(i->what), "%s", g->asked[j].id);
+			memcpy(i->what, g->asked[j].what, sizeof(i->what));
 	if (rule)
 		destination_format(&rule->to, e->rule.list, i->rule);
 }
@@ -261,7 +262,7 @@ void gate_tell_held(struct gate *g)
 
 		news.held += q->id[0] ? q->held_count : 0;
 		if (q->id[0] && q->held_count > 0)
-			snprintf(news.what, sizeof(news.what), "%.253s:%u", q->name, q->port);
+			memcpy(news.approval, q->id, sizeof(news.approval));
 	}
 	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
 		if (g->tasks[i].channel >= 0 && !g->tasks[i].leaves)
@@ -536,8 +537,12 @@ static void turn(struct gate *g)
 
 		if (!fds[3 + i].revents || t->channel != fds[3 + i].fd || t->leaves)
 			continue;
-		(void)packet_get(t->channel, &byte, 1, MSG_DONTWAIT); /* a word, or its end */
-		leave(g, t);
+		if (packet_get(t->channel, &byte, 1, MSG_DONTWAIT) == 1 && byte == GIVE_UP) {
+			t->ask_ms = 0;
+			gate_ask_give_up(g);
+		} else { /* a word, or its end */
+			leave(g, t);
+		}
 	}
 	for (nfds_t i = 3 + GATE_TASKS_MAX + ports; i < n && g->gateway < 0; i++)
 		if (fds[i].revents)
@@ -667,11 +672,18 @@ int gate_hear(int channel, struct gate_news *ret_news)
 		return -EAGAIN;
 	if (n != (ssize_t)sizeof(*ret_news))
 		return -EPIPE;
-	ret_news->what[sizeof(ret_news->what) - 1] = '\0';
+	ret_news->approval[sizeof(ret_news->approval) - 1] = '\0';
 	ret_news->published[sizeof(ret_news->published) - 1] = '\0';
 	ret_news->report.list[sizeof(ret_news->report.list) - 1] = '\0';
 	ret_news->report.notice[sizeof(ret_news->report.notice) - 1] = '\0';
 	return 0;
+}
+
+void gate_give_up(int channel)
+{
+	const char word = GIVE_UP;
+
+	(void)packet_put(channel, &word, 1, MSG_DONTWAIT);
 }
 
 int gate_leave(int channel, struct keeper_network_report *ret_report)

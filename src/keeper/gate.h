@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "approval/approval.h"
 #include "keeper/ports.h"
 #include "task/report.h"
 #include "task/store.h"
@@ -53,12 +54,14 @@ int gate_join(int socket, const char *task, int64_t ask_ms);
 struct gate_news {
 	bool last;                           /* the task is over; nothing follows */
 	uint64_t held;                       /* connections that wait for a person */
-	char what[264];                      /* one of them: NAME:PORT */
+	char approval[APPROVAL_ID_MAX];      /* what one of them waits for */
 	char published[PORTS_TEXT_MAX];      /* as ports_print() */
 	struct keeper_network_report report; /* of the last */
 };
 /* 0; -EAGAIN: there are none; -EPIPE: the gate is gone. */
 int gate_hear(int channel, struct gate_news *ret_news);
+/* Nobody will answer for this task. */
+void gate_give_up(int channel);
 /* The task is over. Its news, after the ends of its connections; or a negative errno. Closes the
  * channel. */
 int gate_leave(int channel, struct keeper_network_report *ret_report);

@@ -114,6 +114,7 @@ struct keeper_network {
 	char written[PORTS_TEXT_MAX]; /* and what the task's directory says of it */
 	bool held;                    /* a connection waits for a person */
 	int64_t held_since, waited_ms;
+	char told[APPROVAL_ID_MAX]; /* the question that the starter knows of */
 };
 #define KEEPER_NETWORK_FDS (3 + SANDBOX_DOORS_TCP + SANDBOX_DOORS_UDP)
 
@@ -236,6 +237,7 @@ size_t keeper_network_watch(const struct keeper *k, struct pollfd into[KEEPER_NE
 int64_t keeper_network_due(const struct keeper *k);
 void keeper_network_turn(struct keeper *k, const struct pollfd *polled, size_t count);
 bool keeper_network_waits(const struct keeper *k); /* for a person, within its time */
+void keeper_network_give_up(struct keeper *k);     /* nobody will answer */
 void keeper_network_end(struct keeper *k);
 void keeper_network_close(struct keeper *k);
 

@@ -19,6 +19,7 @@
 #include "keeper/record.h"
 #include "profile/profile.h"
 #include "sandbox/plan.h"
+#include "task/control.h"
 
 #define STARTS_MAX 8 /* of gates; then there is something wrong with them */
 
@@ -194,6 +195,23 @@ static void note_held(struct keeper *k, bool held)
 	keeper_heard(k); /* nor was that its silence */
 }
 
+/* The starter can ask the person who sits there. */
+static void tell_starter(struct keeper *k, const char *approval)
+{
+	struct keeper_network *n = &k->network;
+
+	if (strcmp(n->told, approval) == 0 || k->starter_gone || k->order.ask_ms == 0)
+		return;
+	snprintf(n->told, sizeof(n->told), "%s", approval);
+	(void)control_send(k->fds.control, CONTROL_HELD, approval, strlen(approval), -1);
+}
+
+void keeper_network_give_up(struct keeper *k)
+{
+	if (k->network.channel >= 0)
+		gate_give_up(k->network.channel);
+}
+
 bool keeper_network_waits(const struct keeper *k)
 {
 	return k->network.held &&
@@ -209,10 +227,12 @@ static void hear(struct keeper *k)
 	while ((r = gate_hear(n->channel, &news)) == 0) {
 		note_held(k, news.held > 0);
 		memcpy(n->shown, news.published, sizeof(n->shown));
+		tell_starter(k, news.held > 0 ? news.approval : "");
 	}
 	if (r == -EAGAIN)
 		return;
 	note_held(k, false);
+	tell_starter(k, "");
 	keeper_record_network_lost(k);
 	fd_close(take_fd(&n->channel));
 	gate_end(&n->gate);
@@ -259,6 +279,9 @@ void keeper_network_end(struct keeper *k)
 	bool wanted = k->profile && k->spec.network == SANDBOX_NETWORK_NAMES;
 	struct keeper_network_report told = {.named = true};
 
+	k->network.held = false;
+	k->network.waited_ms = 0;
+	k->network.told[0] = '\0';
 	if (!wanted || !k->process)
 		return;
 	r->named = (k->report.sandbox.layers & SANDBOX_LAYER_NETWORK_NAMES) != 0;

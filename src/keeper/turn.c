@@ -128,6 +128,9 @@ static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_
 	case CONTROL_STOP_NOW:
 		keeper_step(k, EV_STOP_NOW);
 		break;
+	case CONTROL_GIVE_UP:
+		keeper_network_give_up(k);
+		break;
 	case CONTROL_INPUT:
 	case CONTROL_RESIZE:
 		keeper_pty_order(k, (enum control_order)kind, bytes, n,

@@ -198,6 +198,10 @@ enum task_event task_receive(struct task *t)
 		snprintf(t->note, sizeof(t->note), "%s", buffer_str(&text));
 		return TASK_NOTE;
 	}
+	if (kind == CONTROL_HELD) {
+		snprintf(t->held, sizeof(t->held), "%s", buffer_str(&text));
+		return TASK_HELD;
+	}
 	if (kind == CONTROL_HELLO) {
 		fd_close(t->keeper_fd);
 		t->keeper_fd = take_fd(&fd);
@@ -228,6 +232,11 @@ static void say(struct task *t, enum control_order what)
 void task_stop(struct task *t, bool now)
 {
 	say(t, now ? CONTROL_STOP_NOW : CONTROL_STOP);
+}
+
+void task_give_up(struct task *t)
+{
+	say(t, CONTROL_GIVE_UP);
 }
 
 int task_input(struct task *t, const void *bytes, size_t n)

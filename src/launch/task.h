@@ -27,6 +27,7 @@ struct task {
 	struct keeper_report report;
 	struct capture_snapshot captures[2];
 	char note[256]; /* TASK_NOTE */
+	char held[32];  /* TASK_HELD */
 };
 
 enum task_event {
@@ -34,6 +35,7 @@ enum task_event {
 	TASK_OUTPUT,  /* the spool files have grown */
 	TASK_STARTED, /* a background command runs */
 	TASK_NOTE,    /* note says what is waited for */
+	TASK_HELD,    /* held is the approval that a connection waits for; "": none does any more */
 	TASK_LET_GO,  /* its time is over, and it goes on as a task: do not wait for it */
 	TASK_ENDED,   /* report and captures are filled */
 	TASK_LOST,    /* the keeper was killed; its init ends the command */
@@ -56,6 +58,7 @@ void task_leave(struct task *t);
 
 void task_stop(struct task *t, bool now); /* now: without SIGTERM and grace */
 void task_kill_keeper(struct task *t);    /* for a keeper that does not answer */
+void task_give_up(struct task *t);        /* its connections do not wait for a person */
 /* What is typed on the command's terminal, at most CONTROL_INPUT_MAX bytes, and its new size.
  * -EAGAIN: the keeper does not take it at this time. */
 int task_input(struct task *t, const void *bytes, size_t n);

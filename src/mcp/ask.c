@@ -97,9 +97,13 @@ static void put_form(struct json_writer *w, const struct approval *a, const char
 static int write_message(const struct approval *a, struct buffer *into)
 {
 	into->max = MESSAGE_MAX;
-	buffer_printf(into, "Run in %s (sandbox ", a->cwd);
-	approval_print_box(a, into);
-	buffer_puts(into, ")?\n");
+	if (approval_is_connection(a)) {
+		buffer_printf(into, "Let a command in %s do this?\n", a->cwd);
+	} else {
+		buffer_printf(into, "Run in %s (sandbox ", a->cwd);
+		approval_print_box(a, into);
+		buffer_puts(into, ")?\n");
+	}
 	approval_print_lines(a->command, into);
 	for (const char *const *e = a->env; *e; e++)
 		buffer_printf(into, "With %s\n", *e);
@@ -210,6 +214,13 @@ void mcp_ask(void *owner, struct job *j, const struct approval *a)
 	}
 	c->answered = on_answered;
 	mcp_call_progress(c, "waiting for the approval of a person");
+}
+
+void mcp_ask_over(void *owner, struct job *j)
+{
+	struct mcp_run *run = owner;
+
+	mcp_call_unask(run->call); /* somebody else has answered, or nobody in time */
 }
 
 /* The stateless one */

@@ -20,6 +20,9 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 /* The job waits for an answer: the client is asked. */
 void mcp_ask(void *owner, struct job *j, const struct approval *a);
 
+/* It does not wait any more. */
+void mcp_ask_over(void *owner, struct job *j);
+
 /* The same for a run that was answered as a task: by CALL, which waits for its result. False: it
  * cannot be asked. */
 bool mcp_ask_by(struct mcp_run *run, struct mcp_call *call);

@@ -104,7 +104,7 @@ static int on_patience(struct loop_timer *t)
 	struct mcp_run *run = container_of(t, struct mcp_run, patience);
 
 	/* A person who is asked has time of their own. */
-	if (!job_task_id(run->job))
+	if (!job_task_id(run->job) || job_asks(run->job))
 		return loop_timer_set(t->loop, t, loop_now(t->loop) + 1000, on_patience);
 	job_let_go(run->job);
 	return 0;
@@ -211,6 +211,7 @@ static const struct job_ops job_ops = {
 	.output = on_output,
 	.note = on_note,
 	.asked = mcp_ask,
+	.answered = mcp_ask_over,
 	.ended = on_ended,
 };
 

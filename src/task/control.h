@@ -15,6 +15,8 @@ enum control_kind {
 	CONTROL_STARTED, /* a background command runs */
 	CONTROL_LET_GO,  /* the time is over and the command goes on: do not wait for it */
 	CONTROL_NOTE,    /* words about what is waited for before the command starts */
+	CONTROL_HELD,    /* the id of the approval that a connection of the command waits for; "":
+	                    of none any more */
 	CONTROL_REPORT,  /* the end: a report as JSON, and both captures, behind a NUL that follows
 	                    it, or, where they are long, in a file whose descriptor comes along */
 	CONTROL_LEFT,    /* the same of a command that has ended, but not what it left running:
@@ -29,6 +31,7 @@ enum control_order {
 	CONTROL_RESIZE,   /* a struct control_size for it follows */
 	CONTROL_TAKEN,    /* the report was delivered: it need not be on the disk */
 	CONTROL_KEEP,     /* it has not: put it on the disk */
+	CONTROL_GIVE_UP,  /* nobody will answer here: connections do not wait for a person */
 	CONTROL_ROOM,     /* answered on a task's socket by a packet of the same kind, with the user
 	                     and the network namespace of its room, or with no descriptor */
 };

@@ -111,7 +111,7 @@ static void damaged_packets_are_told_apart_and_leave_nothing_open(void **state)
 		size_t n, descriptors;
 	} packets[] = {
 		{"\1\0\0", 3, 0},           {"x", 1, 1},
-		{"\7\0\0\0text", 8, 0},     {"\7\0\0\0text", 8, 1},
+		{"\10\0\0\0text", 8, 0},    {"\10\0\0\0text", 8, 1},
 		{"\377\377\377\377", 4, 0}, {large, sizeof(large), 0},
 		{large, sizeof(large), 1},  {"\1\0\0\0text", 8, 2},
 		{"\1\0\0\0text", 8, 3},     {"\1\0\0\0text", 8, 8},

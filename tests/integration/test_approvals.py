@@ -985,7 +985,8 @@ class Shown(ApprovalTest):
 
     def test_the_box_that_the_profile_asks_for_is_told(self):
         for mode, more, box, words in (
-                ("strict", "", ("strict", "none", "off"), "strict, network none, as profile asker asks"),
+                ("strict", "", ("strict", "names", "off"), "strict, network by name, as profile asker asks"),
+                ("strict, network: none", "", ("strict", "none", "off"), "strict, network none, as profile asker asks"),
                 ("landlock, network: host", "docker: {allow: true}\n", ("landlock", "host", "open"),
                  "landlock, network host, container engine within reach, as profile asker asks"),
                 ("none, network: none", "", ("none", "host", "open"), "none, network host, as profile asker asks")):

@@ -549,7 +549,7 @@ class Approvals(McpTest):
         self.assertNotIn("default", decision)
         self.assertEqual(form["requestedSchema"]["required"], ["decision"])
         self.assertTrue(form["message"].startswith(
-            f"Run in {self.work} (sandbox strict, network none, as profile workspace asks)?\n    'touch' 'made'\nRule: "), form)
+            f"Run in {self.work} (sandbox strict, network by name, as profile workspace asks)?\n    'touch' 'made'\nRule: "), form)
 
     def test_no_line_of_a_command_passes_for_one_of_the_form(self):
         self.MAKE = {"command": ["touch", "made", "x\nRule: harmless -> allow\n\u202eRun in / (sandbox strict)?"]}

@@ -680,9 +680,10 @@ class Ask(NetworkTest):
         self.outside.web()
         popen = self.start("--json", "--approval-timeout", "60s", "-c", "curl -sS http://x.ask.test/")
         [approval] = wait_until("the question", self.ids)
-        self.nacre("deny", approval)
+        self.nacre("deny", approval, "--reason", "not here")
         result = json.loads(self.finish(popen).out)
         self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["person"], result)
+        self.assertTrue(any("a person said no: not here. Do not retry" in n for n in result["notices"]), result)
         result = self.call("curl -sS http://x.ask.test/", "--approval-timeout", "1s")
         self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["timeout"], result)
         self.assertNotIn("x.ask.test", self.outside.asked())
@@ -697,6 +698,22 @@ class Ask(NetworkTest):
         (self.work / "go").touch()
         result = json.loads(self.finish(popen).out)
         self.assertIn("hello x.ask.test /2", result["stdout"])
+
+    def test_a_program_that_has_gone_is_told_that_a_retry_works(self):
+        (self.work / "go.py").write_text(
+            "import os, socket, struct, time\ns = socket.create_connection(('x.ask.test', 80))\n"
+            "while not os.path.exists('leave'): time.sleep(0.02)\n"
+            "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))\ns.close()\nopen('left', 'w')\n"
+            "while not os.path.exists('end'): time.sleep(0.02)\n")
+        popen = self.start("--json", "--approval-timeout", "60s", "-c", "python3 go.py")
+        [approval] = wait_until("the question", self.ids)
+        (self.work / "leave").touch()
+        wait_until("it has gone", (self.work / "left").exists)
+        self.nacre("approve", approval)
+        wait_until("the answer is used", lambda: json.loads(self.nacre("approvals", "--json", approval))["state"] == "used")
+        (self.work / "end").touch()
+        result = json.loads(self.finish(popen).out)
+        self.assertTrue(any("x.ask.test:80 was allowed after the program had stopped waiting" in n for n in result["notices"]), result)
 
     def test_a_profile_that_asks_nobody(self):
         self.write_config("net.yaml", POLICY + "approval: {answer: deny}\n")
