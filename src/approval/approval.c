@@ -134,6 +134,7 @@ static const struct json_field asked_fields[] = {
 	JSON_TEXT("cwd", OF, cwd, JSON_REQUIRED),
 	JSON_TEXT("sandbox", OF, sandbox, JSON_OPTIONAL),
 	JSON_TEXT("network", OF, network, JSON_OPTIONAL),
+	JSON_TEXT("reaches", OF, reaches, JSON_OPTIONAL),
 	JSON_TEXT("engine", OF, engine, JSON_OPTIONAL),
 	JSON_TEXT("input", OF, input, JSON_OPTIONAL),
 	JSON_BOOL("terminal", OF, terminal, JSON_OPTIONAL),

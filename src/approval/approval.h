@@ -59,6 +59,7 @@ struct approval {
 	const char *workspace, *cwd;    /* absolute */
 	const char *sandbox;            /* as the profile asks: "strict" ...; or NULL */
 	const char *network;            /* "none", "host" */
+	const char *reaches;            /* NAME:PORT, ...: a yes is for these, too; or NULL */
 	const char *engine;     /* whether a container engine can be reached: "off", "open" */
 	const char *const *env; /* NAME=VALUE that the request adds; never NULL */
 	const char *input;      /* its beginning; NULL: none, or not known */

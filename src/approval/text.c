@@ -149,6 +149,8 @@ static void print_asked(const struct approval *a, struct buffer *out)
 		approval_print_box(a, out);
 		buffer_putc(out, '\n');
 	}
+	if (!approval_is_connection(a))
+		print_field("Reaches", a->reaches, out);
 	if (a->input) {
 		buffer_puts(out, "  Its standard input:\n");
 		approval_print_lines(a->input, out);

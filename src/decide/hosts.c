@@ -47,15 +47,19 @@ struct search {
 	bool failed;
 };
 
-static void add(struct search *s, const struct url_host *h)
+static void add(struct search *s, const struct url_host *h, bool sure)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->hosts[i].port == h->port && strcmp(s->hosts[i].name, h->name) == 0)
+		if (s->hosts[i].port == h->port && strcmp(s->hosts[i].name, h->name) == 0) {
+			s->hosts[i].sure |= sure;
 			return;
+		}
 	if (s->count == HOSTS_MAX || (!h->literal && destination_is_localhost(h->name)))
 		return;
-	s->hosts[s->count] = (struct host_seen){
-		.name = arena_strdup(s->arena, h->name), .literal = h->literal, .port = h->port};
+	s->hosts[s->count] = (struct host_seen){.name = arena_strdup(s->arena, h->name),
+	                                        .literal = h->literal,
+	                                        .sure = sure,
+	                                        .port = h->port};
 	s->failed |= !s->hosts[s->count].name;
 	s->count++;
 }
@@ -73,14 +77,14 @@ static void look_for_urls(struct search *s, const char *text)
 	size_t n;
 
 	for (; (n = url_find(at, strlen(at), &h)) > 0; at += n)
-		add(s, &h);
+		add(s, &h, false);
 	host = strstr(text, "host=");
 	if (!host || !url_authority(host + 5, strcspn(host + 5, " ;&\t\n"), &h))
 		return;
 	port = strstr(text, "port=");
 	if (port && !h.written)
 		h.port = (uint16_t)strtoul(port + 5, NULL, 10);
-	add(s, &h);
+	add(s, &h, false);
 }
 
 static const struct program *find_program(const char *name)
@@ -121,16 +125,27 @@ static bool takes_value(const struct program *p, const char *option)
 	return option[1] && !option[1 + strspn(option + 1, p->flags)] ? false : !option[2];
 }
 
+/* A URL that begins the text. */
+static void look_at_url(struct search *s, const char *text)
+{
+	struct url_host h;
+	size_t scheme = strcspn(text, ":/?#");
+
+	if (strncmp(text + scheme, "://", 3) == 0 && url_find(text, strlen(text), &h) > 0)
+		add(s, &h, true);
+}
+
 /* HOST/path without a scheme: curl and wget take it. */
 static void look_at_operand(struct search *s, const struct program *p, const char *text)
 {
 	struct url_host h;
 
+	look_at_url(s, text);
 	if (strstr(text, "://") || !url_authority(text, strcspn(text, "/?#"), &h))
 		return;
 	if (!h.written)
 		h.port = p->port;
-	add(s, &h);
+	add(s, &h, true);
 }
 
 static void look_at_operands(struct search *s, const struct program *p,
@@ -146,6 +161,10 @@ static void look_at_operands(struct search *s, const struct program *p,
 			continue;
 		if (!ended && text[0] == '-' && text[1]) {
 			ended = strcmp(text, "--") == 0;
+			if (strncmp(text, "--url=", 6) == 0)
+				look_at_url(s, text + 6);
+			if (strcmp(text, "--url") == 0) /* the next one is an operand */
+				continue;
 			i += !ended && takes_value(p, text);
 			continue;
 		}
@@ -164,24 +183,42 @@ static void look_at_operands(struct search *s, const struct program *p,
 		h.port = p->port;
 		if (p->way == WAY_PAIR && next && strtoul(next, NULL, 10) < 65536)
 			h.port = (uint16_t)strtoul(next, NULL, 10);
-		add(s, &h);
+		add(s, &h, true);
 		return; /* what follows is a command, or a port */
 	}
 }
 
-/* USER@HOST:PATH, HOST:PATH. */
-static void look_at_remotes(struct search *s, const struct shell_fact_command *c)
+/* Others name remotes, too, and connect to none: `git remote add`, `git commit -m`. */
+static bool connects(const struct program *p, const struct shell_fact_command *c)
 {
+	static const char *const verbs[] = {"clone", "fetch", "pull", "push", "ls-remote"};
+
+	if (p->way != WAY_GIT)
+		return true;
+	for (size_t i = 1; i < c->word_count; i++)
+		for (size_t j = 0; j < array_size(verbs) && text_of(&c->words[i]); j++)
+			if (strcmp(text_of(&c->words[i]), verbs[j]) == 0)
+				return true;
+	return false;
+}
+
+/* USER@HOST:PATH, HOST:PATH. */
+static void look_at_remotes(struct search *s, const struct program *p,
+                            const struct shell_fact_command *c)
+{
+	bool sure = connects(p, c);
 	struct url_host h;
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		const char *text = text_of(&c->words[i]), *colon = text ? strchr(text, ':') : NULL;
 
+		if (text && sure)
+			look_at_url(s, text);
 		if (colon && colon[1] != ':' && text[0] != '-' && !strstr(text, "://") &&
 		    (memchr(text, '@', (size_t)(colon - text)) ||
 		     memchr(text, '.', (size_t)(colon - text))) &&
 		    url_remote(text, &h))
-			add(s, &h);
+			add(s, &h, sure);
 	}
 }
 
@@ -210,7 +247,7 @@ static void look_at_client(struct search *s, const struct program *p,
 	if (!found)
 		return;
 	h.port = port > 0 && port < 65536 ? (uint16_t)port : p->port;
-	add(s, &h);
+	add(s, &h, true);
 }
 
 static void look_at_command(struct search *s, const struct shell_fact_command *c)
@@ -227,7 +264,7 @@ static void look_at_command(struct search *s, const struct shell_fact_command *c
 	if (!p)
 		return;
 	if (p->way == WAY_COPY || p->way == WAY_GIT)
-		look_at_remotes(s, c);
+		look_at_remotes(s, p, c);
 	else if (p->way == WAY_CLIENT)
 		look_at_client(s, p, c);
 	else if (p->way != WAY_URL)

@@ -19,6 +19,7 @@ struct shell_facts;
 struct host_seen {
 	const char *name; /* canonical, or an address */
 	bool literal;     /* it is an address */
+	bool sure;        /* a program of the line is told to connect there */
 	uint16_t port;    /* as the line or the program says; 0: not known */
 };
 

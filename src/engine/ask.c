@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "task/request.h"
 #include "decide/consent.h"
+#include "engine/ask-names.h"
 #include "task/order.h"
 #include "policy/policy.h"
 #include "profile/profile.h"
@@ -181,6 +182,11 @@ static int fill(struct arena *arena, const struct ask_question *q, struct approv
 	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
 		return -E2BIG;
 	fill_box(p, a);
+	if (q->names->count > 0) {
+		a->reaches = connection_list(q->names->to, q->names->count, arena);
+		if (!a->reaches)
+			return -ENOMEM;
+	}
 	r = consent_terms(arena, q->question, &a->terms);
 	if (r == 0)
 		r = fill_env(arena, o->request.env, a);
@@ -191,6 +197,13 @@ static int fill(struct arena *arena, const struct ask_question *q, struct approv
 	if (r == 0)
 		r = fill_grants(arena, q, POLICY_GRANT_SUB, &a->sub);
 	return r;
+}
+
+static int fill_names(struct arena *arena, const struct ask_question *q, struct approval *a)
+{
+	struct connection_asker by = ask_names_asker(q->question);
+
+	return connection_question(&by, q->names->to, q->names->count, arena, a);
 }
 
 /* The approval that was given before is used, the one that is open is joined. */
@@ -255,12 +268,12 @@ int ask_begin(struct ask *a, struct arena *arena, const struct ask_question *q, 
 		refuse(a, "Nobody can be asked: the state directory cannot be used.");
 		return 0;
 	}
-	r = fill(arena, q, &a->approval);
+	r = q->only_names ? fill_names(arena, q, &a->approval) : fill(arena, q, &a->approval);
 	if (r == -ENOMEM)
 		return error_nomem(err);
 	if (r < 0)
 		error_set(&why, ERROR_LIMIT, E2BIG, "it is too long to be shown");
-	if (r == 0)
+	if (r == 0 && !q->only_names)
 		r = consent_object(arena, q->question, q->check, &a->approval.object, &why);
 	if (r == 0)
 		r = find_or_put(a, arena, q, &why);

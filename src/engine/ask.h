@@ -35,7 +35,9 @@ struct ask_question {
 	const struct request *request;
 	const struct question *question; /* that was decided */
 	const struct check *check;
-	bool passing; /* the state directory is one that goes with this process */
+	const struct ask_names *names; /* that the yes is for, too */
+	bool only_names;               /* the command itself is allowed */
+	bool passing;                  /* the state directory is one that goes with this process */
 };
 
 void ask_init(struct ask *a);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "approval/desk.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
@@ -143,6 +144,35 @@ static int keep_finding(struct run *run, const struct policy_finding *f)
 	return use && run->finding.reason ? 0 : -ENOMEM;
 }
 
+/* With a yes to the question each of its names has one. Should that fail, the gate asks again. */
+static void take_names(struct run *run)
+{
+	const struct approval *a = &run->ask.approval;
+	bool each = a->reaches && (!run->only_names || strstr(a->reaches, ", "));
+	scoped(fd_closep) int desk = a->reaches ? desk_open(run->asker.state, false, NULL) : -1;
+	struct approval now;
+
+	run->asker.profile = run->engine->profile; /* it may have been loaded anew */
+	if (desk < 0 || !run->asker.profile)
+		return;
+	if (a->answer == APPROVAL_ONCE)
+		run->reaches = a->reaches;
+	if (each && (!run->only_names || a->answer == APPROVAL_ONCE))
+		(void)connection_answer_each(desk, &run->asker, a, run->arena);
+	if (each && run->only_names && a->answer == APPROVAL_ONCE)
+		(void)desk_spend(desk, a->id, a->principal, &a->object, run->arena, &now, NULL);
+}
+
+/* A yes for this command alone ends with it. */
+static void end_names(struct run *run)
+{
+	scoped(fd_closep) int desk = run->reaches ? desk_open(run->asker.state, false, NULL) : -1;
+
+	run->asker.profile = run->engine->profile;
+	if (desk >= 0 && run->asker.profile)
+		connection_end_each(desk, &run->asker, run->reaches, run->arena);
+}
+
 /* What became of a question: 0: it may be started, by the approval; -EPERM: it is refused; -EAGAIN:
  * a person has not answered yet. */
 static int take_answer(struct run *run)
@@ -153,7 +183,9 @@ static int take_answer(struct run *run)
 	case ASK_APPROVED:
 		run->answered = true;
 		f->verdict = POLICY_VERDICT_ALLOW;
-		run->order.request.approval = run->ask.approval.id;
+		if (!run->only_names)
+			run->order.request.approval = run->ask.approval.id;
+		take_names(run);
 		return 0;
 	case ASK_REFUSED:
 		run->answered = true;
@@ -181,26 +213,55 @@ static int ask(struct run *run, const struct ask_question *q)
 	return take_answer(run);
 }
 
+/* The rule for names decides about the command. */
+static int find_names(struct run *run, const struct ask_names *names)
+{
+	const struct network_rule *rule =
+		network_rule_at(&run->engine->profile->network, names->to[0].rule);
+	const char *list = connection_list(names->to, names->count, run->arena);
+	struct policy_finding *f = &run->finding;
+	char text[DESTINATION_TEXT_SIZE] = "";
+
+	if (rule)
+		destination_format(&rule->to, names->to[0].rule.list, text);
+	f->verdict = POLICY_VERDICT_ASK;
+	f->rule_id = arena_strdup(run->arena, text);
+	f->place.file = rule ? arena_strdup(run->arena, rule->file) : NULL;
+	f->place.line = rule ? rule->line : 0;
+	f->reason = list ? arena_printf(run->arena,
+	                                "sandbox.network.ask: a person decides about %s.", list)
+	                 : NULL;
+	return f->rule_id && f->reason ? 0 : -ENOMEM;
+}
+
 static int decide(struct run *run, struct question *q)
 {
 	const struct engine *e = run->engine;
 	struct keeper_order *o = &run->order;
+	struct ask_names names;
 	struct check answer;
 	int r;
 
 	r = consent_check(run->arena, q, &answer, &run->refusal);
 	if (r < 0)
 		return r;
-	if (keep_finding(run, &answer.answer.line) < 0)
+	if (ask_names_find(run->arena, run->request, q, &answer, &names) < 0 ||
+	    keep_finding(run, &answer.answer.line) < 0)
+		return error_nomem(&run->refusal);
+	run->asker = ask_names_asker(q);
+	run->only_names = names.count > 0 && answer.answer.line.verdict == POLICY_VERDICT_ALLOW;
+	if (run->only_names && find_names(run, &names) < 0)
 		return error_nomem(&run->refusal);
 	o->argv = answer.argv;
 	r = engine_record(run);
 	if (r < 0)
 		return r;
-	if (answer.answer.line.verdict == POLICY_VERDICT_ASK)
+	if (answer.answer.line.verdict == POLICY_VERDICT_ASK || run->only_names)
 		return ask(run, &(struct ask_question){.request = run->request,
 		                                       .question = q,
 		                                       .check = &answer,
+		                                       .names = &names,
+		                                       .only_names = run->only_names,
 		                                       .passing = e->store.temporary});
 	if (answer.answer.line.verdict != POLICY_VERDICT_ALLOW)
 		return -EPERM;
@@ -449,6 +510,8 @@ void run_done(struct run *run, bool keep)
 	struct engine *e = run->engine;
 
 	leave_launcher(run);
+	if (!run->left && !(run->task && run->task->goes_on))
+		end_names(run);
 	if (run->left || (run->task && run->task->goes_on))
 		task_leave(run->task);
 	else

@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include "engine/ask-names.h"
 #include "engine/ask.h"
 #include "engine/record.h"
 #include "base/error.h"
@@ -39,6 +40,9 @@ struct run {
 	struct ask ask;
 	struct ask held; /* while it runs: what a connection waits for */
 	struct arena *held_arena;
+	bool only_names; /* the question was about names alone */
+	struct connection_asker asker;
+	const char *reaches;        /* names that were approved for this run; or NULL */
 	bool answered;              /* what was asked is no question any more */
 	char task_id[STORE_ID_MAX]; /* known before there is a task: its records are found by it */
 	char audit_notice[ENGINE_RECORD_NOTICE_MAX];

@@ -13,8 +13,6 @@
 #include "approval/approval.h"
 #include "approval/connection.h"
 #include "approval/desk.h"
-#include "approval/grants.h"
-#include "approval/text.h"
 #include "audit/event.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -28,55 +26,16 @@ static bool is_about(const char *name, uint16_t port, const struct gateway_event
 	return port == e->port && strcmp(name, e->name) == 0;
 }
 
-/* A grant is for the names of this profile. */
-static bool terms_of(const struct gate *g, struct digest *ret)
-{
-	char digest[PROFILE_DIGEST_SIZE];
-
-	return profile_network_digest(g->wish->profile, digest) &&
-	       object_digest_strings((const char *const[]){"connection", digest, NULL}, ret) == 0;
-}
-
-static bool is_granted(const struct gate *g, const struct gateway_event *e, struct arena *arena)
-{
-	scoped(grants_donep) struct grants grants = {.policy = NULL};
-	struct grants_of of = {.state = g->wish->state,
-	                       .session = g->wish->session,
-	                       .principal = g->wish->principal ? g->wish->principal : ""};
-
-	return g->wish->session && terms_of(g, &of.terms) &&
-	       grants_load(&of, arena, &grants, NULL) == 0 &&
-	       connection_granted(&grants, e->name, e->port);
-}
-
-static int fill(const struct gate *g, const struct gateway_event *e, struct arena *arena,
-                struct approval *a)
+static struct connection_asker asker(const struct gate *g)
 {
 	const struct gate_wish *w = g->wish;
-	const struct network_rule *rule = network_rule_at(&w->profile->network, e->rule);
-	char text[DESTINATION_TEXT_SIZE];
 
-	*a = (struct approval){.principal = w->principal ? w->principal : "",
-	                       .door = approval_escaped(arena, w->door, false),
-	                       .session = w->session,
-	                       .profile = approval_escaped(arena, w->profile->name, false),
-	                       .workspace = approval_escaped(arena, w->workspace, false),
-	                       .cwd = approval_escaped(arena, w->workspace, false),
-	                       .network = "names",
-	                       .created_ms = clock_wall_ms(),
-	                       .reason = "sandbox.network.ask: a person decides about this name",
-	                       .audited = !w->profile->audit.off,
-	                       .mask = w->profile->audit.log.mask};
-	a->expires_ms = a->created_ms + w->profile->ask.keep_ms;
-	if (!terms_of(g, &a->terms))
-		return -1;
-	if (rule) {
-		destination_format(&rule->to, e->rule.list, text);
-		a->rule_id = arena_strdup(arena, text);
-		a->rule_file = rule->file;
-		a->rule_line = rule->line;
-	}
-	return a->profile && a->workspace ? connection_fill(a, e->name, e->port, arena) : -1;
+	return (struct connection_asker){.profile = w->profile,
+	                                 .state = w->state,
+	                                 .principal = w->principal,
+	                                 .session = w->session,
+	                                 .door = w->door,
+	                                 .workspace = w->workspace};
 }
 
 static void remember(struct gate *g, const char *name, uint16_t port, bool yes)
@@ -307,6 +266,8 @@ static void wait_for(struct gate *g, const struct gateway_event *e, const char *
 void gate_ask(struct gate *g, const struct gateway_event *e)
 {
 	scoped(arena_freep) struct arena *arena = arena_new(ARENA_BYTES);
+	const struct connection to = {.name = e->name, .port = e->port, .rule = e->rule};
+	struct connection_asker by = asker(g);
 	int64_t wait_ms = longest_wait(g);
 	struct approval a;
 
@@ -324,12 +285,12 @@ void gate_ask(struct gate *g, const struct gateway_event *e)
 			gate_tell_held(g);
 			return;
 		}
-	if (arena && is_granted(g, e, arena)) {
+	if (arena && connection_is_granted(&by, &to, arena)) {
 		gate_order(g, GATEWAY_GO, e->id, NETWORK_REASON_NONE);
 		return;
 	}
 	if (!arena || g->wish->profile->ask.refused || open_desk(g) < 0 ||
-	    fill(g, e, arena, &a) < 0) {
+	    connection_question(&by, &to, 1, arena, &a) < 0) {
 		refuse(g, e, NULL, NETWORK_REASON_PERSON);
 		return;
 	}

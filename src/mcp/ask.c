@@ -107,6 +107,8 @@ static int write_message(const struct approval *a, struct buffer *into)
 	approval_print_lines(a->command, into);
 	for (const char *const *e = a->env; *e; e++)
 		buffer_printf(into, "With %s\n", *e);
+	if (a->reaches && !approval_is_connection(a))
+		buffer_printf(into, "Reaches: %s\n", a->reaches);
 	if (a->input && *a->input) {
 		buffer_puts(into, "With the input:\n");
 		approval_print_lines(a->input, into);
@@ -335,6 +337,7 @@ bool mcp_ask_prepare(struct mcp_run *run, const struct rpc_message *m, json_t *a
 		return true;
 	}
 	run->form = c->peer->has_person && c->capabilities.form;
+	run->request.comes_back = run->form;
 	if ((text && !json_is_string(text)) || (replies && !json_is_object(replies)))
 		problem = "'requestState' must be a string and 'inputResponses' an object";
 	else if (make_digest(run, m, arguments) < 0)

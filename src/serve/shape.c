@@ -65,7 +65,8 @@ static const struct shape {
 	{"Approval",
          "id:string state:string principal?:string door?:string session?:string profile?:string "
          "created_ms:integer expires_ms:integer command?:string description?:string "
-         "workspace?:string cwd?:string sandbox?:string network?:string engine?:string "
+         "workspace?:string cwd?:string sandbox?:string network?:string "
+         "reaches?:string engine?:string "
          "input?:string terminal:boolean names:string tree_files?:integer rule_id?:string "
          "rule_file?:string rule_line:integer reason?:string "
          "env:string[] files:string[] answers:string[] answer?:string answered_by?:string "

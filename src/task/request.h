@@ -40,6 +40,7 @@ struct request {
 	bool end_leftover;      /* whatever the profile says: no more tasks are wanted */
 	bool background;        /* become a task at once; merged unless output_mode_given */
 	bool force;             /* override a nudge, never a deny */
+	bool comes_back;        /* a question can be the answer: the caller retries with its own */
 	bool can_ask;           /* a person can be asked, and the caller waits for the answer */
 	int64_t approval_timeout_ms; /* waits no longer than this for a person; 0: the profile's */
 	bool follow;                 /* TASK_OUTPUT events are wanted */

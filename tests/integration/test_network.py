@@ -86,7 +86,7 @@ class NetworkTest(NacreTest):
 
     def records(self, *kinds):
         state = pathlib.Path(self.env["NACRE_STATE_DIR"])
-        found = [json.loads(line) for path in sorted((state / "audit").glob("log.*")) for line in path.open()]
+        found = [json.loads(line) for path in sorted((state / "audit").glob("log.*")) for line in path.read_text().splitlines()]
         return [record for record in found if record["event"] in kinds]
 
 
@@ -642,6 +642,10 @@ class Learn(NetworkTest):
 
 
 class Ask(NetworkTest):
+    def setUp(self):
+        super().setUp()
+        (self.work / "url").write_text("http://x.ask.test/")  # a name in the line is asked about before
+
     def ids(self):
         found = json.loads(self.nacre("approvals", "--json"))
         return [a["id"] for a in (found["approvals"] if isinstance(found, dict) else found)]
@@ -663,7 +667,7 @@ class Ask(NetworkTest):
         self.outside.web()
         limit = ample(2)
         popen = self.start("--json", "--session", "s", "--timeout", limit, "--approval-timeout", ample(60), "-c",
-                           "curl -sS http://x.ask.test/1 & curl -sS http://x.ask.test/2 & wait")
+                           "curl -sS $(cat url)1 & curl -sS $(cat url)2 & wait")
         [approval] = wait_until("one question for both", self.ids)
         time.sleep(int(limit[:-1]) + 1)  # longer than the command's own limit
         self.assertIsNone(popen.poll())
@@ -678,20 +682,20 @@ class Ask(NetworkTest):
 
     def test_a_no_and_no_answer(self):
         self.outside.web()
-        popen = self.start("--json", "--approval-timeout", "60s", "-c", "curl -sS http://x.ask.test/")
+        popen = self.start("--json", "--approval-timeout", "60s", "-c", "curl -sS $(cat url)")
         [approval] = wait_until("the question", self.ids)
         self.nacre("deny", approval, "--reason", "not here")
         result = json.loads(self.finish(popen).out)
         self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["person"], result)
         self.assertTrue(any("a person said no: not here. Do not retry" in n for n in result["notices"]), result)
-        result = self.call("curl -sS http://x.ask.test/", "--approval-timeout", "1s")
+        result = self.call("curl -sS $(cat url)", "--approval-timeout", "1s")
         self.assertEqual([r["reason"] for r in result["network"]["refused"]], ["timeout"], result)
         self.assertNotIn("x.ask.test", self.outside.asked())
 
     def test_a_program_that_did_not_wait_is_told(self):
         self.outside.web()
         popen = self.start("--json", "--approval-timeout", "60s", "-c",
-                           "curl -sS --max-time 1 http://x.ask.test/; while [ ! -e go ]; do sleep 0.05; done; curl -sS http://x.ask.test/2")
+                           "curl -sS --max-time 1 $(cat url); while [ ! -e go ]; do sleep 0.05; done; curl -sS $(cat url)2")
         [approval] = wait_until("the question", self.ids)
         wait_until("it waits no more", lambda: not [p for p in descendants() if p.name == "curl"])
         self.nacre("approve", approval)

@@ -45,7 +45,7 @@ class AskTest(NetworkTest):
                 yield who
 
 
-class Terminal(AskTest):
+class Seat(AskTest):
     """A person before a terminal, played through a pseudo-terminal."""
 
     def sit(self, *args):
@@ -79,6 +79,8 @@ class Terminal(AskTest):
         self.assertEqual(self.popen.returncode, code, self.seen)
         self.assertEqual(termios.tcgetattr(self.slave), self.before)
 
+
+class Terminal(Seat):
     def test_a_held_connection_is_asked_about_and_goes_on(self):
         for who in self.each():
             self.sit("--session", f"t{who}", "-c", f"echo before; {HELD}; echo after")
@@ -147,6 +149,66 @@ class Terminal(AskTest):
         self.assertNotIn("xplain? ", self.seen)
         self.assertNotIn("hello", self.seen)
         self.assertEqual(termios.tcgetattr(self.slave), self.before)
+
+
+class Before(Seat):
+    """Names that stand in the line."""
+    LINE = "touch ran; curl -sS --max-time 60 http://b.test/x"
+
+    def test_they_are_asked_about_before_the_start(self):
+        for who in self.each():
+            (self.work / "ran").unlink(missing_ok=True)
+            self.sit("-c", self.LINE)
+            self.read_until("xplain? ")
+            self.assertIn("connect to b.test, port 80", self.seen)
+            self.assertFalse((self.work / "ran").exists())
+            self.press("o")
+            self.leave()
+            self.assertIn("hello b.test /x", self.seen)
+            self.assertEqual(self.seen.count("xplain? "), 1)
+
+    def test_a_no_runs_nothing(self):
+        self.sit("-c", self.LINE)
+        self.read_until("xplain? ")
+        self.press("d")
+        self.leave(126)
+        self.assertIn("A person said no", self.seen)
+        self.assertFalse((self.work / "ran").exists())
+
+    def test_once_is_for_this_command(self):
+        self.sit("-c", "false && curl -sS http://b.test/; true")  # it connects to nobody
+        self.read_until("xplain? ")
+        self.press("o")
+        self.leave()
+        self.assertEqual(self.call("curl -sS http://b.test/")["network"]["refused"][0]["reason"], "person")
+
+    def test_several_are_one_question(self):
+        for key in ("o", "s"):
+            with self.subTest(key=key):
+                self.sit("--session", key, "-c", "curl -sS --max-time 60 http://b.test/ http://x.ask.test/")
+                self.read_until("xplain? ")
+                self.press(key)
+                self.leave()
+                self.assertEqual(self.seen.count("xplain? "), 1, self.seen)
+                for name in ("b.test", "x.ask.test"):
+                    self.assertIn(f"hello {name} /", self.seen)
+
+    def test_together_with_the_command(self):
+        self.write_config("net.yaml", self.POLICY + "ask: [curl]\n")
+        self.sit("-c", "curl -sS --max-time 60 http://b.test/")
+        self.read_until("xplain? ")
+        self.assertRegex(self.seen, "Reaches +b.test:80")
+        self.press("o")
+        self.leave()
+        self.assertIn("hello b.test /", self.seen)
+        self.assertEqual(self.seen.count("xplain? "), 1, self.seen)
+
+    def test_words_that_connect_nowhere_are_not_asked_about(self):
+        for line in ("echo http://b.test/", "git config x.y http://b.test/ || true", "curl -sS -H 'Referer: http://b.test/' http://a.test/"):
+            with self.subTest(line=line):
+                self.sit("-c", line)
+                self.leave()
+                self.assertNotIn("xplain? ", self.seen)
 
 
 class Mcp(AskTest):
@@ -250,7 +312,7 @@ class Http(AskTest):
             popen.wait(DEADLINE)
 
 
-del NetworkTest, AskTest
+del NetworkTest, AskTest, Seat
 
 if __name__ == "__main__":
     import unittest
