@@ -1,9 +1,14 @@
 """Network by name: each program reaches a real server without any proxy variable, in cold, kept and session boxes, as root and as an ordinary user."""
+import base64
 import glob
+import hashlib
+import io
 import json
 import os
 import shutil
 import subprocess
+import tarfile
+import zipfile
 
 from helpers import DEADLINE
 from outside import Here
@@ -203,6 +208,93 @@ class Names(ProgramsTest):
                          "tcp at 2001:db8::53": ("dig +tcp +short @2001:db8::53 a.test", fake), "udp at 2001:db8::53": ("dig +short @2001:db8::53 a.test", fake),
                          "back": ("dig +short -x $(dig +short a.test)", r"^a\.test\.\n"),
                          "filtered": ("dig other.test", "status: NXDOMAIN[\\s\\S]*EDE: 17")})
+
+
+SITE = r"""
+import functools, http.server, ssl, sys, threading
+class Handler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def log_message(self, *args): pass
+servers = [http.server.ThreadingHTTPServer(('', port), functools.partial(Handler, directory=sys.argv[1])) for port in (80, 443)]
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); context.load_cert_chain(sys.argv[2])
+servers[1].socket = context.wrap_socket(servers[1].socket, server_side=True)
+threading.Thread(target=servers[0].serve_forever, daemon=True).start()
+print('ready', flush=True)
+servers[1].serve_forever()
+"""
+
+
+class Packages(ProgramsTest):
+    """Package managers and a registry of the test's own, each with one package. Nothing is configured but what the operator's files
+    name as registries (@packages)."""
+    POLICY = "profile: net\ninherits: bash\nsandbox: {network: {allow: ['@packages']}}\n"
+    PIP = "/usr/bin/python3 -m pip --disable-pip-version-check --no-cache-dir download -q --no-deps -d $d --cert ca.pem"
+    NPM = "npm install --prefix $d demo --cafile ca.pem --cache $d/cache --no-audit --no-fund --no-update-notifier"
+    # A package manager's own files lie in the workspace, and it need not become another user.
+    APT = ("mkdir -p $d/state/lists/partial $d/cache/archives/partial && touch $d/status && echo 'deb [trusted=yes] http://a.test/apt ./' >$d/list && "
+           "o=\"-qq -o Dir::State=$d/state -o Dir::State::status=$d/status -o Dir::Cache=$d/cache -o Dir::Etc::sourcelist=$d/list -o Dir::Etc::sourceparts=- "
+           "-o Dir::Etc::main=- -o Dir::Etc::parts=- -o APT::Sandbox::User= -o Acquire::Languages=none\" && apt-get $o update && cd $d && apt-get $o download demo")
+    GO = ("cd $d && printf 'module x\\nrequire demo.test/m v1.0.0\\n' >go.mod && GOPROXY=http://a.test/go GOFLAGS=-mod=mod GONOSUMDB=* GONOSUMCHECK=1 GOSUMDB=off "
+          "GOPATH=$d/go GOCACHE=$d/build go mod download -x demo.test/m && chmod -R u+w go")
+
+    def setUp(self):
+        super().setUp()
+        site = self.outside.dir / "site"
+        for part in ("simple/demo", "demo", "apt", "go/demo.test/m/@v"):
+            (site / part).mkdir(parents=True)
+        wheel = "demo-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(site / "simple" / "demo" / wheel, "w") as z:
+            z.writestr("demo.py", "print('demo')\n")
+            z.writestr("demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
+            z.writestr("demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            z.writestr("demo-1.0.dist-info/RECORD", "")
+        (site / "simple" / "demo" / "index.html").write_text(f"<a href='{wheel}'>{wheel}</a>\n")
+        with tarfile.open(site / "demo.tgz", "w:gz") as t:
+            for name, text in (("package.json", '{"name": "demo", "version": "1.0.0"}'), ("index.js", "module.exports = 'demo'\n")):
+                about = tarfile.TarInfo("package/" + name)
+                about.size = len(text)
+                t.addfile(about, io.BytesIO(text.encode()))
+        digest = base64.b64encode(hashlib.sha512((site / "demo.tgz").read_bytes()).digest()).decode()
+        (site / "demo").rmdir()
+        (site / "demo").write_text(json.dumps({"name": "demo", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {
+            "name": "demo", "version": "1.0.0", "dist": {"tarball": "https://a.test/demo.tgz", "integrity": "sha512-" + digest}}}}))
+        versions = site / "go" / "demo.test" / "m" / "@v"
+        (versions / "list").write_text("v1.0.0\n")
+        (versions / "v1.0.0.info").write_text('{"Version": "v1.0.0", "Time": "2026-01-01T00:00:00Z"}')
+        (versions / "v1.0.0.mod").write_text("module demo.test/m\n")
+        with zipfile.ZipFile(versions / "v1.0.0.zip", "w") as z:
+            z.writestr("demo.test/m@v1.0.0/go.mod", "module demo.test/m\n")
+            z.writestr("demo.test/m@v1.0.0/m.go", "package m\n")
+        if shutil.which("dpkg-deb"):
+            tree = self.dir / "deb" / "DEBIAN"
+            tree.mkdir(parents=True)
+            about = "Package: demo\nVersion: 1.0\nArchitecture: all\nMaintainer: t <t@t>\nDescription: demo\n"
+            (tree / "control").write_text(about)
+            subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree.parent, site / "apt" / "demo.deb"], check=True, capture_output=True)
+            bytes_ = (site / "apt" / "demo.deb").read_bytes()
+            (site / "apt" / "Packages").write_text(f"{about}Filename: ./demo.deb\nSize: {len(bytes_)}\nSHA256: {hashlib.sha256(bytes_).hexdigest()}\n")
+        self.outside.serve(SITE, str(site), self.outside.certificates("a.test"))
+        shutil.copy(self.outside.dir / "ca.pem", self.work / "ca.pem")
+        # What the operator's own programs use; the sandbox does not see these files.
+        (self.dir / ".npmrc").write_text("registry=https://a.test/\n")
+        (self.dir / ".config" / "go").mkdir(parents=True, exist_ok=True)
+        (self.dir / ".config" / "go" / "env").write_text("GOPROXY=http://a.test/go\n")
+        (self.dir / ".pip").mkdir()
+        (self.dir / ".pip" / "pip.conf").write_text("[global]\nindex-url = https://a.test/simple/\n")
+
+    def test_each(self):
+        rows = {"pip": (["/usr/bin/python3"], f"{self.PIP} -i https://a.test/simple/ demo && ls $d", "demo-1.0-py3-none-any.whl"),
+                "npm": (["npm", "node"], f"{self.NPM} --registry=https://a.test/ >$d/said && node -e \"console.log(require('$d/node_modules/demo'))\"", "demo"),
+                "go": (["go"], f"{self.GO} && ls $d/go/pkg/mod/demo.test", "m@v1.0.0"),
+                "apt": (["apt-get", "dpkg-deb"], f"{self.APT} && ls $d", "demo_1.0_all.deb")}
+        if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode != 0:
+            del rows["pip"]
+        self.everywhere({name: ("d=$(mktemp -d) && " + line, wanted) for name, (programs, line, wanted) in rows.items() if all(map(shutil.which, programs))})
+
+    def test_other_hosts_stay_closed(self):
+        result = self.call("/usr/bin/python3 -m pip download -q --retries 0 -i https://b.test/simple/ demo; curl -sS http://b.test/; curl -sS http://a.test/simple/demo/")
+        self.assertIn("demo-1.0", result["stdout"])
+        self.assertNotIn("b.test", self.outside.asked())
 
 
 class Npm(ProgramsTest):
