@@ -111,7 +111,11 @@ const char *fit_kind(const struct network_address *address)
 		if (network_address_within(address, &net, ranges6[i].bits))
 			return ranges6[i].what;
 	}
-	return address->family == 6 ? NULL : "no address";
+	/* All public addresses begin with 001, so far. What a network makes of others is its own
+	 * affair: some translate them to IPv4. */
+	if (address->family == 6)
+		return address->bytes[0] >> 5 == 1 ? NULL : "reserved";
+	return "no address";
 }
 
 static bool is_metadata(const struct network_address *a)

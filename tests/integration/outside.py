@@ -37,18 +37,22 @@ while True:
     if name not in names:
         with open(more) as file:
             names.update(json.load(file))
-    turns = names.get(name)
+    owner, turns = None, names.get(name)
     if turns and isinstance(turns[0], list):  # another answer each time
         n = asked[name, kind] = asked.get((name, kind), -1) + 1
         addresses = turns[min(n, len(turns) - 1)]
     else:
         addresses = turns
     out = []
+    while addresses and addresses[0].startswith("="):  # another name for it
+        alias = b"".join(bytes([len(l)]) + l.encode() for l in addresses[0][1:].split(".")) + b"\0"
+        out.append((b"\xc0\x0c" if not out else owner) + struct.pack(">HHIH", 5, 1, 5, len(alias)) + alias)
+        owner, addresses = alias, names.get(addresses[0][1:])
     for a in addresses or []:
         six = ":" in a
         if kind == (28 if six else 1):
             data = socket.inet_pton(socket.AF_INET6 if six else socket.AF_INET, a)
-            out.append(b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, 5, len(data)) + data)
+            out.append((owner if out and owner else b"\xc0\x0c") + struct.pack(">HHIH", kind, 1, 5, len(data)) + data)
     head = q[:2] + struct.pack(">HHHHH", 0x8180 | (0 if addresses is not None else 3), 1, len(out), 0, 0)
     s.sendto(head + q[12:i + 5] + b"".join(out), peer)
 """
