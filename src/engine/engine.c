@@ -99,7 +99,7 @@ static int choose_confined(struct engine *e, struct place *p, const char *asked,
 	int r;
 
 	memcpy(ours, p->workspace, sizeof(ours));
-	r = place_choose_workspace(p, e->profile, asked, err);
+	r = place_choose_workspace(p, e->profile, asked, NULL, err);
 	if (r == 0 && !place_is_inside(p->workspace, ours))
 		r = error_set(err, ERROR_INPUT, EXDEV,
 		              "workspace '%.100s' lies outside of what may be used", asked);
@@ -142,7 +142,8 @@ int engine_choose_place(struct engine *e, const struct request *rq, const char *
 	if (r < 0)
 		return r;
 	r = confined(e, rq) ? choose_confined(e, p, rq->workspace, err)
-	                    : place_choose_workspace(p, e->profile, rq->workspace, err);
+	                    : place_choose_workspace(p, e->profile, rq->workspace,
+	                                             rq->session ? rq->session : rq->job, err);
 	if (r == 0)
 		r = load_profile(e, p, err);
 	if (r == 0 && (rq->workspace || strcmp(p->root, p->workspace) != 0))

@@ -56,7 +56,8 @@ static int explain(struct engine *e, const struct request *rq, struct arena *are
 	if (r == 0)
 		r = explain_find_hosts(arena, e->profile, ret_check, err);
 	/* The directory that a profile gives to every job was made for one that never will be. */
-	if (!rq->workspace && e->profile->workspace.per_job && e->profile->workspace.root)
+	if (!rq->workspace && !rq->session && !rq->job && e->profile->workspace.per_job &&
+	    e->profile->workspace.root)
 		(void)rmdir(place.workspace);
 	return r;
 }

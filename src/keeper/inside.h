@@ -136,6 +136,7 @@ struct keeper {
 	struct keeper_network network;     /* by name, of this keeper alone */
 	int net_lock;                      /* until others can find that network; -1: not held */
 	struct room_watch room_watch;      /* of its size */
+	struct room_watch job_watch;       /* of that of the workspace */
 	struct room_watch cache_watch;     /* of that of its caches */
 	int init_socket, init_pidfd;       /* of an init that stands by; -1: none */
 	int init_asks;                     /* where its filter asks; -1: nowhere */

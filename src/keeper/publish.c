@@ -142,6 +142,7 @@ void keeper_judge_box(struct keeper *k)
 		.cpu_spent = k->watch.cpu_spent,
 		.tmp_full = k->tmp_full,
 		.room_full = k->room_watch.full || k->cache_watch.full,
+		.workspace_full = k->job_watch.full,
 	};
 
 	if (!k->plan || k->report.end == KEEPER_END_FAILED)

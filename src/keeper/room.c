@@ -255,8 +255,49 @@ bool keeper_room_look(struct keeper *k)
 	return true;
 }
 
+/* What is written into the workspace counts for the job, whoever wrote it and in which call. */
+static void watch_job(struct keeper *k)
+{
+	uint64_t size = k->profile->workspace.size;
+	int dir = size > 0 ? open(k->order.request.workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+	                   : -1;
+
+	room_watch_begin_whole(&k->job_watch, dir, size, clock_now_ms());
+	if (k->job_watch.was_full)
+		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
+		         "the files of the workspace are more than workspace.size allows. Delete "
+		         "some.");
+}
+
+int64_t keeper_room_wait_ms(const struct keeper *k, int64_t now_ms)
+{
+	const struct room_watch *watches[] = {&k->room_watch, &k->cache_watch, &k->job_watch};
+	int64_t least = INT64_MAX, wait;
+
+	for (size_t i = 0; i < array_size(watches); i++) {
+		wait = room_watch_wait_ms(watches[i], now_ms);
+		least = wait < least ? wait : least;
+	}
+	return least;
+}
+
+bool keeper_room_is_full(struct keeper *k)
+{
+	int64_t now_ms = clock_now_ms();
+
+	room_watch_look(&k->room_watch, now_ms);
+	room_watch_look(&k->cache_watch, now_ms);
+	room_watch_look(&k->job_watch, now_ms);
+	if (k->job_watch.full)
+		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
+		         "the command was stopped: the files of the workspace are more than "
+		         "workspace.size allows. Delete what is not needed.");
+	return k->room_watch.full || k->cache_watch.full || k->job_watch.full;
+}
+
 void keeper_room_begin(struct keeper *k)
 {
+	watch_job(k);
 	if (k->room.dir < 0)
 		return;
 	if (k->plan && sandbox_plan_clone_flags(k->plan) == 0)
@@ -286,26 +327,6 @@ void keeper_room_begin(struct keeper *k)
 		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
 		         "the files of this session are more than room.size or room.files allows. "
 		         "Delete some in /tmp, /dev/shm or home.");
-}
-
-int64_t keeper_room_wait_ms(const struct keeper *k, int64_t now_ms)
-{
-	int64_t room, caches;
-
-	if (k->room.dir < 0)
-		return INT64_MAX;
-	room = room_watch_wait_ms(&k->room_watch, now_ms);
-	caches = room_watch_wait_ms(&k->cache_watch, now_ms);
-	return room < caches ? room : caches;
-}
-
-bool keeper_room_is_full(struct keeper *k)
-{
-	if (k->room.dir < 0)
-		return false;
-	room_watch_look(&k->room_watch, clock_now_ms());
-	room_watch_look(&k->cache_watch, clock_now_ms());
-	return k->room_watch.full || k->cache_watch.full;
 }
 
 #define REQUIRED "the profile requires a room (sandbox.require)"
@@ -417,6 +438,9 @@ void keeper_room_end(struct keeper *k)
 
 void keeper_room_close(struct keeper *k)
 {
+	if (k->job_watch.dir > 0)
+		fd_close(k->job_watch.dir);
+	k->job_watch = (struct room_watch){0};
 	fd_close(take_fd(&k->net_lock));
 	if (k->owns_room)
 		room_close(&k->room);

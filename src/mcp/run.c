@@ -257,6 +257,7 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 		.principal = p->principal,
 		.door = p->door,
 		.session = dialect_keeps_session(offer->dialect) ? p->session : NULL,
+		.job = p->session,
 		.follow = c->token != NULL,
 		.share = p->share,
 		.one_text = true,

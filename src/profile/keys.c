@@ -303,8 +303,13 @@ static const struct key workspace_keys[] = {
 	KEY("root", KEY_TEXT, KEY_NOBODY, "Directory below which workspaces are made.",
             .check = KEY_CHECK_ABSOLUTE, TO(workspace.root)),
 	KEY("per_job", KEY_BOOL, KEY_NOBODY,
-            "Whether each job has a directory of its own below the root.", TO(workspace.per_job),
-            .fallback = "false"),
+            "Whether each job has a directory of its own below the root. The calls of a session "
+            "are one job; a call without a session is one by itself.",
+            TO(workspace.per_job), .fallback = "false"),
+	KEY("size", KEY_SIZE, KEY_LIMIT,
+            "Bytes of all files of the workspace; 0: no limit. It is looked at while a command "
+            "runs, which ends if there are more.",
+            TO(workspace.size), .max = (uint64_t)1 << 44, .fallback = "0"),
 	KEY("roots", KEY_TEXTS, KEY_NOBODY,
             "A workspace that a caller names must lie below one of these.",
             .check = KEY_CHECK_ABSOLUTE, TO(workspace.roots)),

@@ -60,7 +60,8 @@ struct profile_output {
 
 struct profile_workspace {
 	const char *root;         /* jobs have their directories below it; NULL: none is made */
-	bool per_job;             /* job_<uuid> below the root */
+	bool per_job;             /* job_<session> or job_<uuid> below the root */
+	uint64_t size;            /* of all files; 0: no limit */
 	const char *const *roots; /* a caller may name a workspace below one of these; NULL: any */
 };
 

@@ -99,6 +99,7 @@ const char *limit_hit_name(enum limit_hit hit)
 		[LIMIT_HIT_CPU] = "cpu",
 		[LIMIT_HIT_TMP] = "tmp",
 		[LIMIT_HIT_ROOM] = "room",
+		[LIMIT_HIT_WORKSPACE] = "workspace",
 	};
 
 	return hit < LIMIT_HIT_MAX ? names[hit] : NULL;
@@ -118,6 +119,8 @@ enum limit_hit limits_judge(const struct sandbox_limits *limits, const struct li
 
 	if (e->room_full) /* then the signal was ours */
 		return LIMIT_HIT_ROOM;
+	if (e->workspace_full)
+		return LIMIT_HIT_WORKSPACE;
 	if (limits->memory_bytes && e->oom_kills)
 		return LIMIT_HIT_MEMORY;
 	/* A process that the kernel ended for it has used all of it alone. */

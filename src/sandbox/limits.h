@@ -39,10 +39,11 @@ enum limit_hit {
 	LIMIT_HIT_CPU,
 	LIMIT_HIT_TMP,
 	LIMIT_HIT_ROOM,
+	LIMIT_HIT_WORKSPACE,
 	LIMIT_HIT_MAX,
 };
 
-/* "memory", "processes", "file_size", "cpu", "tmp", "room"; NULL for NONE. */
+/* "memory", "processes", "file_size", "cpu", "tmp", "room", "workspace"; NULL for NONE. */
 const char *limit_hit_name(enum limit_hit hit);
 
 struct limits_evidence {       /* what was seen at the end of a command */
@@ -53,6 +54,7 @@ struct limits_evidence {       /* what was seen at the end of a command */
 	bool cpu_spent;        /* a watch saw it */
 	bool tmp_full;
 	bool room_full; /* the room of the session has more in it than it may */
+	bool workspace_full;
 };
 
 /* The limit that struck, the gravest first. A program that was told EFBIG, EAGAIN or ENOMEM and

@@ -188,7 +188,7 @@ static void a_strike_is_named(void **state)
 static void a_limit_that_was_not_set_has_not_struck(void **state)
 {
 	struct sandbox_limits none = {0};
-	struct limits_evidence all = {SIGXCPU, 1 << 30, 1, 1, true, true, false};
+	struct limits_evidence all = {SIGXCPU, 1 << 30, 1, 1, true, true, false, false};
 
 	assert_int_equal(limits_judge(&none, &all), LIMIT_HIT_NONE);
 }

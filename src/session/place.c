@@ -12,6 +12,9 @@
 #include "base/path.h"
 #include "base/id.h"
 #include "profile/profile.h"
+#include "session/use.h"
+
+#define JOB_SIZE 80 /* "job_" and an id */
 
 void place_done(struct place *p)
 {
@@ -105,22 +108,35 @@ bool place_raise_root(struct place *p, const struct profile *profile)
 	return strlen(p->root) < before;
 }
 
-static int make_job(struct place *p, const char *root, struct error *err)
+/* The calls of one session are one job. Its id is a name that no path can hide in. */
+static int name_job(const char *session, char name[JOB_SIZE], struct error *err)
+{
+	char id[ID_UUID_SIZE];
+	int r = session ? 0 : id_uuid(id);
+
+	if (r < 0)
+		return error_sys(err, -r, "random name of a job");
+	if (session && !session_id_is_valid(session))
+		return error_set(err, ERROR_INPUT, EINVAL, "'%.70s' is no id of a session",
+		                 session);
+	snprintf(name, JOB_SIZE, "job_%s", session ? session : id);
+	return 0;
+}
+
+static int make_job(struct place *p, const char *root, const char *session, struct error *err)
 {
 	scoped(fd_closep) int root_fd = -1;
-	char id[ID_UUID_SIZE], name[ID_UUID_SIZE + 8];
-	int r, fd;
+	char name[JOB_SIZE];
+	int fd, r = name_job(session, name, err);
 
+	if (r < 0)
+		return r;
 	if (mkdir(root, 0700) < 0 && errno != EEXIST)
 		return error_sys(err, errno, "directory for jobs '%.150s'", root);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return error_sys(err, errno, "directory for jobs '%.150s'", root);
-	r = id_uuid(id);
-	if (r < 0)
-		return error_sys(err, -r, "random name of a job");
-	snprintf(name, sizeof(name), "job_%s", id);
-	if (mkdirat(root_fd, name, 0700) < 0)
+	if (mkdirat(root_fd, name, 0700) < 0 && !(session && errno == EEXIST))
 		return error_sys(err, errno, "directory of a job");
 	fd = open_directory(root_fd, "workspace", name, p->workspace, err);
 	if (fd < 0)
@@ -141,7 +157,7 @@ static int depth_of(const char *path)
 }
 
 int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
-                           struct error *err)
+                           const char *session, struct error *err)
 {
 	const char *const *roots = profile->workspace.roots;
 	scoped(fd_closep) int fd = -1;
@@ -149,7 +165,7 @@ int place_choose_workspace(struct place *p, const struct profile *profile, const
 	bool ours;
 
 	if (!asked && profile->workspace.per_job && profile->workspace.root)
-		return make_job(p, profile->workspace.root, err);
+		return make_job(p, profile->workspace.root, session, err);
 	if (!asked) {
 		(void)place_raise_root(p, profile);
 		return 0;

@@ -49,15 +49,16 @@ static bool is_over(const struct room_watch *w)
 /* The parts that commands write; what was moved to "held" counts as well. */
 static void walk(struct room_watch *w)
 {
-	static const char *const parts[] = {"tmp", "home", "shm", "held"};
+	static const char *const parts[] = {"tmp", "home", "shm", "held", NULL}, *const all[] = {
+											 ".", NULL};
 	int64_t began = clock_now_ms();
 	uint64_t bytes, files;
 
 	(void)read_free(w, &w->free_bytes, &w->free_files);
 	w->walked_ms = clock_wall_ms();
 	w->bytes = w->files = 0;
-	for (size_t i = 0; i < array_size(parts) && !is_over(w); i++) {
-		room_walk(w->dir, parts[i], w->max_bytes ? w->max_bytes : UINT64_MAX,
+	for (const char *const *part = w->whole ? all : parts; *part && !is_over(w); part++) {
+		room_walk(w->dir, *part, w->max_bytes ? w->max_bytes : UINT64_MAX,
 		          w->max_files ? w->max_files : UINT64_MAX, &bytes, &files);
 		w->bytes = bytes > UINT64_MAX - w->bytes ? UINT64_MAX : w->bytes + bytes;
 		w->files += files;
@@ -108,17 +109,18 @@ static bool recall(struct room_watch *w)
 	return w->walk_cost_ms >= 0;
 }
 
-void room_watch_begin(struct room_watch *w, int dir, uint64_t max_bytes, uint64_t max_files,
-                      int64_t now_ms)
+static void watch_begin(struct room_watch *w, int dir, bool whole, uint64_t max_bytes,
+                        uint64_t max_files, int64_t now_ms)
 {
 	*w = (struct room_watch){.dir = dir,
+	                         .whole = whole,
 	                         .max_bytes = max_bytes,
 	                         .max_files = max_files,
 	                         .limit_bytes = max_bytes,
 	                         .limit_files = max_files};
 	if (!is_watching(w) || !read_free(w, &w->free_bytes, &w->free_files))
 		return;
-	if (!recall(w) || is_over(w) || is_stale(w))
+	if (whole || !recall(w) || is_over(w) || is_stale(w))
 		walk(w);
 	w->was_full = is_over(w);
 	if (w->was_full && max_bytes)
@@ -128,6 +130,17 @@ void room_watch_begin(struct room_watch *w, int dir, uint64_t max_bytes, uint64_
 	if (w->was_full && max_files)
 		w->max_files = (w->files > max_files ? w->files : max_files) + CLEARING_MORE;
 	w->next_look = now_ms + pause_of(w);
+}
+
+void room_watch_begin(struct room_watch *w, int dir, uint64_t max_bytes, uint64_t max_files,
+                      int64_t now_ms)
+{
+	watch_begin(w, dir, false, max_bytes, max_files, now_ms);
+}
+
+void room_watch_begin_whole(struct room_watch *w, int dir, uint64_t max_bytes, int64_t now_ms)
+{
+	watch_begin(w, dir, true, max_bytes, 0, now_ms);
 }
 
 int64_t room_watch_wait_ms(const struct room_watch *w, int64_t now_ms)
