@@ -174,8 +174,7 @@ static const struct dialect dialects[] = {
 		.profile = "verify",
 		.description =
 			"Run one program with arguments, without a shell: a compiler, a test, "
-			"or a program that was just built. Long output is cut in the middle "
-			"and kept in a file.",
+			"or a program that was just built.",
 		.parameters =
 			{
 				{"command", PARAMETER_NAME, true, 0,
@@ -196,8 +195,7 @@ static const struct dialect dialects[] = {
 		.tool = "run_command",
 		.profile = "universal",
 		.description =
-			"Run a bash line in the workspace: pipes, redirections and globs work. "
-			"Of long output the end is returned.",
+			"Run a bash line in the workspace: pipes, redirections and globs work.",
 		.parameters =
 			{
 				{"command", PARAMETER_LINE, true, 0, "the line for bash"},
@@ -258,9 +256,8 @@ static const struct dialect dialects[] = {
 	{
 		.tool = "Bash",
 		.profile = "bash",
-		.description =
-			"Run a bash line in the workspace. Of long output the beginning and the "
-			"end are returned, the whole is kept in a file.",
+		.description = "Run a bash line in the workspace. For what takes long, use "
+			       "run_in_background, and TaskOutput to read what came of it.",
 		.parameters =
 			{
 				{"command", PARAMETER_FULL_LINE, true, 0, "the line for bash"},
@@ -333,7 +330,8 @@ static size_t parameter_count(const struct dialect *d)
 	return n;
 }
 
-void dialect_put_members(const struct dialect *d, const char *more, struct json_writer *w)
+void dialect_put_members(const struct dialect *d, const struct profile *profile, const char *more,
+                         struct json_writer *w)
 {
 	scoped(buffer_donep) struct buffer text = {0};
 
@@ -343,13 +341,13 @@ void dialect_put_members(const struct dialect *d, const char *more, struct json_
 	json_member_string(w, "description",
 	                   buffer_error(&text) == 0 ? buffer_str(&text) : d->description);
 	json_put_key(w, "inputSchema");
-	parameters_write_schema(d->parameters, parameter_count(d), w);
+	parameters_write_schema(d->parameters, parameter_count(d), profile, w);
 }
 
 void dialect_write_json(const struct dialect *d, struct json_writer *w)
 {
 	json_object_begin(w);
-	dialect_put_members(d, "", w);
+	dialect_put_members(d, NULL, "", w);
 	json_object_end(w);
 }
 

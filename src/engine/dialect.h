@@ -12,6 +12,7 @@ struct error;
 struct json_writer;
 struct result;
 struct dialect;
+struct profile;
 
 /* By the tool's name or its alias ("safe.shell"); NULL: there is none. */
 const struct dialect *dialect_find(const char *tool);
@@ -33,8 +34,9 @@ bool dialect_takes_name(const struct dialect *d);
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
 /* The members of it, in an object that the caller has begun. MORE goes on after the description;
- * "": nothing. */
-void dialect_put_members(const struct dialect *d, const char *more, struct json_writer *w);
+ * "": nothing. The schema is that of the profile in force; NULL: of the built-in one. */
+void dialect_put_members(const struct dialect *d, const struct profile *profile, const char *more,
+                         struct json_writer *w);
 
 /* TEXT is a JSON object of parameters. */
 int dialect_read(const struct dialect *d, const char *text, size_t n, struct arena *arena,

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "json/schema.h"
 #include "json/write.h"
 #include "process/pty.h"
+#include "profile/profile.h"
 
 struct reader {
 	struct arena *arena;
@@ -266,7 +268,26 @@ static void put_pty_schema(struct json_writer *w)
 	json_array_end(w);
 }
 
-static void put_schema(const struct parameter *p, struct json_writer *w)
+/* In the unit of the parameter, where that tells them exactly. */
+static void put_times(const struct parameter *p, const struct profile *profile,
+                      struct json_writer *w)
+{
+	const struct profile_timeout *t = &profile->timeout;
+	scoped(buffer_donep) struct buffer text = {0};
+	size_t n = strcspn(p->doc, "(");
+
+	while (n > 0 && p->doc[n - 1] == ' ')
+		n--;
+	buffer_append(&text, p->doc, n);
+	if (t->default_ms % p->unit_ms == 0 && t->max_ms % p->unit_ms == 0)
+		buffer_printf(&text, " (default %lld, at most %lld)",
+		              (long long)(t->default_ms / p->unit_ms),
+		              (long long)(t->max_ms / p->unit_ms));
+	json_member_string(w, "description", buffer_error(&text) < 0 ? p->doc : buffer_str(&text));
+}
+
+static void put_schema(const struct parameter *p, const struct profile *profile,
+                       struct json_writer *w)
 {
 	json_object_begin(w);
 	switch (p->field) {
@@ -318,20 +339,25 @@ static void put_schema(const struct parameter *p, struct json_writer *w)
 		json_schema_type(w, "string");
 		break;
 	}
-	json_member_string(w, "description", p->doc);
+	if (profile && (p->field == PARAMETER_TIMEOUT || p->field == PARAMETER_TIMEOUT_OR_0))
+		put_times(p, profile, w);
+	else
+		json_member_string(w, "description", p->doc);
 	json_object_end(w);
 }
 
-void parameters_write_schema(const struct parameter *table, size_t count, struct json_writer *w)
+void parameters_write_schema(const struct parameter *table, size_t count,
+                             const struct profile *profile, struct json_writer *w)
 {
 	json_schema_begin(w);
 	for (size_t i = 0; i < count; i++) {
 		json_put_key(w, table[i].name);
-		put_schema(&table[i], w);
+		put_schema(&table[i], profile, w);
 	}
 	json_schema_required(w);
 	for (size_t i = 0; i < count; i++)
-		if (table[i].required)
+		if (table[i].required || (profile && profile->require_description &&
+		                          table[i].field == PARAMETER_DESCRIPTION))
 			json_put_string(w, table[i].name);
 	json_schema_end(w, false);
 }

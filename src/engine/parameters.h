@@ -11,6 +11,7 @@
 struct arena;
 struct error;
 struct json_writer;
+struct profile;
 
 enum parameter_field {
 	PARAMETER_LINE,      /* one string: a line for bash, or words, as the profile says */
@@ -50,5 +51,7 @@ struct parameter {
 int parameters_read(const struct parameter *table, size_t count, const char *skip, json_t *object,
                     struct arena *arena, struct request *request, struct error *err);
 
-/* The table as a JSON Schema of an object. */
-void parameters_write_schema(const struct parameter *table, size_t count, struct json_writer *w);
+/* The table as a JSON Schema of an object, with the times and wishes of the profile in force. NULL:
+ * those of the table. */
+void parameters_write_schema(const struct parameter *table, size_t count,
+                             const struct profile *profile, struct json_writer *w);

@@ -16,7 +16,78 @@
 #include "mcp/server.h"
 #include "shell/facts.h"
 
-#define NAMED_MAX 4 /* protected paths */
+#define NAMED_MAX   4 /* protected paths */
+#define ALLOWED_MAX 60
+
+/* What an agent is for, if it is one. */
+static void tell_role(const struct profile *p, struct buffer *into, bool session)
+{
+	if (strcmp(p->name, p->base) != 0 && p->description[0])
+		buffer_printf(into, " You are '%s': %s", p->name, p->description);
+}
+
+/* Only where all others are refused. */
+static void tell_allowed(const struct profile *p, struct buffer *into, bool session)
+{
+	size_t n = 0;
+
+	if (p->rules.fallback != POLICY_VERDICT_DENY)
+		return;
+	for (size_t i = 0; i < p->rules.rule_count; i++) {
+		const struct policy_rule *r = &p->rules.rules[i];
+
+		for (const char *const *c = r->commands; r->list == POLICY_ALLOW && c && *c; c++)
+			if (n++ < ALLOWED_MAX)
+				buffer_printf(into, "%s%s", n == 1 ? " Allowed commands: " : ", ",
+				              *c);
+	}
+	if (n > ALLOWED_MAX)
+		buffer_printf(into, " and %zu more", n - ALLOWED_MAX);
+	if (n > 0)
+		buffer_putc(into, '.');
+}
+
+static void tell_practice(const struct profile *p, struct buffer *into, bool session)
+{
+	if (p->shell != PROFILE_SHELL_BASH)
+		return;
+	buffer_puts(into,
+	            " Quote paths with blanks. Chain with && what depends on the step before, "
+	            "with ; what does not. Prefer dedicated tools, if you have them, to find, "
+	            "grep, cat, head and tail.");
+	if (session)
+		buffer_puts(into, " The working directory and exported variables persist between "
+		                  "calls.");
+}
+
+static void tell_output(const struct profile *p, struct buffer *into, bool session)
+{
+	size_t limit = view_limit(&p->output.view);
+
+	switch (p->output.view.style) {
+	case VIEW_HALVES:
+		buffer_printf(into,
+		              " Of output longer than %zu characters both halves come back, "
+		              "without the middle.",
+		              limit);
+		break;
+	case VIEW_TAIL_CHARS:
+		buffer_printf(into, " Of long output the last %zu characters come back.", limit);
+		break;
+	case VIEW_EDGES:
+		buffer_printf(into,
+		              " Of output longer than %zu bytes the beginning and the end "
+		              "come back.",
+		              limit);
+		break;
+	case VIEW_BYTES:
+		buffer_printf(into, " Of long output the first %zu bytes come back.", limit);
+		break;
+	case VIEW_ALL:
+	case VIEW_STYLE_MAX:
+		break;
+	}
+}
 
 static void tell_wall(const struct profile *p, struct buffer *into, bool session)
 {
@@ -168,6 +239,7 @@ static void tell_refusals(const struct profile *p, struct buffer *into, bool ses
 static void tell_all(const struct profile *p, bool session, struct buffer *into)
 {
 	static void (*const rows[])(const struct profile *p, struct buffer *into, bool session) = {
+		tell_role,      tell_allowed,   tell_practice,   tell_output,
 		tell_wall,      tell_network,   tell_what_stays, tell_leftovers,
 		tell_protected, tell_debugging, tell_limits,     tell_refusals,
 	};

@@ -13,8 +13,7 @@ static void put_instructions(struct json_writer *w, const struct mcp_peer *p)
 
 	buffer_puts(&text, "nacre runs commands in a workspace, under a policy.");
 	about_offer(&p->offers[0], &text);
-	buffer_puts(&text, " Long output is cut in the middle: the rest can be read as a resource. "
-	                   "Commands that take long go on as tasks.");
+	buffer_puts(&text, " What is cut can be read as a resource.");
 	if (buffer_error(&text) == 0)
 		json_member_string(w, "instructions", buffer_str(&text));
 }

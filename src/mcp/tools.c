@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "engine/dialect.h"
+#include "engine/engine.h"
 #include "mcp/about.h"
 #include "mcp/content.h"
 #include "mcp/fixtures.h"
@@ -76,7 +77,8 @@ static void put_offer(struct json_writer *w, const struct mcp_call *c, const str
 			                     .open_world = looks[i].open_world};
 	json_object_begin(w);
 	about_offer(o, &about);
-	dialect_put_members(o->dialect, buffer_error(&about) == 0 ? buffer_str(&about) : "", w);
+	dialect_put_members(o->dialect, o->engine->profile,
+	                    buffer_error(&about) == 0 ? buffer_str(&about) : "", w);
 	put_look(w, c, &look);
 	if (!c->modern && c->revision == MCP_2025_11_25) {
 		json_member_object(w, "execution");

@@ -89,6 +89,11 @@ size_t view_surely_shown(const struct view_limits *given)
 	return least < BINARY_SAMPLE ? least : BINARY_SAMPLE; /* no more is looked at */
 }
 
+size_t view_limit(const struct view_limits *given)
+{
+	return settled(given).limit;
+}
+
 size_t view_sure_beginning(const struct view_limits *given)
 {
 	struct view_limits l = settled(given);

@@ -71,6 +71,8 @@ size_t view_surely_shown(const struct view_limits *given);
  * whatever follows them. 0: a view may show only the end. */
 size_t view_sure_beginning(const struct view_limits *given);
 
+size_t view_limit(const struct view_limits *given); /* or the default of the style */
+
 /* FILE may be NULL: the whole was not kept. The caller owns what is in *ret_view and releases it
  * with view_done(). */
 int view_make(const struct capture_snapshot *snapshot, const struct view_limits *given,

@@ -60,12 +60,12 @@ static const struct parameter shell_parameters[] = {
 
 void run_put_schema(struct json_writer *w)
 {
-	parameters_write_schema(run_parameters, array_size(run_parameters), w);
+	parameters_write_schema(run_parameters, array_size(run_parameters), NULL, w);
 }
 
 void run_put_shell_schema(struct json_writer *w)
 {
-	parameters_write_schema(shell_parameters, array_size(shell_parameters), w);
+	parameters_write_schema(shell_parameters, array_size(shell_parameters), NULL, w);
 }
 
 void run_put_shell_failure(struct json_writer *w, const char *message)

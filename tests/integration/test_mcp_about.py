@@ -4,7 +4,7 @@ import unittest
 from helpers import NacreTest
 from mcp_client import Client
 
-WORDS = 120
+WORDS = 200
 
 
 class About(NacreTest):
@@ -31,6 +31,45 @@ class About(NacreTest):
                            "verify": "Network: package registries, no others."}.get(profile, "Network: every host needs a person.")
                 for words in (network, "Limits: ", "without sudo", "A refusal says why"):
                     self.assertIn(words, text, profile)
+
+    def schema(self, *options):
+        client = Client(self, *options)
+        client.initialize()
+        tool = client.result("tools/list")["tools"][0]
+        client.close()
+        return tool["description"], tool["inputSchema"]
+
+    def test_times_and_wishes_are_those_of_the_profile(self):
+        for text in self.told("--agent", "writer"):
+            self.assertIn("300 s a command", text)
+        _, schema = self.schema("--agent", "writer")
+        self.assertIn("(default 300, at most 600)", schema["properties"]["timeout"]["description"])
+        _, schema = self.schema(*self.policy("{}", "timeout: {default: 7s, max: 9s}\nrequire_description: true\n"))
+        self.assertIn("(default 7000, at most 9000)", schema["properties"]["timeout"]["description"])
+        self.assertEqual(schema["required"], ["command", "description"])
+        _, schema = self.schema("--profile", "bash")
+        self.assertEqual(schema["required"], ["command"])
+
+    def test_output_is_told_as_it_is_cut(self):
+        for profile, words in (("bash", "longer than 30000 characters both halves"), ("universal", "the last 50000 characters"),
+                               ("verify", "longer than 16384 bytes the beginning and the end"),
+                               ("workspace", "the first 1048576 bytes")):
+            for text in self.told("--profile", profile):
+                self.assertIn(words, text)
+                self.assertNotIn("cut in the middle", text)
+        for text in self.told(*self.policy("{}", "output: {style: tail, limit: 99}\n")):
+            self.assertIn("the last 99 characters", text)
+
+    def test_an_agent_is_told_its_role_and_what_it_may(self):
+        for text in self.told("--agent", "writer"):
+            for words in ("You are 'writer': Compile LaTeX", "Allowed commands: ", "pandoc", "latexmk"):
+                self.assertIn(words, text)
+        for text in self.told("--profile", "bash"):
+            self.assertNotIn("You are", text)
+            self.assertNotIn("Allowed commands", text)
+            for words in ("Quote paths", "&&", "dedicated tools", "exported variables persist"):
+                self.assertIn(words, text)
+        self.assertIn("TaskOutput", self.schema("--profile", "bash")[0])
 
     def test_it_tells_what_the_keys_say(self):
         for text in self.told("--profile", "bash"):
