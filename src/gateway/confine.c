@@ -34,7 +34,7 @@
 #else
 #define MEMORY_MAX ((rlim_t)256 << 20)
 #endif
-#define CODE_MAX   160
+#define CODE_MAX 160
 
 static const int allowed[] = {
 	SYS_epoll_pwait,     SYS_epoll_ctl,    SYS_accept4,

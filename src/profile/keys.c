@@ -573,7 +573,8 @@ const struct key rule_keys[] = {
 	KEY("reason", KEY_TEXT, KEY_FREE, "Said to the caller.", RULE(reason)),
 	KEY("use", KEY_TEXTS, KEY_FREE, "Tools or commands to use instead.", RULE(use)),
 	KEY("role", KEY_CHOICE, KEY_FREE,
-            "Recommends the application's tools for this (`nudge.tools`) in place of those of `use`.",
+            "Recommends the application's tools for this (`nudge.tools`) in place of those of "
+            "`use`.",
             RULE(role), .choices = roles),
 	KEY("force", KEY_BOOL, KEY_FREE,
             "Whether `force` overrides the rule; it does unless this says `false`.",

@@ -28,9 +28,8 @@ int place_open_workspace(const char *operator_, const char *root, struct place *
 
 /* Moves to the workspace that a caller asks for (ASKED, may be NULL), which must lie below a root
  * of the profile or, where it has none, in the workspace opened before; or, for a profile that
- * gives every job a directory of its own, to that of
- * its SESSION, or without one to a new one. What is not asked for has no other root
- * than the same directory asked for. */
+ * gives every job a directory of its own, to that of its SESSION, or without one to a new one. What
+ * is not asked for has no other root than the same directory asked for. */
 int place_choose_workspace(struct place *p, const struct profile *profile, const char *asked,
                            const char *session, struct error *err);
 

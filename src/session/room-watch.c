@@ -49,8 +49,8 @@ static bool is_over(const struct room_watch *w)
 /* The parts that commands write; what was moved to "held" counts as well. */
 static void walk(struct room_watch *w)
 {
-	static const char *const parts[] = {"tmp", "home", "shm", "held", NULL}, *const all[] = {
-											 ".", NULL};
+	static const char *const parts[] = {"tmp", "home", "shm", "held", NULL};
+	static const char *const all[] = {".", NULL};
 	int64_t began = clock_now_ms();
 	uint64_t bytes, files;
 

@@ -34,8 +34,7 @@ struct request {
 	int64_t timeout_ms;      /* 0: the default */
 	int64_t idle_timeout_ms; /* may be without output for this long; 0: the profile's */
 	const char *session;     /* its id; NULL: none */
-	const char
-		*job; /* whose directory it has (workspace.per_job), without a session; or NULL */
+	const char *job; /* without a session: whose directory it has (workspace.per_job); NULL */
 	enum output_mode output_mode;
 	bool output_mode_given; /* else it is the profile's */
 	bool one_text;          /* the answer is one text: "auto" then means merged */
