@@ -264,6 +264,7 @@ export interface Approval {
   cwd?: string;
   sandbox?: string;
   network?: string;
+  reaches?: string;
   engine?: string;
   input?: string;
   terminal: boolean;
