@@ -2,7 +2,8 @@
 /*
  * Inside: one gate's memory, as its files share it.
  *
- *	gate.c       the process: its gateway, its tasks, the audit log
+ *	gate.c       the process: its gateway and its tasks
+ *	gate-event.c what the gateway tells, as the audit log and the tasks have it
  *	gate-ask.c   connections that wait for a person
  *	gate-order.c what the gateway is told
  */
@@ -93,10 +94,17 @@ struct gate {
 	char published[PORTS_TEXT_MAX]; /* as the tasks know it */
 };
 
-int gate_record(struct gate *g, enum audit_kind kind, const struct gateway_event *e,
-                const char *approval);
 /* Tells every task how many of its connections wait, for what, and what is published. */
 void gate_tell_held(struct gate *g);
+
+/* gate-event.c */
+struct gate_task *gate_first_task(struct gate *g, size_t *ret_count); /* NULL: there is none */
+int gate_record(struct gate *g, enum audit_kind kind, const struct gateway_event *e,
+                const char *approval);
+void gate_dial(struct gate *g, const struct gateway_event *e);
+void gate_refused(struct gate *g, const struct gateway_event *e);
+void gate_ended(struct gate *g, const struct gateway_event *e);
+void gate_all_ended(struct gate *g);
 
 /* gate-order.c */
 void gate_order(struct gate *g, enum gateway_order_kind kind, uint32_t id,
