@@ -177,6 +177,7 @@ type Approval struct {
 	Cwd          string   `json:"cwd,omitempty"`
 	Sandbox      string   `json:"sandbox,omitempty"`
 	Network      string   `json:"network,omitempty"`
+	Reaches      string   `json:"reaches,omitempty"`
 	Engine       string   `json:"engine,omitempty"`
 	Input        string   `json:"input,omitempty"`
 	Terminal     bool     `json:"terminal"`

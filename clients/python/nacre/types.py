@@ -326,6 +326,7 @@ class Approval:
     cwd: Optional[str] = None
     sandbox: Optional[str] = None
     network: Optional[str] = None
+    reaches: Optional[str] = None
     engine: Optional[str] = None
     input: Optional[str] = None
     tree_files: Optional[int] = None
