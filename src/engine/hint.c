@@ -251,6 +251,10 @@ static const struct row rows[] = {
          .text = "the limit on the files of a session was reached. /tmp, /dev/shm and home share "
                  "it. Delete what is not needed, write large files into the workspace, or raise "
                  "room.size or room.files."},
+	{.topic = TOPIC_TMP,
+         .limit = LIMIT_HIT_WORKSPACE,
+         .text = "the limit on the files of the workspace was reached. Delete what is not needed, "
+                 "or raise workspace.size."},
 	{.topic = TOPIC_TIME,
          .holds = timed_out,
          .text = "Ask for a longer time limit ({time}at most {max}, timeout.max), or run the "

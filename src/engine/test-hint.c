@@ -349,7 +349,8 @@ static void each_limit_names_its_key(void **state)
 	              {LIMIT_HIT_FILE_SIZE, "sandbox.limits.file"},
 	              {LIMIT_HIT_CPU, "sandbox.limits.cpu"},
 	              {LIMIT_HIT_TMP, "sandbox.limits.tmp"},
-	              {LIMIT_HIT_ROOM, "room.size"}};
+	              {LIMIT_HIT_ROOM, "room.size"},
+	              {LIMIT_HIT_WORKSPACE, "workspace.size"}};
 	struct end *e = *state;
 
 	for (size_t i = 0; i < array_size(limits); i++) {

@@ -288,10 +288,6 @@ bool keeper_room_is_full(struct keeper *k)
 	room_watch_look(&k->room_watch, now_ms);
 	room_watch_look(&k->cache_watch, now_ms);
 	room_watch_look(&k->job_watch, now_ms);
-	if (k->job_watch.full)
-		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
-		         "the command was stopped: the files of the workspace are more than "
-		         "workspace.size allows. Delete what is not needed.");
 	return k->room_watch.full || k->cache_watch.full || k->job_watch.full;
 }
 
