@@ -258,6 +258,7 @@ static void wait_for(struct gate *g, const struct gateway_event *e, const char *
 	memcpy(q->name, e->name, sizeof(q->name));
 	q->port = e->port;
 	q->left = false;
+	q->number = ++g->question_count;
 	q->until = clock_now_ms() + wait_ms;
 	if (!settle(g, q)) /* it may have been answered meanwhile */
 		gate_tell_held(g);

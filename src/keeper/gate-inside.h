@@ -50,8 +50,9 @@ struct gate_question { /* id "": free */
 	char id[APPROVAL_ID_MAX];
 	char name[DESTINATION_NAME_SIZE];
 	uint16_t port;
-	int64_t until; /* when nobody waits any longer */
-	bool left;     /* a program did not wait */
+	uint64_t number; /* the older one has the smaller */
+	int64_t until;   /* when nobody waits any longer */
+	bool left;       /* a program did not wait */
 	uint32_t *held;
 	size_t held_count, held_size;
 };
@@ -86,6 +87,7 @@ struct gate {
 	size_t open_count, open_size;
 	int desk, watch; /* -1: not opened */
 	struct gate_question questions[GATE_QUESTIONS_MAX];
+	uint64_t question_count; /* ever asked */
 	struct gate_answer answers[GATE_ANSWERS_MAX];
 	size_t answer_count;
 	struct gate_asked asked[GATE_QUESTIONS_MAX]; /* the last ones, in a ring */

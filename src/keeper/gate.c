@@ -67,15 +67,19 @@ static void tell(struct gate *g, struct gate_task *t)
 void gate_tell_held(struct gate *g)
 {
 	struct gate_news news = {.last = false};
+	const struct gate_question *oldest = NULL;
 
 	memcpy(news.published, g->published, sizeof(news.published));
 	for (size_t i = 0; i < GATE_QUESTIONS_MAX; i++) {
 		const struct gate_question *q = &g->questions[i];
 
 		news.held += q->id[0] ? q->held_count : 0;
-		if (q->id[0] && q->held_count > 0)
-			memcpy(news.approval, q->id, sizeof(news.approval));
+		if (q->id[0] && q->held_count > 0 && (!oldest || q->number < oldest->number))
+			oldest = q;
 	}
+	/* What a person reads stays until it is answered: a key is meant for what was there. */
+	if (oldest)
+		memcpy(news.approval, oldest->id, sizeof(news.approval));
 	for (size_t i = 0; i < GATE_TASKS_MAX; i++)
 		if (g->tasks[i].channel >= 0 && !g->tasks[i].leaves)
 			(void)packet_put(g->tasks[i].channel, &news, sizeof(news), MSG_DONTWAIT);

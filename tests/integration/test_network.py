@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -368,7 +369,8 @@ class Publish(NetworkTest):
     def test_a_port_where_nobody_listens_is_reset(self):
         task = self.call("touch began; while [ ! -e go ]; do sleep 0.05; done", "--background")["task_id"]
         wait_until("it runs", (self.work / "began").exists)
-        self.assertRegex(self.reach("127.0.0.1:8080/"), "reset|Empty reply|refused")
+        # Until the porter has the port, nobody is there at all.
+        wait_until("it is reset", lambda: re.search("reset|Empty reply", self.reach("127.0.0.1:8080/")))
         (self.work / "go").touch()
         wait_until("it has ended", lambda: self.entry(task)["state"] != "running")
 
