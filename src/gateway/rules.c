@@ -54,6 +54,33 @@ const char *network_list_word(enum network_list list)
 	return (unsigned int)list < NETWORK_LIST_MAX ? words[list] : "";
 }
 
+static bool names_same(const struct network_rule *rules, size_t n, const struct destination *d)
+{
+	for (size_t i = 0; i < n; i++)
+		if (destination_equal(&rules[i].to, d))
+			return true;
+	return false;
+}
+
+int network_rules_read(struct network_rule *rules, const char *const *texts, size_t *count,
+                       enum network_list list, struct error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		int r = texts[i] ? destination_parse(texts[i], list, &rules[i].to, err) : 0;
+
+		if (r < 0) {
+			*count = i;
+			return r;
+		}
+		if (!names_same(rules, n, &rules[i].to))
+			rules[n++] = rules[i];
+	}
+	*count = n;
+	return 0;
+}
+
 /* What is judged: a name or an address, on a port. */
 struct target {
 	const char *name;                      /* or */

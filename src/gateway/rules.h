@@ -93,6 +93,12 @@ struct network_verdict {
 	struct network_ref rule, runner_up;
 };
 
+/* Read the entries of LIST into *COUNT rules: TEXTS[i] is what rule i names, or NULL if that is
+ * known. What names the same as a rule before it is dropped, and *COUNT is what is left; on failure
+ * it is the place of the entry that cannot be read. */
+int network_rules_read(struct network_rule *rules, const char *const *texts, size_t *count,
+                       enum network_list list, struct error *err);
+
 /* The name is canonical (destination_canonical()); port 1 to 65535. */
 struct network_verdict network_judge(const struct network_rules *rules, const char *name,
                                      uint16_t port);

@@ -27,34 +27,43 @@
 #include "profile/store.h"
 #include "yaml/yaml.h"
 
-/* A list that is being made. */
+/* A list that is being made: what is written is gathered, then all is read at once. */
 struct making {
 	struct binder *b;
 	const char *name; /* of the key, for messages */
 	enum network_list list;
 	struct network_rule *rules;
+	const char **texts; /* what each names; NULL: it is read already */
 	size_t count, capacity;
 };
 
-static int make_add(struct making *m, const struct network_rule *rule)
+static int make_room(struct making *m)
 {
-	for (size_t i = 0; i < m->count; i++)
-		if (destination_equal(&m->rules[i].to, &rule->to))
-			return 0;
-	if (m->count == m->capacity) {
-		size_t capacity = m->capacity ? 2 * m->capacity : 16;
-		struct network_rule *more =
-			arena_new_array(m->b->arena, struct network_rule, capacity);
+	size_t capacity = m->capacity ? 2 * m->capacity : 16;
+	struct network_rule *rules = arena_new_array(m->b->arena, struct network_rule, capacity);
+	const char **texts = arena_new_array(m->b->arena, const char *, capacity);
 
-		if (!more)
-			return bind_no_memory(m->b);
-		if (m->count)
-			memcpy(more, m->rules, m->count * sizeof(*more));
-		m->rules = more;
-		m->capacity = capacity;
+	if (!rules || !texts)
+		return bind_no_memory(m->b);
+	if (m->count) {
+		memcpy(rules, m->rules, m->count * sizeof(*rules));
+		memcpy(texts, m->texts, m->count * sizeof(*texts));
 	}
-	m->rules[m->count++] = *rule;
+	m->rules = rules;
+	m->texts = texts;
+	m->capacity = capacity;
 	return 0;
+}
+
+static int make_add(struct making *m, const struct network_rule *rule, const char *text)
+{
+	int r = m->count == m->capacity ? make_room(m) : 0;
+
+	if (r == 0) {
+		m->rules[m->count] = *rule;
+		m->texts[m->count++] = text;
+	}
+	return r;
 }
 
 static int make_add_list(struct making *m, const struct network_rule_list *list)
@@ -62,8 +71,27 @@ static int make_add_list(struct making *m, const struct network_rule_list *list)
 	int r = 0;
 
 	for (size_t i = 0; i < list->count && r == 0; i++)
-		r = make_add(m, &list->rules[i]);
+		r = make_add(m, &list->rules[i], NULL);
 	return r;
+}
+
+/* NODE has the entries. */
+static int make_read(struct making *m, const struct yaml_node *node)
+{
+	struct error err = {0};
+	const struct yaml_node *e = node->first;
+
+	if (network_rules_read(m->rules, m->texts, &m->count, m->list, &err) == 0)
+		return 0;
+	while (e->next && e->text != m->texts[m->count] && e->text != m->rules[m->count].set)
+		e = e->next;
+	return bind_fail(m->b, e, "'%s': %s", m->name, err.text);
+}
+
+/* Of a list in which all is read. */
+static void make_drop_doubles(struct making *m)
+{
+	(void)network_rules_read(m->rules, m->texts, &m->count, m->list, NULL);
 }
 
 static struct network_rule_list *list_of(struct binder *b, enum network_list list)
@@ -74,12 +102,10 @@ static struct network_rule_list *list_of(struct binder *b, enum network_list lis
 static int add_text(struct making *m, const struct yaml_node *at, const char *text, const char *set,
                     const char *source)
 {
-	struct network_rule rule = {
-		.file = m->b->file, .line = at->line, .set = set, .source = source};
-	struct error err = {0};
-	int r = destination_parse(text, m->list, &rule.to, &err);
-
-	return r < 0 ? bind_fail(m->b, at, "'%s': %s", m->name, err.text) : make_add(m, &rule);
+	return make_add(m,
+	                &(struct network_rule){
+				.file = m->b->file, .line = at->line, .set = set, .source = source},
+	                text);
 }
 
 /* "@name": a set of the files, which may have the name of a built-in one, or a built-in one. */
@@ -152,20 +178,22 @@ static int turn(struct making *asked, const struct making *new, const struct yam
 			turns = true;
 			moved.file = new->rules[i].file;
 			moved.line = new->rules[i].line;
-			r = make_add(asked, &moved);
+			r = make_add(asked, &moved, NULL);
 		}
 		if (r == 0 && (lies_within(&below, d) || lies_within(list_of(b, NETWORK_ASK), d)))
-			r = make_add(asked, &new->rules[i]);
+			r = make_add(asked, &new->rules[i], NULL);
 		else if (r == 0 && !turns)
 			return bind_fail(b, node,
 			                 "'%s' would open what is closed now; the file of a "
 			                 "project can only tighten",
 			                 new->name);
 	}
+	if (r == 0)
+		r = make_read(asked, node);
 	for (size_t k = 0; k < below.count && r == 0; k++)
 		if (!has(&(struct network_rule_list){asked->rules, asked->count},
 		         &below.rules[k].to))
-			r = make_add(&allow, &below.rules[k]);
+			r = make_add(&allow, &below.rules[k], NULL);
 	*list_of(b, NETWORK_ALLOW) = (struct network_rule_list){allow.rules, allow.count};
 	return r;
 }
@@ -188,6 +216,8 @@ int bind_destinations(struct binder *b, const struct key *key, const char *name,
 		r = make_add_list(&m, list_of(b, list));
 	for (const struct yaml_node *e = node->first; e && r == 0; e = e->next)
 		r = add_entry(&m, e);
+	if (r == 0)
+		r = make_read(&m, node);
 	if (r == 0 && m.count > NETWORK_RULES_MAX)
 		return bind_fail(b, node, "'%s': too many entries", name);
 	for (size_t i = 0; r == 0 && b->tighten && list == NETWORK_ALLOW && i < m.count; i++)
@@ -217,7 +247,7 @@ int bind_destination_remove(struct binder *b, const struct key *key, const char 
 		return -ENODATA;
 	for (size_t i = 0; i < from->count && r == 0; i++)
 		if (!destination_equal(&from->rules[i].to, &d))
-			r = make_add(&m, &from->rules[i]);
+			r = make_add(&m, &from->rules[i], NULL);
 	*from = (struct network_rule_list){m.rules, m.count};
 	return r;
 }
@@ -394,7 +424,7 @@ static int drop_open_sources(struct binder *b, enum network_list list)
 	for (size_t i = 0; i < from.count && r == 0; i++)
 		if (!is_file(from.rules[i].source) ||
 		    !network_source_is_open(b, from.rules[i].source))
-			r = make_add(&m, &from.rules[i]);
+			r = make_add(&m, &from.rules[i], NULL);
 	*list_of(b, list) = (struct network_rule_list){m.rules, m.count};
 	return r;
 }
@@ -411,8 +441,9 @@ static int open_registries(struct binder *b)
 
 			rule.to.port = DESTINATION_PORT_ANY;
 			if (is_file(rule.source))
-				r = make_add(&m, &rule);
+				r = make_add(&m, &rule, NULL);
 		}
+	make_drop_doubles(&m);
 	*list_of(b, NETWORK_PRIVATE) = (struct network_rule_list){m.rules, m.count};
 	return r;
 }
@@ -448,8 +479,9 @@ static int ask_about_remotes(struct binder *b)
 		    lies_within(list_of(b, NETWORK_ASK), &rule.to))
 			continue;
 		rule.source = members[i].source;
-		r = make_add(&m, &rule);
+		r = make_add(&m, &rule, NULL);
 	}
+	make_drop_doubles(&m);
 	if (r == 0)
 		*list_of(b, NETWORK_ASK) = (struct network_rule_list){m.rules, m.count};
 	return r;
