@@ -146,7 +146,7 @@ static void put_advice(const struct profile *p, const struct host_seen *host,
 	char entry[DESTINATION_TEXT_SIZE];
 
 	snprintf(h.name, sizeof(h.name), "%s", host->name);
-	url_entry(&h, entry);
+	(void)url_entry(&h, entry);
 	if (p->sandbox.network == SANDBOX_NETWORK_NONE)
 		buffer_printf(out, "%s  The profile has no network (sandbox.network: none).\n",
 		              indent);

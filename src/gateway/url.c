@@ -138,14 +138,16 @@ bool url_remote(const char *text, struct url_host *ret_host)
 	return true;
 }
 
-void url_entry(const struct url_host *h, char into[DESTINATION_TEXT_SIZE])
+bool url_entry(const struct url_host *h, char into[DESTINATION_TEXT_SIZE])
 {
 	bool six = h->literal && strchr(h->name, ':');
 	bool usual = !h->literal && (h->port == 80 || h->port == 443 || h->port == 0);
 	char port[16] = "";
+	struct destination d;
 
 	if (!usual)
 		snprintf(port, sizeof(port), ":%u", h->port ? h->port : 443U);
 	snprintf(into, DESTINATION_TEXT_SIZE, "%s%s%s%s", six ? "[" : "", h->name, six ? "]" : "",
 	         port);
+	return destination_parse(into, NETWORK_ASK, &d, NULL) == 0;
 }

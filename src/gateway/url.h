@@ -21,5 +21,6 @@ size_t url_find(const char *text, size_t n, struct url_host *ret_host);
 bool url_authority(const char *text, size_t n, struct url_host *ret_host);
 /* What git takes for a remote: a URL, or [USER@]HOST:PATH; and what ssh takes: [USER@]HOST. */
 bool url_remote(const char *text, struct url_host *ret_host);
-/* NAME:PORT, as an entry of sandbox.network would be written; the usual ports are left out. */
-void url_entry(const struct url_host *h, char into[DESTINATION_TEXT_SIZE]);
+/* NAME:PORT, as an entry of sandbox.network would be written; the usual ports are left out.
+ * False: no list can name it, as localhost, which is the box's own. */
+bool url_entry(const struct url_host *h, char into[DESTINATION_TEXT_SIZE]);

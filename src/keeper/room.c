@@ -259,10 +259,12 @@ bool keeper_room_look(struct keeper *k)
 static void watch_job(struct keeper *k)
 {
 	uint64_t size = k->profile->workspace.size;
-	int dir = size > 0 ? open(k->order.request.workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-	                   : -1;
 
-	room_watch_begin_whole(&k->job_watch, dir, size, clock_now_ms());
+	if (size == 0)
+		return;
+	room_watch_begin_whole(&k->job_watch,
+	                       open(k->order.request.workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	                       size, clock_now_ms());
 	if (k->job_watch.was_full)
 		snprintf(k->report.room.notice, sizeof(k->report.room.notice),
 		         "the files of the workspace are more than workspace.size allows. Delete "
@@ -275,6 +277,8 @@ int64_t keeper_room_wait_ms(const struct keeper *k, int64_t now_ms)
 	int64_t least = INT64_MAX, wait;
 
 	for (size_t i = 0; i < array_size(watches); i++) {
+		if (watches[i]->dir <= 0)
+			continue; /* most calls have nothing to watch */
 		wait = room_watch_wait_ms(watches[i], now_ms);
 		least = wait < least ? wait : least;
 	}
@@ -283,12 +287,16 @@ int64_t keeper_room_wait_ms(const struct keeper *k, int64_t now_ms)
 
 bool keeper_room_is_full(struct keeper *k)
 {
+	struct room_watch *watches[] = {&k->room_watch, &k->cache_watch, &k->job_watch};
 	int64_t now_ms = clock_now_ms();
+	bool full = false;
 
-	room_watch_look(&k->room_watch, now_ms);
-	room_watch_look(&k->cache_watch, now_ms);
-	room_watch_look(&k->job_watch, now_ms);
-	return k->room_watch.full || k->cache_watch.full || k->job_watch.full;
+	for (size_t i = 0; i < array_size(watches); i++) {
+		if (watches[i]->dir > 0)
+			room_watch_look(watches[i], now_ms);
+		full |= watches[i]->full;
+	}
+	return full;
 }
 
 void keeper_room_begin(struct keeper *k)

@@ -127,10 +127,8 @@ static void add_all(struct gathering *g, const char *const *hosts, const char *s
 static void add_host(struct gathering *g, const struct url_host *h, const char *source)
 {
 	char entry[DESTINATION_TEXT_SIZE];
-	struct destination d;
 
-	url_entry(h, entry);
-	if (destination_parse(entry, NETWORK_ASK, &d, NULL) == 0)
+	if (url_entry(h, entry))
 		add(g, entry, source);
 }
 
@@ -164,6 +162,8 @@ static void scan_line(struct gathering *g, const struct manager *m, const char *
 	/* What a client reaches its registries through is no registry. */
 	if ((m->words && !has_word(m->words, line)) ||
 	    (strcasestr(line, "proxy") && !strstr(line, "GOPROXY")))
+		return;
+	if (!strstr(text, "://"))
 		return;
 	for (; (n = url_find(text, strlen(text), &host)) > 0; text += n)
 		add_host(g, &host, source);

@@ -443,7 +443,8 @@ static int open_registries(struct binder *b)
 			if (is_file(rule.source))
 				r = make_add(&m, &rule, NULL);
 		}
-	make_drop_doubles(&m);
+	if (m.count > list_of(b, NETWORK_PRIVATE)->count)
+		make_drop_doubles(&m);
 	*list_of(b, NETWORK_PRIVATE) = (struct network_rule_list){m.rules, m.count};
 	return r;
 }
@@ -481,7 +482,8 @@ static int ask_about_remotes(struct binder *b)
 		rule.source = members[i].source;
 		r = make_add(&m, &rule, NULL);
 	}
-	make_drop_doubles(&m);
+	if (m.count > list_of(b, NETWORK_ASK)->count)
+		make_drop_doubles(&m);
 	if (r == 0)
 		*list_of(b, NETWORK_ASK) = (struct network_rule_list){m.rules, m.count};
 	return r;
