@@ -12,7 +12,8 @@ import subprocess
 from helpers import DEADLINE, descendants, wait_until
 from soak import PER_BOX, Owners, control_groups, count, settled
 
-HELD = 64  # networks that a launcher holds, two descriptors each
+HELD = 64  # networks that a launcher holds, two descriptors and a gate each; those of ended sessions go with a later command
+GATE = 16  # descriptors of a gate
 SHELVES = 8
 # What a session does; some leave a task, some files that are hard to remove.
 KINDS = ("true", "echo x >/tmp/x; mkdir -p ~/.cache/a/b; echo y >/dev/shm/y", "git config --global user.name x; export A=1; cd sub",
@@ -85,7 +86,8 @@ def soak_watched(program, state, sessions, seed, options, kinds, owners):
     end = settled(batch.popen.pid, owners)
     # When it is warm all shelves are there; some keepers more or fewer are a matter of the moment.
     most = {name: value + 4 * getattr(PER_BOX, name) + value // 4 for name, value in warm._asdict().items()}
-    most["descriptors"] += 2 * HELD
+    most["descriptors"] += (2 + GATE) * HELD
+    most["processes"] += HELD
     wrong += [f"{name}: {getattr(warm, name)}, then {getattr(end, name)}" for name, value in most.items() if getattr(end, name) > value]
     batch.close()
     left = set()
