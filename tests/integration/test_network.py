@@ -52,7 +52,11 @@ class NetworkTest(NacreTest):
     def become(self, who):
         """WHO: root or user. Later calls are his."""
         self.user, self.program = None, NACRE
-        if who == "user":
+        if who == "root":
+            for path in (self.dir, self.work, self.tmp):
+                os.chown(path, 0, 0)
+            self.env["NACRE_STATE_DIR"] = str(self.state)
+        else:
             options = self.as_ordinary_user()
             self.user, self.program = options["user"], options["program"]
             for path in (self.config, self.config / "nacre", self.config / "nacre" / "net.yaml"):
