@@ -17,6 +17,7 @@
 #include "base/loop.h"
 
 #define ASK_LOOK_MS      1000
+#define FOUND_MS         5000
 #define STOP_PATIENCE_MS 80000 /* beyond the longest grace and all of the keeper's own limits */
 
 struct job {
@@ -329,6 +330,23 @@ void job_give_up(struct job *j)
 		end(j);
 }
 
+/* The keeper does not answer: a task that was stopped, say, is found when it goes on. */
+static int on_unheard(struct loop_timer *t)
+{
+	struct job *j = container_of(t, struct job, timer);
+
+	let_go(j, false);
+	end(j);
+	return 0;
+}
+
+/* Who is told of a task must find it: a keeper that has just begun is waited for. */
+static bool await_directory(struct job *j)
+{
+	return task_keep(j->run->task) &&
+	       loop_timer_set(j->loop, &j->timer, loop_now(j->loop) + FOUND_MS, on_unheard) == 0;
+}
+
 void job_let_go(struct job *j)
 {
 	if (j->run->ask.state == ASK_WAITING) {
@@ -339,6 +357,8 @@ void job_let_go(struct job *j)
 		give_up_waiting(j);
 	if (j->control.fd < 0)
 		return; /* its end is near */
+	if (await_directory(j))
+		return; /* TASK_STARTED follows, or its end */
 	let_go(j, false);
 	if (end_soon(j) < 0)
 		end(j);

@@ -154,10 +154,14 @@ static void what_is_let_go_becomes_a_task(void **state)
 {
 	struct place *p = *state;
 
+	scoped(fd_closep) int dir = -1;
+
 	start(p, "echo on; sleep 0.1", false);
-	job_let_go(p->job);
+	job_let_go(p->job); /* sooner than others could have found it */
 	wait_for_end(p);
 	assert_true(p->result.background);
+	dir = find_open(&p->engine.store, p->result.task_id, NULL);
+	assert_true(dir >= 0);
 	wait_for_task(p, p->result.task_id);
 }
 

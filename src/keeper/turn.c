@@ -136,6 +136,12 @@ static void take_order(struct keeper *k, uint32_t kind, const char *bytes, size_
 		keeper_pty_order(k, (enum control_order)kind, bytes, n,
 		                 starter && k->order.interactive);
 		break;
+	case CONTROL_KEEP:
+		if (!starter)
+			break;
+		(void)keeper_listen(k);
+		(void)control_send(k->fds.control, CONTROL_STARTED, NULL, 0, -1);
+		break;
 	default: /* of a newer nacre */
 		break;
 	}

@@ -263,6 +263,11 @@ void task_abandon(struct task *t)
 	t->lost = t->on_disk = true;
 }
 
+bool task_keep(struct task *t)
+{
+	return t->tasks_fd >= 0 && task_dir(t) < 0 && order(t, CONTROL_KEEP, NULL, 0) == 0;
+}
+
 /* The report was not taken: when the keeper sees that, it makes the directory if there is none. */
 static void await_keeping(struct task *t)
 {

@@ -58,7 +58,8 @@ void task_leave(struct task *t);
 
 void task_stop(struct task *t, bool now); /* now: without SIGTERM and grace */
 void task_kill_keeper(struct task *t);    /* for a keeper that does not answer */
-void task_give_up(struct task *t);        /* its connections do not wait for a person */
+bool task_keep(struct task *t); /* others cannot find it yet: TASK_STARTED follows when they can */
+void task_give_up(struct task *t); /* its connections do not wait for a person */
 /* What is typed on the command's terminal, at most CONTROL_INPUT_MAX bytes, and its new size.
  * -EAGAIN: the keeper does not take it at this time. */
 int task_input(struct task *t, const void *bytes, size_t n);

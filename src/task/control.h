@@ -12,7 +12,7 @@ struct error;
 enum control_kind {
 	CONTROL_OUTPUT,  /* there is more in the spool files */
 	CONTROL_HELLO,   /* a pidfd of the keeper, for a starter that is not its parent */
-	CONTROL_STARTED, /* a background command runs */
+	CONTROL_STARTED, /* a background command runs, or what CONTROL_KEEP wanted is done */
 	CONTROL_LET_GO,  /* the time is over and the command goes on: do not wait for it */
 	CONTROL_NOTE,    /* words about what is waited for before the command starts */
 	CONTROL_HELD,    /* the id of the approval that a connection of the command waits for; "":
@@ -30,7 +30,8 @@ enum control_order {
 	CONTROL_INPUT,    /* bytes typed on the command's terminal follow */
 	CONTROL_RESIZE,   /* a struct control_size for it follows */
 	CONTROL_TAKEN,    /* the report was delivered: it need not be on the disk */
-	CONTROL_KEEP,     /* it has not: put it on the disk */
+	CONTROL_KEEP,     /* it has not: put it on the disk. While the command runs: let others
+	                     find it as a task; CONTROL_STARTED is the answer */
 	CONTROL_GIVE_UP,  /* nobody will answer here: connections do not wait for a person */
 	CONTROL_ROOM,     /* answered on a task's socket by a packet of the same kind, with the user
 	                     and the network namespace of its room, or with no descriptor */
