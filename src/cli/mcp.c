@@ -34,13 +34,15 @@
 #define LINE_MAX_DEFAULT ((uint64_t)16 << 20)
 #define LINE_MAX_MAX     ((uint64_t)64 << 20)
 #define JOBS_MAX         256
+#define ANSWER_MIN       1024
+#define ANSWER_MAX       ((uint64_t)1 << 20)
 
 struct mcp_arguments {
 	struct cli_list profiles;
 	bool agents[OFFERS_MAX]; /* whether that is the name of an agent */
 	const char *policy, *workspace, *session;
 	struct mcp_options mcp;
-	uint64_t jobs, line_max;
+	uint64_t jobs, line_max, answer_bytes;
 	bool stop_tasks;
 };
 
@@ -121,6 +123,7 @@ static int serve(struct mcp_server_state *s, struct mcp_arguments *a, int signal
 		hold = session_hold(state, o.session);
 	o.mcp = a->mcp;
 	o.mcp.running_max = (size_t)a->jobs;
+	o.mcp.answer_bytes = (size_t)a->answer_bytes;
 	o.mcp.loop = loop;
 	if (r == 0)
 		r = secret_load(&s->engines[0].store, "mcp.key", o.mcp.key, sizeof(o.mcp.key),
@@ -193,6 +196,9 @@ static const struct cli_option options[] = {
          CLI_DURATION(MCP, mcp.foreground_max_ms, 10, A_DAY)},
 	{"approval-timeout", "DUR", "how long to wait for a person's answer (default 5m)",
          CLI_DURATION(MCP, mcp.approval_timeout_ms, 10, A_DAY)},
+	{"answer-bytes", "SIZE",
+         "the longest text of an answer (default: what the client shows its model)",
+         CLI_SIZE(MCP, answer_bytes, ANSWER_MIN, ANSWER_MAX)},
 	{"message-max", "SIZE", "the longest message that is read (default 16M)",
          CLI_SIZE(MCP, line_max, 1024, LINE_MAX_MAX)},
 	{"stop-tasks", NULL, "stop the background tasks of this client when the server ends",

@@ -39,22 +39,7 @@ struct output {
 
 static int read_lines(void *options, const struct cli_option *o, const char *value)
 {
-	struct pick_options *p = &((struct output_options *)options)->query.pick;
-	const char *dash = strchr(value, '-');
-	char from[24] = "1";
-	bool ok;
-
-	if (!dash) {
-		ok = number_parse_u64(value, &p->from) == 0;
-		p->to = p->from;
-	} else {
-		if (dash > value)
-			snprintf(from, sizeof(from), "%.*s", (int)(dash - value), value);
-		ok = dash - value < (int)sizeof(from) && (dash > value || dash[1]) &&
-		     number_parse_u64(from, &p->from) == 0 &&
-		     (!dash[1] || number_parse_u64(dash + 1, &p->to) == 0);
-	}
-	if (ok && p->from > 0 && (p->to == 0 || p->to >= p->from) && !(dash && dash[1] && !p->to))
+	if (pick_lines_parse(value, &((struct output_options *)options)->query.pick))
 		return 0;
 	return cli_refuse(o, value, "line numbers: A-B, A-, -B or A, counted from 1");
 }

@@ -24,11 +24,8 @@ static int read_truncate(void *options, const struct cli_option *row, const char
 	static const struct {
 		const char *name;
 		enum view_style style;
-	} styles[] = {{"halves", VIEW_HALVES},
-	              {"tail", VIEW_TAIL_CHARS},
-	              {"edges", VIEW_EDGES},
-	              {"bytes", VIEW_BYTES},
-	              {"all", VIEW_ALL}};
+	} styles[] = {{"halves", VIEW_HALVES}, {"tail", VIEW_TAIL_CHARS}, {"edges", VIEW_EDGES},
+	              {"bytes", VIEW_BYTES},   {"salient", VIEW_SALIENT}, {"all", VIEW_ALL}};
 	struct view_limits *v = &o->wishes.view;
 	size_t n = (size_t)(strchrnul(value, ':') - value);
 	uint64_t limit = 0;
@@ -44,7 +41,8 @@ static int read_truncate(void *options, const struct cli_option *row, const char
 		v->limit = (size_t)limit;
 		return 0;
 	}
-	return cli_refuse(row, value, "halves, tail, edges, bytes or all, and a limit of 1 to 1M");
+	return cli_refuse(row, value,
+	                  "halves, tail, edges, bytes, salient or all, and a limit of 1 to 1M");
 }
 
 /* NAME alone passes nacre's own value on; a variable that is not set stays so. */

@@ -172,9 +172,9 @@ static const struct dialect dialects[] = {
 		.tool = "safe_shell",
 		.alias = "safe.shell",
 		.profile = "verify",
-		.description =
-			"Run one program with arguments, without a shell: a compiler, a test, "
-			"or a program that was just built.",
+		.description = "Run a shell command that is one program with arguments, without a "
+			       "shell: a "
+			       "compiler, a test, or a program that was just built.",
 		.parameters =
 			{
 				{"command", PARAMETER_NAME, true, 0,
@@ -194,8 +194,9 @@ static const struct dialect dialects[] = {
 	{
 		.tool = "run_command",
 		.profile = "universal",
-		.description =
-			"Run a bash line in the workspace: pipes, redirections and globs work.",
+		.description = "Run a shell command in the workspace: a bash line, with pipes, "
+			       "redirections "
+			       "and globs.",
 		.parameters =
 			{
 				{"command", PARAMETER_LINE, true, 0, "the line for bash"},
@@ -219,9 +220,9 @@ static const struct dialect dialects[] = {
 	{
 		.tool = "shell",
 		.profile = "workspace",
-		.description =
-			"Run a program with arguments in the workspace. What is neither allowed "
-			"nor refused by rule is asked of a person.",
+		.description = "Run a shell command, a program with arguments, in the workspace. "
+			       "What is neither allowed "
+			       "nor refused by rule is asked of a person.",
 		.parameters =
 			{
 				{"command", PARAMETER_ARGV, true, 0,
@@ -239,9 +240,9 @@ static const struct dialect dialects[] = {
 	{
 		.tool = "run_shell",
 		.profile = "readonly",
-		.description =
-			"Look at files with one read-only command, without a shell: no pipes, "
-			"redirections or variables.",
+		.description = "Look at files with one read-only shell command, without a shell: "
+			       "no pipes, "
+			       "redirections or variables.",
 		.discreet = true,
 		.parameters =
 			{
@@ -256,23 +257,20 @@ static const struct dialect dialects[] = {
 	{
 		.tool = "Bash",
 		.profile = "bash",
-		.description = "Run a bash line in the workspace. For what takes long, use "
-			       "run_in_background, and TaskOutput to read what came of it.",
+		.description = "Run a shell command (a bash line) in the workspace; TaskOutput "
+			       "reads what runs in the background.",
 		.parameters =
 			{
 				{"command", PARAMETER_FULL_LINE, true, 0, "the line for bash"},
-				{"description", PARAMETER_DESCRIPTION, false, 0,
-                                 "what the command is for, shown to people"},
+				{"description", PARAMETER_DESCRIPTION, false, 0, "what it is for"},
 				{"timeout", PARAMETER_TIMEOUT_OR_0, false, 1,
                                  "time limit in milliseconds (default 120000, at most 600000)"},
 				{"run_in_background", PARAMETER_BACKGROUND, false, 0,
-                                 "start it as a task and return at once with its id"},
-				{"cwd", PARAMETER_CWD, false, 0, "directory inside the workspace"},
+                                 "return at once with its id"},
+				{"cwd", PARAMETER_CWD, false, 0, "inside the workspace"},
 				{"env", PARAMETER_ENV, false, 0, "further variables"},
 				{"pty", PARAMETER_PTY, false, 0,
-                                 "run it on a terminal: true, or its rows and columns. With "
-                                 "run_in_background, shell_input types on it and TaskOutput "
-                                 "reads what it shows"},
+                                 "on a terminal; shell_input types on it"},
 			},
 		.keeps_session = true,
 		.write = write_bash,

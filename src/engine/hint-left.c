@@ -11,23 +11,26 @@
 #define NAMES_SHOWN 4
 #define ENDED_SHOWN 3
 
-/* "%" is the id of the task. MCP over HTTP has the same door as REST. */
+/* "%" is the id of the task, "@" the numbers of lines. MCP over HTTP has the same door as REST. */
+#define TASK_LINES(TOOL) TOOL " {\"task_id\": \"%\", \"lines\": \"@\"}"
 static const struct {
 	const char *door, *tool; /* NULL: any */
 	const char *words[HINT_TOOL_MAX];
 } doors[] = {
-	{"cli", NULL, {"`nacre tasks`", "`nacre output %`", "`nacre stop %`"}},
-	{"library", NULL, {"`nacre tasks`", "nacre_output()", "nacre_stop()"}},
+	{"cli",
+         NULL,
+         {"`nacre tasks`", "`nacre output %`", "`nacre stop %`", "nacre output % --lines @"}},
+	{"library", NULL, {"`nacre tasks`", "nacre_output()", "nacre_stop()", ""}},
 	{"http",
          "Bash",
          {"TaskList (REST: GET /v1/tasks)", "TaskOutput (REST: GET /v1/tasks/%/output)",
-          "TaskStop (REST: POST /v1/tasks/%/stop)"}},
+          "TaskStop (REST: POST /v1/tasks/%/stop)", TASK_LINES("TaskOutput")}},
 	{"http",
          NULL,
          {"shell_list (REST: GET /v1/tasks)", "shell_output (REST: GET /v1/tasks/%/output)",
-          "shell_kill (REST: POST /v1/tasks/%/stop)"}},
-	{NULL, "Bash", {"TaskList", "TaskOutput", "TaskStop"}},
-	{NULL, NULL, {"shell_list", "shell_output", "shell_kill"}},
+          "shell_kill (REST: POST /v1/tasks/%/stop)", TASK_LINES("shell_output")}},
+	{NULL, "Bash", {"TaskList", "TaskOutput", "TaskStop", TASK_LINES("TaskOutput")}},
+	{NULL, NULL, {"shell_list", "shell_output", "shell_kill", TASK_LINES("shell_output")}},
 };
 
 static bool is_or_any(const char *want, const char *have)

@@ -225,8 +225,25 @@ static void name_file(struct result *r, const struct run *f, int stream)
 		         stream_files[stream]);
 }
 
+static struct hint_facts hint_facts_of(const struct result *r, const struct run *f);
+
+/* The call that reads lines of this stream by their numbers, around the place of these. Of two
+ * streams a tool numbers the lines together; the command line can choose one. */
+static bool put_call(const struct result *r, const struct run *f, int stream, struct buffer *into)
+{
+	struct hint_facts facts = hint_facts_of(r, f);
+
+	if (!f->order.merged && !facts.cli)
+		return false;
+	hint_put_tool(&facts, HINT_TOOL_LINES, into);
+	if (!f->order.merged)
+		buffer_printf(into, " --stream %s", follow_stream_name((enum follow_stream)stream));
+	return buffer_error(into) == 0 && strchr(buffer_str(into), '@');
+}
+
 static void fill_view(struct result *r, const struct run *f, int stream)
 {
+	scoped(buffer_donep) struct buffer call = {0};
 	const struct keeper_stream *s = &r->report.streams[stream];
 	const struct capture_snapshot *snapshot = &f->task->captures[stream];
 	struct view_file file = {.dropped_bytes = s->dropped_bytes, .lost_bytes = s->lost_bytes};
@@ -238,6 +255,13 @@ static void fill_view(struct result *r, const struct run *f, int stream)
 		file.name = r->output_files[stream];
 	else
 		file.why_not = s->lost_errno ? strerrordesc_np(s->lost_errno) : NULL;
+	if (f->view.style == VIEW_SALIENT && put_call(r, f, stream, &call)) {
+		char *at = strchr(call.data, '@');
+
+		*at = 0;
+		file.call_before = call.data;
+		file.call_behind = at + 1;
+	}
 	if (view_make(snapshot, &f->view, &file, v, NULL) < 0) {
 		notice(r, "out of memory while preparing the output");
 		r->output_kept = true;

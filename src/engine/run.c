@@ -55,6 +55,40 @@ static int open_input(const struct request *rq, struct error *err)
 	return take_fd(&fd);
 }
 
+#define ANSWER_BESIDE 600 /* bytes of an answer for how it ended, and notices */
+#define ANSWER_LINES  12  /* likewise */
+#define ANSWER_LEAST  400
+
+/* A caller with one text may take less than the profile shows. What the operator says about that
+ * counts instead of the profile's limit. */
+static void choose_view(struct run *run)
+{
+	const struct engine_wishes *w = &run->engine->wishes;
+	const struct profile *p = run->engine->profile;
+	const struct request *rq = run->request;
+	struct view_limits *v = &run->view;
+	size_t bytes = rq->answer_bytes;
+	bool given = rq->answer_given;
+
+	*v = w->view_given ? w->view : p->output.view;
+	v->keep_escapes = v->keep_escapes || w->keep_escapes;
+	if (v->style == VIEW_AUTO)
+		v->style = rq->one_text ? VIEW_SALIENT : VIEW_HALVES;
+	if (rq->one_text && !given && p->output.answer > 0) {
+		bytes = (size_t)p->output.answer;
+		given = true;
+	}
+	if (bytes == 0 || v->style == VIEW_ALL)
+		return;
+	bytes = bytes > ANSWER_BESIDE + ANSWER_LEAST ? bytes - ANSWER_BESIDE : ANSWER_LEAST;
+	if (run->output_mode == OUTPUT_SEPARATE)
+		bytes /= 2;
+	if (given || bytes < view_limit(v))
+		v->limit = bytes;
+	if (rq->answer_lines > ANSWER_LINES)
+		v->lines = rq->answer_lines - ANSWER_LINES;
+}
+
 static int choose_limits(struct run *run)
 {
 	const struct engine_wishes *w = &run->engine->wishes;
@@ -75,8 +109,7 @@ static int choose_limits(struct run *run)
 		run->output_mode = OUTPUT_MERGED;
 	if (rq->rows) /* a terminal is one stream */
 		run->output_mode = OUTPUT_MERGED;
-	run->view = w->view_given ? w->view : p->output.view;
-	run->view.keep_escapes = run->view.keep_escapes || w->keep_escapes;
+	choose_view(run);
 	*o = (struct keeper_order){
 		.description = rq->description,
 		.principal = rq->principal,

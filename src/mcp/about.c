@@ -16,7 +16,7 @@
 #include "mcp/server.h"
 #include "shell/facts.h"
 
-#define NAMED_MAX   4 /* protected paths */
+#define NAMED_MAX   3 /* protected paths */
 #define ALLOWED_MAX 60
 
 /* What an agent is for, if it is one. */
@@ -51,13 +51,10 @@ static void tell_practice(const struct profile *p, struct buffer *into, bool ses
 {
 	if (p->shell != PROFILE_SHELL_BASH)
 		return;
-	buffer_puts(into,
-	            " Quote paths with blanks. Chain with && what depends on the step before, "
-	            "with ; what does not. Prefer dedicated tools, if you have them, to find, "
-	            "grep, cat, head and tail.");
+	buffer_puts(into, " Quote paths with blanks. Chain dependent steps with &&. Prefer "
+	                  "dedicated tools to find, grep and cat.");
 	if (session)
-		buffer_puts(into, " The working directory and exported variables persist between "
-		                  "calls.");
+		buffer_puts(into, " Directory and exported variables persist.");
 }
 
 static void tell_output(const struct profile *p, struct buffer *into, bool session)
@@ -82,6 +79,11 @@ static void tell_output(const struct profile *p, struct buffer *into, bool sessi
 		break;
 	case VIEW_BYTES:
 		buffer_printf(into, " Of long output the first %zu bytes come back.", limit);
+		break;
+	case VIEW_AUTO:
+	case VIEW_SALIENT:
+		buffer_puts(into, " Of long output the beginning, the end and the lines that "
+		                  "matter come back.");
 		break;
 	case VIEW_ALL:
 	case VIEW_STYLE_MAX:

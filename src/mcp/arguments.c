@@ -91,8 +91,6 @@ static void put_property(const struct argument *a, struct json_writer *w)
 		json_object_end(w);
 		json_member_int(w, "minItems", 1);
 	}
-	if (a->type == ARGUMENT_NUMBER)
-		json_member_int(w, "minimum", 0);
 	if (a->type == ARGUMENT_NUMBER && a->max)
 		json_member_uint(w, "maximum", a->max);
 	json_member_string(w, "description", a->doc);

@@ -1,7 +1,8 @@
 /*
- * Only an "accept" that carries a decision to allow counts as approval. Hosts without a person
- * answer by themselves, so any other answer leaves the question open for `nacre approve`. A client
- * is asked only if a person is known to use it: declaring the capability proves nothing.
+ * Only an "accept" that carries a decision to allow counts as approval. The form proposes "once",
+ * so that a person only has to accept it; an answer without a decision is still none. Hosts without
+ * a person answer by themselves, so any other answer leaves the question open for `nacre approve`.
+ * A client is asked only if a person is known to use it: declaring the capability proves nothing.
  *
  * A form shows everything that would be approved, or it is not shown.
  */
@@ -41,6 +42,8 @@ static const struct {
 	{"once", "Allow once", APPROVAL_ONCE},
 	{"session", "Allow for this session", APPROVAL_SESSION},
 };
+
+#define DECISION_DEFAULT 1 /* once: who accepts the form as it is has read the line */
 
 static size_t decision_count(const struct approval *a)
 {
@@ -84,6 +87,7 @@ static void put_form(struct json_writer *w, const struct approval *a, const char
 	json_member_string(w, "type", "string");
 	json_member_string(w, "title", "Decision");
 	put_choices(w, a, revision < MCP_2025_11_25);
+	json_member_string(w, "default", decisions[DECISION_DEFAULT].name);
 	json_object_end(w);
 	json_object_end(w);
 	json_member_array(w, "required");

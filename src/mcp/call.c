@@ -24,11 +24,13 @@ static void read_meta(struct mcp_call *c, const struct rpc_message *m)
 	c->token = rpc_token(json_object_get(meta, "progressToken"));
 	if (!c->modern) {
 		c->capabilities = c->peer->capabilities;
+		c->appetite = c->peer->appetite;
 		c->log_level = c->peer->log_level;
 		return;
 	}
 	mcp_capabilities_read(json_object_get(meta, MCP_META "clientCapabilities"),
 	                      &c->capabilities);
+	c->appetite = mcp_appetite_of(json_object_get(meta, MCP_META "clientInfo"));
 	c->log_level = level ? mcp_log_level_find(level) : MCP_LOG_MAX;
 }
 

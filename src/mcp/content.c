@@ -1,7 +1,8 @@
 /*
- * Models read the text: first the output, then one line that says how it ended. Hosts that support
- * structured content give their model nothing else. So it is sent only on request, and then it is
- * complete. If the files of the host must not be named, resources are named instead.
+ * Models read the text: the output, then one line that says how it ended. A long text begins with
+ * such a line as well, and with the id of the output that is kept: many clients cut the end. Hosts
+ * that support structured content give their model nothing else. So it is sent only on request, and
+ * then it is complete. If the files of the host must not be named, resources are named instead.
  */
 #include "mcp/content.h"
 
@@ -129,6 +130,33 @@ static void put_status(struct content *c, const struct result *r, const char *ta
 		put_exit(c, r, took);
 }
 
+#define FIRST_LINE_FROM 400 /* bytes of a text that a client may cut */
+
+/* In front of a long text: how it ended, and where all of it is. */
+static void put_first_line(struct content *c, const struct result *r, const char *tasks)
+{
+	scoped(buffer_donep) struct buffer rest = c->text;
+	const struct view *v = &r->views[0];
+
+	if (!c->link[0] && rest.len < FIRST_LINE_FROM) {
+		rest = (struct buffer){0};
+		return;
+	}
+	c->text = (struct buffer){0};
+	put_status(c, r, tasks);
+	if (c->link[0]) {
+		c->text.len--; /* the bracket */
+		buffer_printf(&c->text, "; output nacre://output/%s, %" PRIu64 " bytes", c->link,
+		              c->link_bytes);
+		if (v->total_lines > 0)
+			buffer_printf(&c->text, ", %" PRIu64 " of %" PRIu64 " lines shown",
+			              v->shown_lines, v->total_lines);
+		buffer_putc(&c->text, ']');
+	}
+	buffer_putc(&c->text, '\n');
+	buffer_append(&c->text, buffer_str(&rest), rest.len);
+}
+
 /* Nothing ran: what, why, and what to do instead. */
 static void put_refusal(struct content *c, const struct result *r, const char *tasks)
 {
@@ -139,10 +167,34 @@ static void put_refusal(struct content *c, const struct result *r, const char *t
 		buffer_printf(&c->text, "%s%s", i ? ", " : "", r->recommended[i]);
 }
 
+/* Of an error only what there is to know and the text does not say: some clients show all of it to
+ * their model. */
+static void put_error_facts(struct content *c, const struct result *r)
+{
+	struct json_writer w = {.out = &c->facts};
+
+	json_object_begin(&w);
+	if (r->ran && !r->background)
+		json_member_int(&w, "exit_code", r->exit_code);
+	if (r->signal)
+		json_member_text(&w, "signal", sigabbrev_np(r->signal));
+	if (r->timed_out)
+		json_member_bool(&w, "timed_out", true);
+	if (r->background || r->output_kept)
+		json_member_text(&w, "task_id", r->task_id);
+	if (r->verdict && !r->ran)
+		json_member_text(&w, "verdict", r->verdict);
+	if (r->verdict && !r->ran && r->rule_id[0])
+		json_member_text(&w, "rule", r->rule_id);
+	json_object_end(&w);
+}
+
 static void put_facts(struct content *c, const struct result *r)
 {
 	struct json_writer w = {.out = &c->facts};
 
+	if ((!r->ran || r->timed_out) && !r->background)
+		return put_error_facts(c, r);
 	json_object_begin(&w);
 	json_put_key(&w, "exit_code");
 	if (r->ran && !r->background)
@@ -160,7 +212,6 @@ static void put_facts(struct content *c, const struct result *r)
 		result_put_left(r, &w);
 	json_member_text(&w, "verdict", r->verdict);
 	json_member_text(&w, "rule", r->rule_id);
-	json_member_text(&w, "reason", r->verdict && !r->ran ? r->reason : NULL);
 	json_object_end(&w);
 }
 
@@ -229,12 +280,13 @@ void content_of_result(struct content *c, const struct result *r, const struct e
 	}
 	put_streams(c, r, tasks);
 	for (int i = 0; i < 2; i++)
-		if (result_shows(r, i) && result_notice(r, i))
+		if (result_shows(r, i) && result_notice(r, i) && r->views[i].total_lines == 0)
 			put_note(c, result_notice(r, i), r, tasks);
 	for (int i = 0; i < r->notice_count; i++)
 		put_note(c, r->notices[i], r, tasks);
 	if (r->let_go)
 		put_note(c, r->note, r, tasks);
+	put_first_line(c, r, tasks);
 	put_status(c, r, tasks);
 }
 

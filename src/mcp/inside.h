@@ -11,6 +11,7 @@
 #include "json/write.h"
 #include "base/loop.h"
 #include "engine/permits.h"
+#include "mcp/appetite.h"
 #include "mcp/era.h"
 #include "mcp/server.h"
 #include "json/rpc.h"
@@ -63,6 +64,7 @@ struct mcp_call {
 	bool bad_envelope;       /* which has an HTTP status of its own */
 	enum mcp_revision revision;
 	struct mcp_capabilities capabilities;
+	struct mcp_appetite appetite;
 	int log_level; /* MCP_LOG_MAX: nothing is logged */
 	char *token;   /* of progress, JSON text; NULL: none is wanted */
 	int64_t started_at, last_progress;
@@ -102,6 +104,7 @@ struct mcp_peer {
 	bool initialized;           /* the client has said so */
 	bool closed;                /* nothing is sent any more */
 	struct mcp_capabilities capabilities;
+	struct mcp_appetite appetite; /* of the handshake */
 	int log_level;
 	struct mcp_call *calls;
 	size_t call_count;

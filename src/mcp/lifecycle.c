@@ -78,6 +78,7 @@ void method_initialize(struct mcp_call *c, const struct rpc_message *m)
 	if (p->revision >= MCP_2026_07_28)
 		p->revision = MCP_2025_11_25; /* the youngest that has a handshake */
 	mcp_capabilities_read(capabilities, &p->capabilities);
+	p->appetite = mcp_appetite_of(rpc_param(m, "clientInfo"));
 	p->capabilities.form = p->capabilities.form && p->revision >= MCP_2025_06_18;
 	answer_begin(&a, c, "complete");
 	json_member_string(&a.w, "protocolVersion", mcp_revision_name(p->revision));

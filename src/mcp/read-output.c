@@ -26,6 +26,7 @@
 #define MAX_DEFAULT     30000
 #define TIMEOUT_DEFAULT 30000
 #define TURN_MS         10
+#define STATUS_BYTES    240
 
 struct reading {
 	struct mcp_call *call;
@@ -35,7 +36,10 @@ struct reading {
 	uint64_t since;
 	size_t max;
 	char *filter;                /* NULL: none */
-	struct tasks_reader *search; /* with it */
+	struct pick_options lines;   /* by their numbers; from is 0: all */
+	uint64_t lines_put;          /* of them */
+	bool lines_left;             /* there was no room for more */
+	struct tasks_reader *search; /* with either */
 	struct loop_timer turn;
 	struct content content;
 	struct find_entry entry;
@@ -84,12 +88,21 @@ static void set_mark(struct mcp_peer *p, const char *id, uint64_t offset)
 	mark->offset = offset;
 }
 
-static void put_status(struct content *content, const struct find_entry *e, uint64_t next)
+static void put_status(struct content *content, const struct reading *r, uint64_t next)
 {
 	struct json_writer w = {.out = &content->facts};
+	const struct find_entry *e = &r->entry;
 
 	task_text_status(e, &content->text);
-	if (next < e->bytes[0] + e->bytes[1])
+	if (r->lines_left && r->lines.to > 0)
+		buffer_printf(&content->text, " [more: lines %" PRIu64 "-%" PRIu64 "]",
+		              r->lines.from + r->lines_put, r->lines.to);
+	else if (r->lines_left)
+		buffer_printf(&content->text, " [more: lines %" PRIu64 "-]",
+		              r->lines.from + r->lines_put);
+	else if (r->lines.from > 0)
+		; /* that is all of them */
+	else if (next < e->bytes[0] + e->bytes[1])
 		buffer_printf(&content->text, " [more: since %" PRIu64 "]", next);
 	else if (e->state == FIND_RUNNING)
 		buffer_printf(&content->text, " [next %" PRIu64 "]", next);
@@ -104,7 +117,7 @@ static void finish(struct reading *r, uint64_t next)
 	struct mcp_call *c = r->call;
 	struct content content = r->content;
 
-	put_status(&content, &r->entry, next);
+	put_status(&content, r, next);
 	if (r->remember)
 		set_mark(c->peer, r->id, next);
 	r->content = (struct content){0};
@@ -125,6 +138,14 @@ static int on_line(void *owner, const struct tasks_text *t)
 {
 	struct reading *r = owner;
 
+	if (r->lines.from > 0 && t->missing == 0) {
+		/* One line that is longer than an answer has to be shown nevertheless. */
+		if (r->lines_put > 0 && r->content.text.len + t->len > r->max) {
+			r->lines_left = true;
+			return 1;
+		}
+		r->lines_put++;
+	}
 	if (t->missing > 0)
 		buffer_printf(&r->content.text, "[%" PRIu64 " bytes are missing here]\n",
 		              t->missing);
@@ -162,8 +183,10 @@ static void search(struct reading *r)
 {
 	struct loop *l = r->call->peer->server->options.loop;
 	struct tasks_query q = {
-		.id = r->id, .stream = FOLLOW_BOTH, .since = r->since, .pick.regex = r->filter};
+		.id = r->id, .stream = FOLLOW_BOTH, .since = r->since, .pick = r->lines};
 	struct error err = {0};
+
+	q.pick.regex = r->filter;
 
 	if (tasks_reader_new(mcp_peer_store(r->call->peer), &q, on_line, r, &r->search, &err) < 0)
 		fail(r, err.kind == ERROR_SYSTEM ? "the output cannot be read" : err.text);
@@ -179,10 +202,11 @@ static void answer(struct reading *r)
 	/* First how it stands, then the text: what is told to have ended is then there as a whole.
 	 */
 	find_look(r->dir_fd, r->id, &r->entry);
-	part.max = r->filter ? 0 : r->max; /* with one: only whether there is text at all */
+	/* Of a choice: only whether there is text at all. */
+	part.max = r->filter || r->lines.from > 0 ? 0 : r->max;
 	if (task_text_read(r->dir_fd, &part, &r->content.text) < 0)
 		return fail(r, "the output cannot be read");
-	if (r->filter && part.binary == 0)
+	if ((r->filter || r->lines.from > 0) && part.binary == 0)
 		return search(r);
 	if (part.missing > 0)
 		buffer_printf(&r->content.text, "\n[%" PRIu64 " bytes are missing here]\n",
@@ -223,6 +247,29 @@ static void begin(struct reading *r, int64_t wait_ms)
 	on_look(r);
 }
 
+/* What the client passes on, without the line that tells how the task stands. */
+static size_t default_max(const struct mcp_call *c)
+{
+	size_t given = c->peer->server->options.answer_bytes;
+	size_t bytes = given ? given : c->appetite.bytes;
+
+	if (bytes > MAX_DEFAULT && !given)
+		return MAX_DEFAULT;
+	return bytes > 2 * STATUS_BYTES ? bytes - STATUS_BYTES : STATUS_BYTES;
+}
+
+/* False: it has refused, and the reading is no more. */
+static bool choose_lines(struct reading *r, const struct argument_value *v)
+{
+	struct mcp_call *c = r->call;
+
+	if (!v->given || pick_lines_parse(v->text, &r->lines))
+		return true;
+	reading_free(r);
+	mcp_call_refuse(c, "'lines' must be line numbers: A-B, A-, -B or A, counted from 1");
+	return false;
+}
+
 static struct reading *reading_new(struct mcp_call *c, const char *id)
 {
 	struct find_entry e;
@@ -237,7 +284,7 @@ static struct reading *reading_new(struct mcp_call *c, const char *id)
 		fd_close(fd);
 		mcp_call_error(c, RPC_INTERNAL_ERROR, "out of memory", NULL);
 	} else {
-		*r = (struct reading){.call = c, .dir_fd = fd, .max = MAX_DEFAULT};
+		*r = (struct reading){.call = c, .dir_fd = fd, .max = default_max(c)};
 		memcpy(r->id, e.id, sizeof(r->id));
 	}
 	return r;
@@ -247,9 +294,9 @@ void tool_shell_output(struct mcp_call *c, const struct argument_value *v)
 {
 	struct reading *r = reading_new(c, v[0].text);
 
-	if (!r)
+	if (!r || !choose_lines(r, &v[4]))
 		return;
-	r->since = v[1].number;
+	r->since = r->lines.from ? 0 : v[1].number;
 	if (v[3].number > 0)
 		r->max = (size_t)v[3].number;
 	begin(r, (int64_t)v[2].number);
@@ -260,11 +307,13 @@ void tool_task_output(struct mcp_call *c, const struct argument_value *v)
 	struct reading *r = reading_new(c, v[0].text);
 	const struct mcp_mark *mark;
 
-	if (!r)
+	if (!r || !choose_lines(r, &v[6]))
 		return;
 	mark = find_mark(c->peer, r->id);
-	r->remember = !c->peer->shared && !v[3].given;
-	if (v[5].given) /* who has no connection of their own has no place in it, either */
+	r->remember = !c->peer->shared && !v[3].given && !v[6].given;
+	if (v[6].given) /* they are counted from the beginning */
+		r->since = 0;
+	else if (v[5].given) /* who has no connection of their own has no place in it, either */
 		r->since = v[5].number;
 	else if (mark && !v[4].flag && !v[3].given)
 		r->since = mark->offset;

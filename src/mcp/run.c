@@ -241,6 +241,7 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 {
 	struct mcp_run *run = calloc(1, sizeof(*run));
 	const struct mcp_peer *p = c->peer;
+	size_t answer_bytes;
 
 	if (run)
 		run->arena = arena_new(ARENA_MAX);
@@ -250,6 +251,7 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 		return NULL;
 	}
 	run->call = c;
+	answer_bytes = p->server->options.answer_bytes;
 	run->engine = offer->engine;
 	run->dialect = offer->dialect;
 	run->request = (struct request){
@@ -261,6 +263,9 @@ static struct mcp_run *run_new(struct mcp_call *c, const struct mcp_offer *offer
 		.follow = c->token != NULL,
 		.share = p->share,
 		.one_text = true,
+		.answer_bytes = answer_bytes ? answer_bytes : c->appetite.bytes,
+		.answer_lines = answer_bytes ? 0 : c->appetite.lines,
+		.answer_given = answer_bytes > 0,
 	};
 	c->work = run;
 	c->cancel = on_cancel;

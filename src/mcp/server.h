@@ -35,8 +35,9 @@ struct mcp_options {
 	                                until its time limit, or until the client gives up */
 	int64_t task_after_ms;       /* the same where the client knows tasks */
 	int64_t approval_timeout_ms; /* how long an answer of a person is waited for */
-	size_t running_max;          /* commands at a time; more of them wait */
-	size_t queued_max;           /* that may wait; more are refused */
+	size_t answer_bytes; /* of an answer; 0: what the client takes, or the profile says */
+	size_t running_max;  /* commands at a time; more of them wait */
+	size_t queued_max;   /* that may wait; more are refused */
 };
 
 extern const struct mcp_options mcp_options_default; /* without loop and key */

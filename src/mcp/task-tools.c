@@ -34,7 +34,7 @@
 
 #define TASK_ID                                                                                    \
 	{                                                                                          \
-		"task_id", ARGUMENT_STRING, true, "the id of the task", 0                          \
+		"task_id", ARGUMENT_STRING, true, "its id", 0                                      \
 	}
 
 const struct mcp_tool mcp_tools[] = {
@@ -45,13 +45,15 @@ const struct mcp_tool mcp_tools[] = {
 			"Read what a command that runs in the background, or whose output was "
 			"cut, has printed. Ids are good for a week after the end of a task.",
 		.read_only = true,
+		.main = true,
 		.arguments = {TASK_ID,
                               {"since", ARGUMENT_NUMBER, false,
                                "pass over that many bytes: 'next' of the answer before", 0},
                               {"wait_ms", ARGUMENT_NUMBER, false, "wait so long for something new",
                                WAIT_MS_MAX},
                               {"max_bytes", ARGUMENT_NUMBER, false,
-                               "return at most so much (default 30000)", OUTPUT_MAX}},
+                               "return at most so much (default: what you can read)", OUTPUT_MAX},
+                              {"lines", ARGUMENT_STRING, false, "by number: A-B", 0}},
 		.call = tool_shell_output,
 	},
 	{
@@ -78,29 +80,25 @@ const struct mcp_tool mcp_tools[] = {
 	{
 		.name = "TaskOutput",
 		.title = "Read the output of a task",
-		.description = "Read what a background command has printed: what is new since the "
-			       "last time, or all of it. Can wait for its end. Ids are good for a "
-			       "week after the end of a task.",
+		.description = "Read the output of a background command, or of one that was cut: "
+                               "what is new, or all.",
 		.for_bash = true,
 		.read_only = true,
+		.main = true,
 		.arguments = {TASK_ID,
-                              {"block", ARGUMENT_BOOL, false,
-                               "wait for the end of the task first (default false)", 0},
-                              {"timeout", ARGUMENT_NUMBER, false,
-                               "with block: how long, in milliseconds (default 30000)",
+                              {"block", ARGUMENT_BOOL, false, "wait for its end first", 0},
+                              {"timeout", ARGUMENT_NUMBER, false, "of block, in ms (default 30000)",
                                WAIT_MS_MAX},
-                              {"filter", ARGUMENT_STRING, false,
-                               "a regular expression: only lines that match", 0},
+                              {"filter", ARGUMENT_STRING, false, "lines that match this regex", 0},
                               {"all", ARGUMENT_BOOL, false, "from the beginning", 0},
-                              {"since", ARGUMENT_NUMBER, false,
-                               "from this byte on, as the answer before says", 0}},
+                              {"since", ARGUMENT_NUMBER, false, "from this byte on", 0},
+                              {"lines", ARGUMENT_STRING, false, "by number: A-B", 0}},
 		.call = tool_task_output,
 	},
 	{
 		.name = "TaskList",
 		.title = "List tasks",
-		.description = "List the background commands that run, and those whose output is "
-			       "kept.",
+		.description = "List background commands and kept outputs.",
 		.for_bash = true,
 		.read_only = true,
 		.call = tool_list,
@@ -117,30 +115,27 @@ const struct mcp_tool mcp_tools[] = {
 	{
 		.name = "shell_input",
 		.title = "Type into a task",
-		.description = "Type on the terminal of a command that runs on one, press keys, or "
-			       "change its size.",
+		.description = "Type on a task's terminal, press keys, or change its size.",
 		.always = true,
 		.arguments = {TASK_ID,
-                              {"text", ARGUMENT_STRING, false, "typed as it is, without Enter", 0},
+                              {"text", ARGUMENT_STRING, false, "typed without Enter", 0},
                               {"keys", ARGUMENT_STRINGS, false,
-                               "pressed after the text: Enter, Tab, Up, C-c, M-x, F1 ...", 0},
-                              {"eof", ARGUMENT_BOOL, false, "then the end of the input (C-d)", 0},
-                              {"rows", ARGUMENT_NUMBER, false, "a new size, before all this", 1000},
-                              {"cols", ARGUMENT_NUMBER, false, "goes with rows", 1000}},
+                               "after that: Enter, Tab, Up, C-c, M-x, F1 ...", 0},
+                              {"eof", ARGUMENT_BOOL, false, "then C-d", 0},
+                              {"rows", ARGUMENT_NUMBER, false, "first", 1000},
+                              {"cols", ARGUMENT_NUMBER, false, "with rows", 1000}},
 		.call = tool_shell_input,
 	},
 	{
 		.name = "shell_explain",
 		.title = "Explain the policy's decision",
-		.description = "Tell what would be decided about a command, and by which rule, "
-			       "without running it.",
+		.description = "What the policy says about a command, without running it.",
 		.always = true,
 		.read_only = true,
-		.arguments = {{"command", ARGUMENT_STRING, false, "one line; or", 0},
-                              {"argv", ARGUMENT_STRINGS, false, "a program and its arguments", 0},
-                              {"cwd", ARGUMENT_STRING, false, "directory inside the workspace", 0},
-                              {"tool", ARGUMENT_STRING, false,
-                               "the tool that would run it (default: the first)", 0}},
+		.arguments = {{"command", ARGUMENT_STRING, false, "a line, or argv", 0},
+                              {"argv", ARGUMENT_STRINGS, false, "words", 0},
+                              {"cwd", ARGUMENT_STRING, false, "where", 0},
+                              {"tool", ARGUMENT_STRING, false, "that would run it", 0}},
 		.call = tool_explain,
 	},
 };

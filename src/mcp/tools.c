@@ -55,13 +55,22 @@ static void put_look(struct json_writer *w, const struct mcp_call *c, const stru
 	if (c->revision < MCP_2025_03_26)
 		return;
 	json_member_object(w, "annotations");
-	json_member_string(w, "title", l->title);
+	if (c->revision < MCP_2025_06_18)
+		json_member_string(w, "title", l->title);
 	json_member_bool(w, "readOnlyHint", l->read_only);
-	if (!l->read_only) {
+	if (!l->read_only)
 		json_member_bool(w, "destructiveHint", true);
-		json_member_bool(w, "idempotentHint", l->idempotent);
-	}
+	if (l->idempotent)
+		json_member_bool(w, "idempotentHint", true);
 	json_member_bool(w, "openWorldHint", l->open_world);
+	json_object_end(w);
+}
+
+/* Claude Code hides tools behind a search, unless they say that they are always wanted. */
+static void put_always(struct json_writer *w)
+{
+	json_member_object(w, "_meta");
+	json_member_bool(w, "anthropic/alwaysLoad", true);
 	json_object_end(w);
 }
 
@@ -85,6 +94,7 @@ static void put_offer(struct json_writer *w, const struct mcp_call *c, const str
 		json_member_string(w, "taskSupport", "optional");
 		json_object_end(w);
 	}
+	put_always(w);
 	json_object_end(w);
 }
 
@@ -99,6 +109,8 @@ static void put_tool(struct json_writer *w, const struct mcp_call *c, const stru
 	         &(struct look){.title = t->title,
 	                        .read_only = t->read_only,
 	                        .idempotent = t->idempotent});
+	if (t->main)
+		put_always(w);
 	json_object_end(w);
 }
 

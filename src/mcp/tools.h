@@ -19,6 +19,7 @@ struct mcp_tool {
 	bool for_bash; /* listed beside Bash; else beside the other dialects */
 	bool always;   /* beside all */
 	bool read_only, idempotent;
+	bool main; /* models need it as often as the tools that run commands */
 	struct argument arguments[TOOL_ARGUMENTS_MAX]; /* up to the first without a name */
 	void (*call)(struct mcp_call *c, const struct argument_value *values);
 };

@@ -1,5 +1,6 @@
 /*
- * A snapshot on its way to another process: a header of fixed size, the head, the tail.
+ * A snapshot on its way to another process: a header of fixed size, the head, the tail, and the
+ * lines between that matter.
  *
  * Writer and reader are the same binary on the same machine, so numbers travel as they lie in
  * memory. The reader still believes nothing: the writer may be an older nacre that was left
@@ -13,10 +14,11 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "output/salient.h"
 
 static const char wire_magic[8] = {'n', 'a', 'c', 'r', 'e', 'c', 'a', 'p'};
 
-enum { WIRE_VERSION = 1 };
+enum { WIRE_VERSION = 2 };
 
 struct wire_header {
 	char magic[8];
@@ -25,6 +27,7 @@ struct wire_header {
 	struct capture_counts counts;
 	uint64_t head_len;
 	uint64_t tail_len;
+	uint64_t middle_len;
 };
 _Static_assert(sizeof(struct wire_header) == CAPTURE_HEADER_MAX, "the header has no padding");
 
@@ -58,8 +61,11 @@ static int write_all(int fd, struct iovec *parts, size_t n, struct error *err)
 	return 0;
 }
 
-/* The parts of a record: its header, the head, and the tail in two. */
-static void fill_parts(const struct capture *c, struct wire_header *h, struct iovec parts[4])
+enum { PARTS = 5, MIDDLE_MAX = 4 * SALIENT_KEPT_MAX };
+
+/* The parts of a record: its header, the head, the tail in two, and the lines between. */
+static void fill_parts(const struct capture *c, struct wire_header *h, struct buffer *middle,
+                       struct iovec parts[PARTS])
 {
 	const char *head;
 	size_t head_len;
@@ -71,26 +77,33 @@ static void fill_parts(const struct capture *c, struct wire_header *h, struct io
 	h->counts = *capture_counts(c);
 	h->head_len = head_len;
 	h->tail_len = parts[2].iov_len + parts[3].iov_len;
+	capture_put_middle(c, middle);
+	if (buffer_error(middle) < 0)
+		buffer_clear(middle);
+	h->middle_len = middle->len;
+	parts[4] = (struct iovec){.iov_base = middle->data, .iov_len = middle->len};
 	parts[0] = (struct iovec){.iov_base = h, .iov_len = sizeof(*h)};
 	parts[1] = (struct iovec){.iov_base = (void *)(uintptr_t)head, .iov_len = head_len};
 }
 
 int capture_write(const struct capture *c, int fd, struct error *err)
 {
+	scoped(buffer_donep) struct buffer middle = {.max = MIDDLE_MAX};
 	struct wire_header h;
-	struct iovec parts[4];
+	struct iovec parts[PARTS];
 
-	fill_parts(c, &h, parts);
-	return write_all(fd, parts, 4, err);
+	fill_parts(c, &h, &middle, parts);
+	return write_all(fd, parts, PARTS, err);
 }
 
 void capture_put(const struct capture *c, struct buffer *into)
 {
+	scoped(buffer_donep) struct buffer middle = {.max = MIDDLE_MAX};
 	struct wire_header h;
-	struct iovec parts[4];
+	struct iovec parts[PARTS];
 
-	fill_parts(c, &h, parts);
-	for (int i = 0; i < 4; i++)
+	fill_parts(c, &h, &middle, parts);
+	for (int i = 0; i < PARTS; i++)
 		buffer_append(into, parts[i].iov_base, parts[i].iov_len);
 }
 
@@ -144,6 +157,8 @@ static const char *header_fault(const struct wire_header *h, size_t max_kept)
 		return "keeps too much";
 	if (h->head_len + h->tail_len > k->bytes)
 		return "keeps more than there was";
+	if (h->middle_len > MIDDLE_MAX)
+		return "keeps too many lines";
 	if (k->chars > k->bytes || k->newlines > k->chars)
 		return "counts wrong";
 	if (k->nul_at != CAPTURE_NO_NUL && k->nul_at >= k->bytes)
@@ -175,6 +190,15 @@ static int read_record(struct source *from, size_t max_kept, struct capture_snap
 	if (r < 0)
 		return r;
 	s.data[s.head_len + s.tail_len] = 0;
+	if (h.middle_len > 0) {
+		s.middle_len = (size_t)h.middle_len;
+		s.middle = malloc(s.middle_len);
+		if (!s.middle)
+			return error_sys(err, ENOMEM, "capture");
+		r = read_all(from, s.middle, s.middle_len, err);
+		if (r < 0)
+			return r;
+	}
 	*ret_snapshot = s;
 	/* Moved: the cleanup finds nothing. NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores) */
 	s = (struct capture_snapshot){0};
@@ -201,6 +225,7 @@ int capture_take(const char **at, const char *end, size_t max_kept,
 void capture_snapshot_done(struct capture_snapshot *s)
 {
 	free(s->data);
+	free(s->middle);
 	*s = (struct capture_snapshot){0};
 }
 

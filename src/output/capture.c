@@ -4,8 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "output/count.h"
+#include "output/salient.h"
 
 /*
  * One private mapping holds the head and behind it the ring of the tail. A mapping costs no memory
@@ -20,7 +22,9 @@ struct capture {
 	struct capture_counts counts;
 	char *map; /* NULL when both limits are 0 */
 	char *ring;
-	size_t ring_at; /* where the next byte goes */
+	size_t ring_at;          /* where the next byte goes */
+	struct salient *salient; /* NULL: not needed yet, or there is no memory for it */
+	bool overflowed;         /* the stream is longer than head and tail */
 };
 
 int capture_new(const struct capture_limits *limits, struct capture **ret_capture,
@@ -55,6 +59,7 @@ struct capture *capture_free(struct capture *c)
 		return NULL;
 	if (c->map)
 		munmap(c->map, c->limits.head + c->limits.tail);
+	salient_free(c->salient);
 	free(c);
 	return NULL;
 }
@@ -89,6 +94,31 @@ static void ring_put(struct capture *c, const char *bytes, size_t n)
 	c->ring_at = (c->ring_at + n) % size;
 }
 
+/* Lines are looked for from the beginning on, which until now is all there. */
+static void begin_salient(struct capture *c)
+{
+	struct iovec tail[2];
+
+	c->overflowed = true;
+	c->salient = salient_new(c->limits.middle);
+	if (!c->salient)
+		return;
+	salient_feed(c->salient, c->map, head_len(c));
+	capture_tail(c, tail);
+	for (int i = 0; i < 2; i++)
+		salient_feed(c->salient, tail[i].iov_base, tail[i].iov_len);
+}
+
+static void look_for_salient(struct capture *c, const void *bytes, size_t n)
+{
+	if (!c->limits.middle || !c->map)
+		return;
+	if (!c->overflowed && n > c->limits.head + c->limits.tail - (size_t)c->counts.bytes)
+		begin_salient(c);
+	if (c->salient)
+		salient_feed(c->salient, bytes, n);
+}
+
 void capture_append(struct capture *c, const void *bytes, size_t n)
 {
 	const char *from = bytes;
@@ -97,6 +127,7 @@ void capture_append(struct capture *c, const void *bytes, size_t n)
 
 	if (!n)
 		return;
+	look_for_salient(c, bytes, n);
 	count_bytes(bytes, n, &found);
 	c->counts.chars += found.chars;
 	c->counts.newlines += found.newlines;
@@ -167,8 +198,15 @@ size_t capture_tail_copy(const struct capture *c, void *ret_bytes, size_t size)
 	return (size_t)(to - (char *)ret_bytes);
 }
 
+void capture_put_middle(const struct capture *c, struct buffer *into)
+{
+	if (c->salient)
+		salient_put(c->salient, into);
+}
+
 int capture_copy(const struct capture *c, struct capture_snapshot *ret_snapshot, struct error *err)
 {
+	scoped(buffer_donep) struct buffer middle = {0};
 	struct capture_snapshot s = {
 		.counts = c->counts, .head_len = head_len(c), .tail_len = tail_len(c)};
 
@@ -179,6 +217,11 @@ int capture_copy(const struct capture *c, struct capture_snapshot *ret_snapshot,
 		memcpy(s.data, c->map, s.head_len);
 	capture_tail_copy(c, s.data + s.head_len, s.tail_len);
 	s.data[s.head_len + s.tail_len] = 0;
+	capture_put_middle(c, &middle);
+	s.middle_len = middle.len;
+	s.middle = middle.len > 0 ? buffer_take(&middle) : NULL;
+	if (!s.middle) /* without memory the view does without them */
+		s.middle_len = 0;
 	*ret_snapshot = s;
 	return 0;
 }

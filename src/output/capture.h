@@ -9,6 +9,9 @@
  *
  * A capture belongs to the process that pumps the bytes. Others get a snapshot: plain data, copied
  * in the same process or carried over a file descriptor.
+ *
+ * Lines of the middle that matter can be kept as well. They are looked for only when the stream no
+ * longer fits into head and tail, and then in all of it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -20,12 +23,13 @@ struct capture; /* opaque; one writer, no locking */
 struct error;
 
 struct capture_limits {
-	size_t head; /* bytes kept from the start */
-	size_t tail; /* bytes kept from the end */
+	size_t head;   /* bytes kept from the start */
+	size_t tail;   /* bytes kept from the end */
+	size_t middle; /* bytes of lines between that matter, as salient.h chooses them; 0: none */
 };
 
 #define CAPTURE_NO_NUL     UINT64_MAX
-#define CAPTURE_HEADER_MAX 64 /* of a record */
+#define CAPTURE_HEADER_MAX 72 /* of a record */
 
 struct capture_counts {
 	uint64_t bytes;
@@ -41,6 +45,8 @@ struct capture_snapshot {
 	char *data;
 	size_t head_len;
 	size_t tail_len;
+	char *middle; /* for salient_next(); NULL: none were chosen */
+	size_t middle_len;
 };
 
 /* The caller owns *ret_capture and releases it with capture_free(). */
@@ -61,6 +67,9 @@ void capture_head(const struct capture *c, const char **ret_bytes, size_t *ret_n
 void capture_tail(const struct capture *c, struct iovec ret_parts[2]); /* oldest bytes first */
 size_t capture_tail_copy(const struct capture *c, void *ret_bytes, size_t size); /* the last SIZE */
 
+/* Appends the lines of the middle, for salient_next(). */
+void capture_put_middle(const struct capture *c, struct buffer *into);
+
 /* The caller releases the snapshot with capture_snapshot_done(). */
 int capture_copy(const struct capture *c, struct capture_snapshot *ret_snapshot, struct error *err);
 void capture_snapshot_done(struct capture_snapshot *s); /* leaves an empty snapshot */
@@ -78,7 +87,7 @@ int capture_write(const struct capture *c, int fd, struct error *err);
 void capture_put(const struct capture *c, struct buffer *into);
 
 /* Reads one record. What is not exactly a record of this version, contradicts itself or keeps more
- * than MAX_KEPT bytes is refused with -EBADMSG and nothing is set. */
+ * than MAX_KEPT bytes of head and tail is refused with -EBADMSG and nothing is set. */
 int capture_read(int fd, size_t max_kept, struct capture_snapshot *ret_snapshot, struct error *err);
 
 /* The same from memory; *at is left behind the record. */

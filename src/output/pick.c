@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/number.h"
 
 #define MATCH_LIMIT 1000000 /* of steps: an expression that would take for ever does not match */
 #define DEPTH_LIMIT 1000
@@ -321,4 +322,31 @@ int pick_end(struct pick *p)
 		r = sink(p, &l);
 	}
 	return r;
+}
+
+bool pick_lines_parse(const char *text, struct pick_options *into)
+{
+	const char *dash = strchr(text, '-');
+	uint64_t from = 1, to = 0;
+	char first[24];
+
+	if (!dash) {
+		if (number_parse_u64(text, &from) < 0)
+			return false;
+		to = from;
+	} else {
+		if (dash - text >= (ptrdiff_t)sizeof(first) || (dash == text && !dash[1]))
+			return false;
+		memcpy(first, text, (size_t)(dash - text));
+		first[dash - text] = 0;
+		if (first[0] && number_parse_u64(first, &from) < 0)
+			return false;
+		if (dash[1] && (number_parse_u64(dash + 1, &to) < 0 || to == 0))
+			return false;
+	}
+	if (from == 0 || (to > 0 && to < from))
+		return false;
+	into->from = from;
+	into->to = to;
+	return true;
 }

@@ -37,6 +37,9 @@ struct pick_line {
 	bool skipped; /* lines between this and the last one were left out */
 };
 
+/* "A-B", "A-", "-B" or "A", counted from 1: sets from and to. False: it is none of these. */
+bool pick_lines_parse(const char *text, struct pick_options *into);
+
 /* What it returns other than 0 ends the picking and is returned. */
 typedef int (*pick_sink)(void *owner, const struct pick_line *line);
 

@@ -254,7 +254,7 @@ static void refuses_what_is_not_a_sound_record(void **state)
 	const uint64_t huge = UINT64_MAX - 1, hundred = 100, ten = 10, three = 3;
 
 	expect_refused(0, "N", 1, "not a capture");
-	expect_refused(8, "\2", 1, "another version");
+	expect_refused(8, "\1", 1, "another version");
 	expect_refused(12, "\x3f", 1, "another version");
 	expect_refused(16, &three, 8, "more than there was");
 	expect_refused(24, &ten, 8, "counts wrong");
@@ -264,6 +264,8 @@ static void refuses_what_is_not_a_sound_record(void **state)
 	expect_refused(56, &huge, 8, "too much");
 	expect_refused(56, &hundred, 8, "too much");
 	expect_refused(56, &ten, 8, "more than there was");
+	expect_refused(64, &huge, 8, "too many lines");
+	expect_refused(64, &ten, 8, "too early");
 }
 
 static void refuses_every_shortened_record(void **state)

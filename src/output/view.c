@@ -11,6 +11,8 @@
 #include "output/capture.h"
 #include "output/clean.h"
 #include "output/count.h"
+#include "output/salient-view.h"
+#include "output/salient.h"
 
 /*
  * A stream of which nothing was let go is cleaned in one piece and then cut. Otherwise head and
@@ -30,7 +32,7 @@ static const struct {
 } defaults[VIEW_STYLE_MAX] = {
 	[VIEW_ALL] = {.limit = 1 << 20},      [VIEW_EDGES] = {.limit = 16 << 10, .edge = 1 << 10},
 	[VIEW_TAIL_CHARS] = {.limit = 50000}, [VIEW_BYTES] = {.limit = 64 << 10},
-	[VIEW_HALVES] = {.limit = 30000},
+	[VIEW_HALVES] = {.limit = 30000},     [VIEW_SALIENT] = {.limit = 30000},
 };
 
 static struct view_limits settled(const struct view_limits *given)
@@ -38,6 +40,8 @@ static struct view_limits settled(const struct view_limits *given)
 	struct view_limits l = *given;
 
 	assert((unsigned)l.style < VIEW_STYLE_MAX);
+	if (l.style == VIEW_AUTO)
+		l.style = VIEW_HALVES;
 	if (!l.limit)
 		l.limit = defaults[l.style].limit;
 	if (!l.edge)
@@ -67,12 +71,16 @@ struct capture_limits view_capture_limits(const struct view_limits *given)
 		c.tail = SLACK; /* for a spool that can keep only its head */
 		c.head = room(l.limit, 1, KEPT_MAX - c.tail);
 		return c;
+	case VIEW_SALIENT:
+		c.middle = room(l.limit, 4, SALIENT_KEPT_MAX + SLACK) - SLACK;
+		/* fall through */
 	case VIEW_HALVES:
 		c.head = room(l.limit / 2 + 1, 4, KEPT_MAX / 2);
 		c.tail = c.head;
 		return c;
 	case VIEW_EDGES:
 	case VIEW_ALL:
+	case VIEW_AUTO:
 	case VIEW_STYLE_MAX:
 		break;
 	}
@@ -106,7 +114,9 @@ size_t view_sure_beginning(const struct view_limits *given)
 	case VIEW_HALVES:
 	case VIEW_ALL:
 		return l.limit / 2; /* characters have one byte or more */
+	case VIEW_SALIENT:
 	case VIEW_TAIL_CHARS:
+	case VIEW_AUTO:
 	case VIEW_STYLE_MAX:
 		break;
 	}
@@ -197,6 +207,14 @@ static void piece_hide(struct piece *p)
 	p->shown_chars = 0;
 }
 
+static uint64_t lines_in(const struct piece *p)
+{
+	struct count count = {0};
+
+	count_bytes(p->text.data, p->text.len, &count);
+	return count.newlines;
+}
+
 /* An unbroken text: FIRST has all of it. */
 static bool fits(const struct piece *p, const struct view_limits *l)
 {
@@ -207,7 +225,10 @@ static bool fits(const struct piece *p, const struct view_limits *l)
 	case VIEW_EDGES:
 	case VIEW_BYTES:
 		return p->text.len <= l->limit;
+	case VIEW_SALIENT:
+		return p->text.len <= l->limit && (l->lines == 0 || lines_in(p) <= l->lines);
 	case VIEW_ALL:
+	case VIEW_AUTO:
 	case VIEW_STYLE_MAX:
 		break;
 	}
@@ -233,7 +254,12 @@ static void cut(struct piece *first, struct piece *last, const struct view_limit
 		piece_show_first(first, l->limit / 2, true);
 		piece_show_last(last, l->limit - l->limit / 2, true);
 		break;
+	case VIEW_SALIENT: /* where there are no lines to choose from */
+		piece_show_first(first, l->limit / 2, false);
+		piece_show_last(last, l->limit - l->limit / 2, false);
+		break;
 	case VIEW_ALL:
+	case VIEW_AUTO:
 	case VIEW_STYLE_MAX:
 		break;
 	}
@@ -282,7 +308,15 @@ static void say_what(struct buffer *b, const struct view *v, const struct view_l
 		buffer_printf(b, "%" PRIu64 " character%s left out", v->omitted_chars,
 		              v->omitted_chars == 1 ? "" : "s");
 		break;
+	case VIEW_SALIENT:
+		if (v->total_lines > 0) {
+			buffer_printf(b, "%" PRIu64 " of %" PRIu64 " lines are shown",
+			              v->shown_lines, v->total_lines);
+			break;
+		}
+		/* fall through */
 	case VIEW_ALL:
+	case VIEW_AUTO:
 	case VIEW_STYLE_MAX:
 		buffer_printf(b, "%" PRIu64 " byte%s left out", v->omitted_bytes,
 		              v->omitted_bytes == 1 ? "" : "s");
@@ -292,7 +326,8 @@ static void say_what(struct buffer *b, const struct view *v, const struct view_l
 
 static bool shows_both_ends(enum view_style style)
 {
-	return style == VIEW_EDGES || style == VIEW_HALVES || style == VIEW_ALL;
+	return style == VIEW_EDGES || style == VIEW_HALVES || style == VIEW_SALIENT ||
+	       style == VIEW_ALL;
 }
 
 static int finish(struct view *v, struct buffer *text, struct buffer *notice, struct view *ret_view,
@@ -338,6 +373,54 @@ static int assemble(struct view *v, const struct piece *first, const struct piec
 	return finish(v, &text, &notice, ret_view, err);
 }
 
+/* Lines of a stream, of which each notice tells the number. 0: *ret_view has them; -ENOSPC: there
+ * are none to choose from. LAST is NULL: FIRST has the whole. */
+static int show_lines(struct view *v, const struct capture_snapshot *s, const struct piece *first,
+                      const struct piece *last, const struct view_limits *l,
+                      const struct view_file *file, struct view *ret_view, struct error *err)
+{
+	scoped(buffer_donep) struct buffer text = {.max = SIZE_MAX / 2};
+	scoped(buffer_donep) struct buffer notice = {0};
+	const struct piece *end = last ? last : first;
+	struct salient_limits limits = {.bytes = l->limit, .lines = l->lines};
+	struct salient_source source = {.head = first->text.data,
+	                                .head_len = first->text.len,
+	                                .tail = end->text.data,
+	                                .tail_len = end->text.len,
+	                                .whole = !last,
+	                                .lines = s->counts.newlines,
+	                                .tail_first = 1,
+	                                .tail_mid = last != NULL,
+	                                .middle = s->middle,
+	                                .middle_len = s->middle_len};
+	struct salient_shown shown = {0};
+	int r;
+
+	if (!last)
+		source.lines = lines_in(first);
+	else if (source.lines >= lines_in(last))
+		source.tail_first = source.lines - lines_in(last) + 1;
+	if (end->text.len > 0 && end->text.data[end->text.len - 1] != '\n')
+		source.lines++;
+	if (file && file->name && file->call_before && !file->dropped_bytes && !file->lost_bytes) {
+		limits.call_before = file->call_before;
+		limits.call_behind = file->call_behind;
+	}
+	r = salient_compose(&source, &limits, &text, &shown);
+	if (r < 0)
+		return r;
+	v->truncated = true;
+	v->total_lines = source.lines;
+	v->shown_lines = shown.lines;
+	v->shown_bytes = shown.bytes;
+	v->shown_chars = shown.chars;
+	v->omitted_bytes = s->counts.bytes > shown.bytes ? s->counts.bytes - shown.bytes : 0;
+	v->omitted_chars = s->counts.chars > shown.chars ? s->counts.chars - shown.chars : 0;
+	say_what(&notice, v, l);
+	say_where(&notice, file);
+	return finish(v, &text, &notice, ret_view, err);
+}
+
 static int show_whole(struct view *v, const struct capture_snapshot *s, const struct view_limits *l,
                       const struct view_file *file, struct view *ret_view, struct error *err)
 {
@@ -353,6 +436,11 @@ static int show_whole(struct view *v, const struct capture_snapshot *s, const st
 	v->replaced = first.facts.replaced;
 	if (fits(&first, l))
 		return assemble(v, &first, NULL, l, file, ret_view, err);
+	if (l->style == VIEW_SALIENT) {
+		r = show_lines(v, s, &first, NULL, l, file, ret_view, err);
+		if (r != -ENOSPC)
+			return r < 0 ? error_sys(err, -r, "text of the output") : r;
+	}
 	last = first; /* the same text, another part of it */
 	cut(&first, &last, l);
 	v->truncated = true;
@@ -391,9 +479,14 @@ static int show_ends(struct view *v, const struct capture_snapshot *s, const str
 	if (r < 0)
 		return error_sys(err, -r, "cleaning of the output");
 
+	v->replaced = first.facts.replaced + last.facts.replaced;
+	if (l->style == VIEW_SALIENT) {
+		r = show_lines(v, s, &first, &last, l, file, ret_view, err);
+		if (r != -ENOSPC)
+			return r < 0 ? error_sys(err, -r, "text of the output") : r;
+	}
 	cut(&first, &last, l);
 	v->truncated = true;
-	v->replaced = first.facts.replaced + last.facts.replaced;
 	kept = chars_of(s->data, s->head_len + s->tail_len);
 	v->omitted_chars = hidden_chars(&first) + hidden_chars(&last);
 	if (s->counts.chars > kept) /* always, unless a snapshot lies about its counts */

@@ -24,12 +24,15 @@ enum view_style {
 	VIEW_TAIL_CHARS, /* the last LIMIT characters */
 	VIEW_BYTES,      /* the first LIMIT bytes */
 	VIEW_HALVES,     /* LIMIT characters, half from the start and half from the end */
+	VIEW_SALIENT, /* LIMIT bytes: beginning, end, and from the middle the lines that matter */
+	VIEW_AUTO,    /* VIEW_SALIENT where the caller wants one text, else VIEW_HALVES; as that */
 	VIEW_STYLE_MAX
 };
 
 struct view_limits {
 	enum view_style style;
 	size_t limit;      /* 0: the default of the style */
+	uint64_t lines;    /* VIEW_SALIENT only: at most so many; 0: any number */
 	size_t edge;       /* VIEW_EDGES only; 0: the default; at most half the limit */
 	bool keep_escapes; /* see clean.h */
 	bool show_controls;
@@ -41,6 +44,9 @@ struct view_file {
 	const char *why_not;    /* then the reason, or NULL */
 	uint64_t dropped_bytes; /* of the middle, missing in the file because of its cap */
 	uint64_t lost_bytes;    /* missing in the file because they could not be written */
+	/* How lines are read by their numbers, A-B: the words before and behind; NULL: they are
+	 * not. Only for styles that leave lines out. */
+	const char *call_before, *call_behind;
 };
 
 struct view {
@@ -56,7 +62,8 @@ struct view {
 	uint64_t shown_chars;
 	uint64_t omitted_bytes;
 	uint64_t omitted_chars;
-	uint64_t replaced; /* invalid sequences among what was cleaned */
+	uint64_t total_lines, shown_lines; /* VIEW_SALIENT only, when it is truncated */
+	uint64_t replaced;                 /* invalid sequences among what was cleaned */
 };
 
 /* What a capture must keep so that a view within these limits is complete, up to 2 MiB in all.

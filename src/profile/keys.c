@@ -46,8 +46,10 @@ static const struct key_choice tools[] = {{"Bash", 0, 0},       {"run_command", 
 static const struct key_choice timeout_acts[] = {
 	{"kill", PROFILE_TIMEOUT_KILL, 1}, {"background", PROFILE_TIMEOUT_BACKGROUND, 0}, {0}};
 static const struct key_choice styles[] = {
-	{"halves", VIEW_HALVES, -1}, {"tail", VIEW_TAIL_CHARS, -1}, {"edges", VIEW_EDGES, -1},
-	{"bytes", VIEW_BYTES, -1},   {"all", VIEW_ALL, -1},         {0}};
+	{"halves", VIEW_HALVES, -1}, {"tail", VIEW_TAIL_CHARS, -1},
+	{"edges", VIEW_EDGES, -1},   {"bytes", VIEW_BYTES, -1},
+	{"all", VIEW_ALL, -1},       {"salient", VIEW_SALIENT, -1},
+	{"auto", VIEW_AUTO, -1},     {0}};
 static const struct key_choice output_modes[] = {{"separate", 0, 0}, {"merged", 0, 0},
                                                  {"auto", 0, 0},     {"stdout", 0, 0},
                                                  {"stderr", 0, 0},   {0}};
@@ -141,15 +143,20 @@ static const struct key timeout_keys[] = {
 static const struct key output_keys[] = {
 	KEY("style", KEY_CHOICE, KEY_NOBODY,
             "Which part of long output is shown: both `halves`, the `tail`, both `edges`, the "
-            "first `bytes`, or `all`.",
+            "first `bytes`, `all`, or `salient`: the beginning, the end and the lines between that "
+            "matter. `auto` is `salient` over MCP, else `halves`.",
             TO(output.view.style), .choices = styles, .fallback = "halves"),
 	KEY("limit", KEY_SIZE, KEY_USUAL,
-            "Characters (`halves`, `tail`) or bytes (`edges`, `bytes`) of each stream; 0: the "
+            "Characters (`halves`, `tail`) or bytes (`edges`, `bytes`, `salient`) of each stream; "
+            "0: the "
             "usual number of the style.",
             TO(output.view.limit), .max = 16 << 20, .fallback = "0"),
 	KEY("edge", KEY_SIZE, KEY_USUAL,
             "With `edges`: bytes of the beginning, and as many of the end; 0: the usual number.",
             TO(output.view.edge), .max = 8 << 20, .fallback = "0"),
+	KEY("answer", KEY_SIZE, KEY_USUAL,
+            "Bytes of an answer over MCP; 0: what the client takes, at most `limit` of output.",
+            TO(output.answer), .max = 16 << 20, .fallback = "0"),
 	KEY("mode", KEY_WORD, KEY_FREE,
             "Which streams are returned, and how, where the request does not say.", TO(output.mode),
             .choices = output_modes, .fallback = "separate"),

@@ -56,6 +56,7 @@ struct profile_output {
 	const char *mode;  /* "separate", "merged", "auto", "stdout", "stderr": where nothing is
 	                      asked for */
 	uint64_t file_cap; /* bytes per stream on disk */
+	uint64_t answer;   /* bytes of an answer that is one text; 0: by the caller */
 };
 
 struct profile_workspace {

@@ -62,6 +62,7 @@ static const struct json_field order_fields[] = {
 	JSON_NUMBER("patience", OF, patience, JSON_OPTIONAL, 0, INT64_MAX),
 	JSON_NUMBER("head_bytes", OF, kept.head, JSON_REQUIRED, 0, INT64_MAX),
 	JSON_NUMBER("tail_bytes", OF, kept.tail, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("middle_bytes", OF, kept.middle, JSON_SPARSE, 0, INT64_MAX),
 	JSON_NUMBER("rows", OF, terminal.rows, JSON_SPARSE, 0, PTY_SIDE_MAX),
 	JSON_NUMBER("cols", OF, terminal.cols, JSON_SPARSE, 0, PTY_SIDE_MAX),
 	JSON_WORDS("argv", OF, argv, JSON_REQUIRED, 1),

@@ -38,11 +38,14 @@ struct request {
 	enum output_mode output_mode;
 	bool output_mode_given; /* else it is the profile's */
 	bool one_text;          /* the answer is one text: "auto" then means merged */
-	bool end_leftover;      /* whatever the profile says: no more tasks are wanted */
-	bool background;        /* become a task at once; merged unless output_mode_given */
-	bool force;             /* override a nudge, never a deny */
-	bool comes_back;        /* a question can be the answer: the caller retries with its own */
-	bool can_ask;           /* a person can be asked, and the caller waits for the answer */
+	/* What the caller can take of an answer; 0: no bound of its own. */
+	size_t answer_bytes, answer_lines;
+	bool answer_given; /* whoever runs nacre says so: instead of the profile's limit */
+	bool end_leftover; /* whatever the profile says: no more tasks are wanted */
+	bool background;   /* become a task at once; merged unless output_mode_given */
+	bool force;        /* override a nudge, never a deny */
+	bool comes_back;   /* a question can be the answer: the caller retries with its own */
+	bool can_ask;      /* a person can be asked, and the caller waits for the answer */
 	int64_t approval_timeout_ms; /* waits no longer than this for a person; 0: the profile's */
 	bool follow;                 /* TASK_OUTPUT events are wanted */
 	bool findable;              /* its task is known by its id before its end, and looked for */

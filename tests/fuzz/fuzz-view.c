@@ -33,8 +33,10 @@ static void check(const struct view *v, const struct view_limits *l)
 		return;
 	if (l->style == VIEW_HALVES || l->style == VIEW_TAIL_CHARS)
 		must(v->shown_chars <= l->limit);
-	if (l->style == VIEW_BYTES || l->style == VIEW_EDGES)
+	if (l->style == VIEW_BYTES || l->style == VIEW_EDGES || l->style == VIEW_SALIENT)
 		must(v->shown_bytes <= l->limit);
+	if (l->style == VIEW_SALIENT && v->total_lines > 0)
+		must(v->len <= l->limit);
 	if (!l->keep_escapes)
 		must(!memchr(v->text, 0x1b, v->len) && !memchr(v->text, '\r', v->len));
 }
@@ -70,10 +72,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 8 || size > 1 << 16)
 		return 0;
-	within = (struct capture_limits){.head = (size_t)data[0] * 8, .tail = (size_t)data[1] * 8};
+	within = (struct capture_limits){.head = (size_t)data[0] * 8, .tail = (size_t)data[1] * 8,
+	                                .middle = (size_t)(data[5] >> 2) * 64};
 	l = (struct view_limits){.style = (enum view_style)(data[2] % VIEW_STYLE_MAX),
 	                         .limit = 1 + data[3] * 4u,
 	                         .edge = data[4],
+	                         .lines = data[7],
 	                         .keep_escapes = data[5] & 1,
 	                         .show_controls = data[5] & 2};
 	chunk = 1 + data[6];

@@ -51,7 +51,7 @@ class About(NacreTest):
         self.assertEqual(schema["required"], ["command"])
 
     def test_output_is_told_as_it_is_cut(self):
-        for profile, words in (("bash", "longer than 30000 characters both halves"), ("universal", "the last 50000 characters"),
+        for profile, words in (("bash", "the beginning, the end and the lines that matter"), ("universal", "the last 50000 characters"),
                                ("verify", "longer than 16384 bytes the beginning and the end"),
                                ("workspace", "the first 1048576 bytes")):
             for text in self.told("--profile", profile):

@@ -546,7 +546,7 @@ class Approvals(McpTest):
         self.assertEqual(form["mode"], "form")
         decision = form["requestedSchema"]["properties"]["decision"]
         self.assertEqual([o["const"] for o in decision["oneOf"]], ["deny", "once", "session"])
-        self.assertNotIn("default", decision)
+        self.assertEqual(decision["default"], "once", "accepting the form is enough")
         self.assertEqual(form["requestedSchema"]["required"], ["decision"])
         self.assertTrue(form["message"].startswith(
             f"Run in {self.work} (sandbox strict, network by name, as profile workspace asks)?\n    'touch' 'made'\nRule: "), form)
