@@ -140,7 +140,9 @@ const struct mcp_tool mcp_tools[] = {
                               {"argv", ARGUMENT_STRINGS, false, "a program and its arguments", 0},
                               {"cwd", ARGUMENT_STRING, false, "directory inside the workspace", 0},
                               {"tool", ARGUMENT_STRING, false,
-                               "the tool that would run it (default: the first)", 0}},
+                               "the tool that would run it (default: the first)", 0},
+                              {"args", ARGUMENT_STRINGS_OR_NONE, false,
+                               "arguments of the program that command names", 0}},
 		.call = tool_explain,
 	},
 };
