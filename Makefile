@@ -23,7 +23,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak workday upstream lint coverage fresh kernels install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak workday writer upstream lint coverage fresh kernels install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -90,6 +90,12 @@ workday: all
 	tools/setup test
 	tests/workday/run.py $(BUILD)/nacre --only '$(ONLY)'
 
+# The agents' day's work with TeX, biber and pandoc, which 'make test' skips where they are missing:
+# they are large.
+writer: all
+	tools/setup test writer
+	NACRE=$(BUILD)/nacre NACRE_TEST_MUST=tools tests/integration/tap.py tests/integration/test_agents.py
+
 # Test suites of other projects, outside and in a room. Needs the network to fetch them; minutes each.
 upstream: all
 	tools/setup test
@@ -145,6 +151,7 @@ help:
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
 	echo "make malformed [LINES=10000] [SEED=1]      odd requests at a server"
 	echo "make workday            what agents do all day is the same in nacre as in plain bash"
+	echo "make writer             what the ready-made agents do all day, with TeX, biber and pandoc (installs them)"
 	echo "make upstream           test suites of other projects come out in nacre as outside"
 	echo "make soak [WAIT=1]      1,000 sessions and 10,000 commands leave nothing behind"
 	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log at 500"

@@ -38,7 +38,9 @@ static int list(void)
 /* In the format of the tool: whoever reads it looks there for the reason. */
 static void print_refusal(const struct dialect *d, const struct error *err)
 {
-	scoped(result_donep) struct result refused = {.exit_code = EXIT_NACRE_FAILED};
+	scoped(result_donep) struct result refused = {
+		.exit_code = EXIT_NACRE_FAILED,
+		.output_mode = dialect_takes_name(d) ? OUTPUT_MERGED : OUTPUT_SEPARATE};
 	scoped(buffer_donep) struct buffer text = {0};
 
 	snprintf(refused.reason, sizeof(refused.reason), "%s: %s", dialect_tool(d), err->text);

@@ -67,12 +67,25 @@ static int add_agent(void *options, const struct cli_option *o, const char *valu
 	return 0;
 }
 
+/* Several may be the same tool: each then has its name in that of the tool. */
+static bool is_named_twice(const struct mcp_arguments *a, size_t i)
+{
+	for (size_t k = 0; i < a->profiles.count && k < i; k++)
+		if (strcmp(a->profiles.items[k], a->profiles.items[i]) == 0) {
+			cli_complain("mcp: '%s' is named twice", a->profiles.items[i]);
+			return true;
+		}
+	return false;
+}
+
 static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size_t i)
 {
 	struct engine *e = &s->engines[s->count];
 	const struct dialect *d;
 	struct error err = {0};
 
+	if (is_named_twice(a, i))
+		return -EINVAL;
 	engine_init(e, (const char *const *)environ);
 	e->launcher = &s->launcher;
 	if (i < a->profiles.count && a->agents[i])
@@ -87,12 +100,6 @@ static int offer(struct mcp_server_state *s, const struct mcp_arguments *a, size
 		cli_complain("mcp: %s", err.text);
 		return -EINVAL;
 	}
-	for (size_t k = 0; k + 1 < s->count; k++)
-		if (s->offers[k].dialect == d) {
-			cli_complain("mcp: two profiles offer the same tool, '%s'",
-			             dialect_tool(d));
-			return -EINVAL;
-		}
 	if (dialect_is_discreet(d))
 		e->wishes.output_prefix = "nacre://output/";
 	s->offers[i] = (struct mcp_offer){.dialect = d, .engine = e};
@@ -213,8 +220,9 @@ const struct cli_command cli_mcp = {
 	.usage = "[OPTIONS]",
 	.about = "Serves the Model Context Protocol to one client on standard input and output: "
 		 "revisions 2024-11-05 to 2025-11-25 with a handshake, and 2026-07-28 without.",
-	.notes = "At the end of the input, running calls are cancelled and background tasks "
-		 "continue.",
+	.notes = "If several profiles or agents offer the same tool, each tool has its name: "
+		 "run_command_writer, run_command_coder. At the end of the input, running calls "
+		 "are cancelled and background tasks continue.",
 	.options = options,
 	.size = sizeof(struct mcp_arguments),
 	.prepare = prepare,

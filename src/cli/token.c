@@ -38,7 +38,7 @@ static void note_name(void *context, const char *name, const char *path, bool ag
 {
 	const char **wanted = context;
 
-	if (!agent && *wanted && strcmp(name, *wanted) == 0)
+	if (*wanted && strcmp(name, *wanted) == 0)
 		*wanted = NULL;
 }
 

@@ -73,6 +73,9 @@ static void put_file(struct json_writer *w, const struct result *r)
 {
 	if (r->output_kept && r->output_files[0][0])
 		json_member_string(w, "output_file", r->output_files[0]);
+	/* What was not asked for, or not all of it shown, is found by its name. */
+	if (r->output_kept && r->output_mode != OUTPUT_MERGED && r->output_files[1][0])
+		json_member_string(w, "stderr_file", r->output_files[1]);
 }
 
 static void write_safe_shell(struct json_writer *w, const struct result *r)
@@ -151,10 +154,22 @@ static void write_task(struct json_writer *w, const struct result *r)
 	put_remarks(w, r);
 }
 
+/* Why it did not run, or not to its end, stands in `stderr` too if nothing else does: that is where
+ * clients of such a tool look. */
+static void put_streams_or_reason(struct json_writer *w, const struct result *r)
+{
+	bool silent = r->output_mode == OUTPUT_SEPARATE && r->views[1].len == 0;
+
+	if (!silent || !r->reason[0])
+		return put_streams(w, r);
+	put_stream(w, "stdout", &r->views[0]);
+	json_member_string(w, "stderr", r->reason);
+}
+
 static void write_bash(struct json_writer *w, const struct result *r)
 {
 	json_member_bool(w, "success", r->success);
-	put_streams(w, r);
+	put_streams_or_reason(w, r);
 	json_member_int(w, "exit_code", r->exit_code);
 	json_member_int(w, "duration_ms", r->report.duration_ms);
 	if (truncated(r))
@@ -328,14 +343,14 @@ static size_t parameter_count(const struct dialect *d)
 	return n;
 }
 
-void dialect_put_members(const struct dialect *d, const struct profile *profile, const char *more,
-                         struct json_writer *w)
+void dialect_put_members(const struct dialect *d, const char *tool, const struct profile *profile,
+                         const char *more, struct json_writer *w)
 {
 	scoped(buffer_donep) struct buffer text = {0};
 
 	buffer_puts(&text, d->description);
 	buffer_puts(&text, more);
-	json_member_string(w, "name", d->tool);
+	json_member_string(w, "name", tool ? tool : d->tool);
 	json_member_string(w, "description",
 	                   buffer_error(&text) == 0 ? buffer_str(&text) : d->description);
 	json_put_key(w, "inputSchema");
@@ -345,7 +360,7 @@ void dialect_put_members(const struct dialect *d, const struct profile *profile,
 void dialect_write_json(const struct dialect *d, struct json_writer *w)
 {
 	json_object_begin(w);
-	dialect_put_members(d, NULL, "", w);
+	dialect_put_members(d, NULL, NULL, "", w);
 	json_object_end(w);
 }
 

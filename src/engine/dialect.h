@@ -33,10 +33,11 @@ bool dialect_takes_name(const struct dialect *d);
 
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
-/* The members of it, in an object that the caller has begun. MORE goes on after the description;
- * "": nothing. The schema is that of the profile in force; NULL: of the built-in one. */
-void dialect_put_members(const struct dialect *d, const struct profile *profile, const char *more,
-                         struct json_writer *w);
+/* The members of it, in an object that the caller has begun. TOOL is its name there; NULL: its own.
+ * MORE goes on after the description; "": nothing. The schema is that of the profile in force;
+ * NULL: of the built-in one. */
+void dialect_put_members(const struct dialect *d, const char *tool, const struct profile *profile,
+                         const char *more, struct json_writer *w);
 
 /* TEXT is a JSON object of parameters. */
 int dialect_read(const struct dialect *d, const char *text, size_t n, struct arena *arena,

@@ -71,7 +71,7 @@ static void explain_failure(struct result *r, const struct keeper_order *o, bool
 	const char *name = o->argv[0];
 	int sys = r->report.sys;
 
-	if (neutral && r->report.step != CHILD_EXEC) {
+	if (neutral && r->report.step != CHILD_EXEC && !r->report.why_public) {
 		r->exit_code = EXIT_NACRE_FAILED;
 		snprintf(r->reason, sizeof(r->reason), "the command could not be started");
 	} else if (r->report.why[0]) {

@@ -110,6 +110,7 @@ static void keep(struct keeper *k, const struct buffer *order)
 			k->report.end = KEEPER_END_FAILED;
 		k->report.step = CHILD_FORK;
 		k->report.sys = -r;
+		k->report.why_public = err.kind == ERROR_UNSUPPORTED;
 		snprintf(k->report.why, sizeof(k->report.why), "%s", err.text);
 		if (k->process) /* init already runs, its streams could not be opened */
 			process_take_over(k->process, &k->report.survivors);

@@ -197,6 +197,10 @@ int keeper_start_again(struct keeper *k)
 
 	k->refused = false;
 	r = sandbox_plan_retry(&k->plan, k->detail, k->report.sys, &err);
+	if (r < 0 && err.kind == ERROR_UNSUPPORTED && err.text[0]) {
+		k->report.why_public = true;
+		snprintf(k->report.why, sizeof(k->report.why), "%s", err.text);
+	}
 	if (r < 0)
 		return r;
 	k->process = process_free(k->process);

@@ -19,11 +19,14 @@
 #define NAMED_MAX   3 /* protected paths */
 #define ALLOWED_MAX 60
 
-/* What an agent is for, if it is one. */
-static void tell_role(const struct profile *p, struct buffer *into, bool session)
+/* What an agent is for, if it is one. A client that is offered several is none of them itself. */
+static void tell_role(const struct mcp_offer *o, const struct profile *p, struct buffer *into)
 {
+	bool several = strcmp(o->tool, dialect_tool(o->dialect)) != 0;
+
 	if (strcmp(p->name, p->base) != 0 && p->description[0])
-		buffer_printf(into, " You are '%s': %s", p->name, p->description);
+		buffer_printf(into, " %s '%s': %s", several ? "This is the tool of" : "You are",
+		              p->name, p->description);
 }
 
 /* Only where all others are refused. */
@@ -241,9 +244,9 @@ static void tell_refusals(const struct profile *p, struct buffer *into, bool ses
 static void tell_all(const struct profile *p, bool session, struct buffer *into)
 {
 	static void (*const rows[])(const struct profile *p, struct buffer *into, bool session) = {
-		tell_role,      tell_allowed,   tell_practice,   tell_output,
-		tell_wall,      tell_network,   tell_what_stays, tell_leftovers,
-		tell_protected, tell_debugging, tell_limits,     tell_refusals,
+		tell_allowed,   tell_practice,   tell_output,    tell_wall,
+		tell_network,   tell_what_stays, tell_leftovers, tell_protected,
+		tell_debugging, tell_limits,     tell_refusals,
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++)
@@ -256,9 +259,13 @@ void about_offer(const struct mcp_offer *offer, struct buffer *into)
 	static const char *const argv[] = {"true", NULL};
 	scoped(arena_freep) struct arena *arena = arena_new(SHELL_FACTS_ARENA_MAX);
 	struct request rq = {.input_fd = -1, .argv = argv};
+	const struct profile *p;
 	struct check check;
 
-	if (arena && engine_explain(offer->engine, &rq, arena, &check, NULL) == 0 &&
-	    offer->engine->profile)
-		tell_all(offer->engine->profile, dialect_keeps_session(offer->dialect), into);
+	if (!arena || engine_explain(offer->engine, &rq, arena, &check, NULL) < 0 ||
+	    !offer->engine->profile)
+		return;
+	p = offer->engine->profile;
+	tell_role(offer, p, into);
+	tell_all(p, dialect_keeps_session(offer->dialect), into);
 }

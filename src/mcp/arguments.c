@@ -16,6 +16,7 @@ static const struct {
 	[ARGUMENT_NUMBER] = {"integer", "a whole number from 0 on, within its limit"},
 	[ARGUMENT_BOOL] = {"boolean", "true or false"},
 	[ARGUMENT_STRINGS] = {"array", "a list of at least one string"},
+	[ARGUMENT_STRINGS_OR_NONE] = {"array", "a list of strings"},
 };
 
 static bool is_strings(json_t *value)
@@ -26,7 +27,7 @@ static bool is_strings(json_t *value)
 	json_array_foreach (value, i, item)
 		if (!json_is_string(item))
 			return false;
-	return json_array_size(value) > 0;
+	return json_is_array(value);
 }
 
 static bool read_one(const struct argument *a, json_t *value, struct argument_value *ret)
@@ -47,6 +48,9 @@ static bool read_one(const struct argument *a, json_t *value, struct argument_va
 		ret->flag = json_is_true(value);
 		return json_is_boolean(value);
 	case ARGUMENT_STRINGS:
+		ret->list = value;
+		return is_strings(value) && json_array_size(value) > 0;
+	case ARGUMENT_STRINGS_OR_NONE:
 		ret->list = value;
 		return is_strings(value);
 	}
@@ -85,12 +89,13 @@ static void put_property(const struct argument *a, struct json_writer *w)
 {
 	json_member_object(w, a->name);
 	json_schema_type(w, types[a->type].name);
-	if (a->type == ARGUMENT_STRINGS) {
+	if (a->type == ARGUMENT_STRINGS || a->type == ARGUMENT_STRINGS_OR_NONE) {
 		json_member_object(w, "items");
 		json_schema_type(w, "string");
 		json_object_end(w);
-		json_member_int(w, "minItems", 1);
 	}
+	if (a->type == ARGUMENT_STRINGS)
+		json_member_int(w, "minItems", 1);
 	if (a->type == ARGUMENT_NUMBER && a->max)
 		json_member_uint(w, "maximum", a->max);
 	json_member_string(w, "description", a->doc);

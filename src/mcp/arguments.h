@@ -11,7 +11,13 @@
 struct error;
 struct json_writer;
 
-enum argument_type { ARGUMENT_STRING, ARGUMENT_NUMBER, ARGUMENT_BOOL, ARGUMENT_STRINGS };
+enum argument_type {
+	ARGUMENT_STRING,
+	ARGUMENT_NUMBER,
+	ARGUMENT_BOOL,
+	ARGUMENT_STRINGS, /* one at least */
+	ARGUMENT_STRINGS_OR_NONE,
+};
 
 struct argument {
 	const char *name;

@@ -14,12 +14,16 @@
 #include "mcp/tools.h"
 #include "shell/facts.h"
 
-static const char *const *read_words(struct arena *arena, json_t *list)
+/* NAME: the program, if the list has only its arguments; NULL: the list begins with it. */
+static const char *const *read_words(struct arena *arena, const char *name, json_t *list)
 {
-	const char **words = arena_new_array(arena, const char *, json_array_size(list) + 1);
+	const char **words = arena_new_array(arena, const char *, json_array_size(list) + 2);
+	size_t n = 0;
 
+	if (words && name)
+		words[n++] = name;
 	for (size_t i = 0; words && i < json_array_size(list); i++)
-		words[i] = json_string_value(json_array_get(list, i));
+		words[n++] = json_string_value(json_array_get(list, i));
 	return words;
 }
 
@@ -47,7 +51,8 @@ void tool_explain(struct mcp_call *c, const struct argument_value *v)
 	scoped(content_donep) struct content content = {0};
 	const struct mcp_offer *offer =
 		v[3].given ? mcp_offer_find(c->peer, v[3].text) : &c->peer->offers[0];
-	struct request rq = {.input_fd = -1, .command = v[0].text, .cwd = v[2].text};
+	bool has_args = v[4].given;
+	struct request rq = {.input_fd = -1, .cwd = v[2].text};
 	struct error err = {0};
 	struct check check;
 
@@ -55,8 +60,13 @@ void tool_explain(struct mcp_call *c, const struct argument_value *v)
 		return mcp_call_refuse(c, "'tool' is none of those that run commands");
 	if (v[0].given == v[1].given)
 		return mcp_call_refuse(c, "give either 'command' or 'argv'");
-	rq.argv = arena && v[1].given ? read_words(arena, v[1].list) : NULL;
-	if (!arena || (v[1].given && !rq.argv))
+	if (has_args && !v[0].given)
+		return mcp_call_refuse(c, "'args' go with 'command', the name of a program");
+	if (!has_args)
+		rq.command = v[0].text;
+	if (arena && (has_args || v[1].given))
+		rq.argv = read_words(arena, v[0].text, has_args ? v[4].list : v[1].list);
+	if (!arena || (!rq.command && !rq.argv))
 		return mcp_call_error(c, RPC_INTERNAL_ERROR, "out of memory", NULL);
 	if (engine_explain(offer->engine, &rq, arena, &check, &err) < 0)
 		return mcp_call_refuse(c, err.kind == ERROR_SYSTEM ? "there is no decision"

@@ -6,13 +6,29 @@
 #include "mcp/fixtures.h"
 #include "mcp/inside.h"
 
-/* Where the first tool runs its commands, and how its output comes back. */
+static bool are_alike(const struct mcp_peer *p)
+{
+	for (size_t i = 1; i < p->offer_count; i++)
+		if (p->offers[i].dialect == p->offers[0].dialect)
+			return true;
+	return false;
+}
+
+/* Where the first tool runs its commands, and how its output comes back. Of several agents each
+ * tool says that for itself. */
 static void put_instructions(struct json_writer *w, const struct mcp_peer *p)
 {
 	scoped(buffer_donep) struct buffer text = {0};
 
 	buffer_puts(&text, "nacre runs commands in a workspace, under a policy.");
-	about_offer(&p->offers[0], &text);
+	if (are_alike(p)) {
+		buffer_puts(&text, " There is a tool for each role:");
+		for (size_t i = 0; i < p->offer_count; i++)
+			buffer_printf(&text, "%s %s", i > 0 ? "," : "", p->offers[i].tool);
+		buffer_puts(&text, ". Its description says what it may run.");
+	} else {
+		about_offer(&p->offers[0], &text);
+	}
 	buffer_puts(&text, " What is cut can be read as a resource.");
 	if (buffer_error(&text) == 0)
 		json_member_string(w, "instructions", buffer_str(&text));

@@ -12,6 +12,7 @@
 #include "mcp/given-up.h"
 #include "mcp/inside.h"
 #include "mcp/memo.h"
+#include "mcp/tools.h"
 
 enum { LEGACY = 1, MODERN = 2, EARLY = 4, TASKS = 8 }; /* EARLY: before the handshake, too */
 
@@ -115,6 +116,7 @@ int mcp_peer_new(struct mcp_server *s, const struct mcp_peer_options *o, struct 
 		return error_nomem(err);
 	}
 	memcpy(p->offers, o->offers, o->offer_count * sizeof(*o->offers));
+	mcp_offers_name(p->offers, p->offer_count);
 	*ret_peer = p;
 	return 0;
 }

@@ -211,7 +211,7 @@ static void put_profile(const struct mcp_offer *o, struct buffer *into)
 	struct request rq = {.input_fd = -1, .argv = argv};
 	struct check check;
 
-	buffer_printf(into, "# tool %s\n", dialect_tool(o->dialect));
+	buffer_printf(into, "# tool %s\n", o->tool);
 	if (arena && engine_explain(o->engine, &rq, arena, &check, NULL) == 0 && o->engine->profile)
 		profile_print(o->engine->profile, true, into);
 	else

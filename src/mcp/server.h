@@ -26,6 +26,7 @@ struct result;
 struct rpc_message;
 
 #define MCP_KEY_BYTES 32
+#define MCP_TOOL_MAX  128 /* of the protocol: the name of a tool */
 
 struct mcp_options {
 	struct loop *loop;
@@ -51,10 +52,12 @@ DEFINE_CLEANUP(struct mcp_server *, mcp_server_free);
 size_t mcp_server_running(const struct mcp_server *s);
 size_t mcp_server_queued(const struct mcp_server *s);
 
-/* A tool that runs commands: how it looks, and what is behind it. */
+/* A tool that runs commands: how it looks, and what is behind it. Of several that look the same
+ * each has the name of its profile behind the tool's: run_command_writer. */
 struct mcp_offer {
 	const struct dialect *dialect;
 	struct engine *engine;
+	char tool[MCP_TOOL_MAX]; /* filled by the peer */
 };
 
 enum mcp_output_kind {

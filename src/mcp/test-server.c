@@ -52,7 +52,7 @@ static int setup(void **state)
 	o.running_max = 2;
 	o.queued_max = 2;
 	assert_int_equal(mcp_server_new(&o, &w->server, NULL), 0);
-	w->offer = (struct mcp_offer){dialect_find("Bash"), &w->engine};
+	w->offer = (struct mcp_offer){.dialect = dialect_find("Bash"), .engine = &w->engine};
 	*state = w;
 	return 0;
 }

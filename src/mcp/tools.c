@@ -35,12 +35,35 @@ static size_t argument_count(const struct mcp_tool *t)
 
 const struct mcp_offer *mcp_offer_find(const struct mcp_peer *p, const char *tool)
 {
-	const struct dialect *d = dialect_find(tool);
+	const struct dialect *d = dialect_find(tool); /* by its other name, too */
 
-	for (size_t i = 0; d && i < p->offer_count; i++)
-		if (p->offers[i].dialect == d)
+	for (size_t i = 0; i < p->offer_count; i++)
+		if (strcmp(p->offers[i].tool, d ? dialect_tool(d) : tool) == 0)
 			return &p->offers[i];
 	return NULL;
+}
+
+static const char *profile_of(const struct mcp_offer *o)
+{
+	const struct engine_wishes *w = &o->engine->wishes;
+
+	return w->agent ? w->agent : w->profile ? w->profile : dialect_profile(o->dialect);
+}
+
+void mcp_offers_name(struct mcp_offer *offers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *tool = dialect_tool(offers[i].dialect),
+			   *profile = profile_of(&offers[i]);
+		size_t same = 0;
+
+		for (size_t k = 0; k < count; k++)
+			same += offers[k].dialect == offers[i].dialect;
+		if (same == 1 || strcmp(profile, dialect_profile(offers[i].dialect)) == 0)
+			snprintf(offers[i].tool, sizeof(offers[i].tool), "%s", tool);
+		else
+			snprintf(offers[i].tool, sizeof(offers[i].tool), "%s_%s", tool, profile);
+	}
 }
 
 struct look {
@@ -86,7 +109,7 @@ static void put_offer(struct json_writer *w, const struct mcp_call *c, const str
 			                     .open_world = looks[i].open_world};
 	json_object_begin(w);
 	about_offer(o, &about);
-	dialect_put_members(o->dialect, o->engine->profile,
+	dialect_put_members(o->dialect, o->tool, o->engine->profile,
 	                    buffer_error(&about) == 0 ? buffer_str(&about) : "", w);
 	put_look(w, c, &look);
 	if (!c->modern && c->revision == MCP_2025_11_25) {
@@ -164,15 +187,17 @@ static void call_tool(struct mcp_call *c, const struct mcp_tool *t, json_t *argu
 static void no_such_tool(struct mcp_call *c, const char *name)
 {
 	const struct mcp_peer *p = c->peer;
+	const struct dialect *d = dialect_find(name);
 	char near[SUGGEST_WORDS_MAX], words[SUGGEST_WORDS_MAX + 32];
 	unsigned best = SUGGEST_NONE;
 	const char *found = NULL;
 
 	for (size_t i = 0; i < p->offer_count; i++)
-		if (suggest_is_near(name, dialect_tool(p->offers[i].dialect), &best))
-			found = dialect_tool(p->offers[i].dialect);
+		if (d ? p->offers[i].dialect == d && !found
+		      : suggest_is_near(name, p->offers[i].tool, &best))
+			found = p->offers[i].tool;
 	for (size_t i = 0; i < mcp_tool_count; i++)
-		if (suggest_is_near(name, mcp_tools[i].name, &best))
+		if (!(d && found) && suggest_is_near(name, mcp_tools[i].name, &best))
 			found = mcp_tools[i].name;
 	snprintf(words, sizeof(words), "there is no such tool%s", suggest_words(found, near));
 	mcp_call_error(c, RPC_INVALID_PARAMS, words, NULL);

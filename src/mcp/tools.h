@@ -27,5 +27,9 @@ struct mcp_tool {
 extern const struct mcp_tool mcp_tools[];
 extern const size_t mcp_tool_count;
 
+/* Give each its name: that of the tool if no other has it or the profile is the tool's own, else
+ * with the profile behind it. */
+void mcp_offers_name(struct mcp_offer *offers, size_t count);
+
 /* NULL: the peer is not offered it. */
 const struct mcp_offer *mcp_offer_find(const struct mcp_peer *p, const char *tool);

@@ -50,15 +50,18 @@ const char *advice_quote(struct look *l, const char *text)
 const char *advice_fill(struct look *l, const char *pattern, const struct advice *a)
 {
 	scoped(buffer_donep) struct buffer out = {.max = 1 << 16};
+	const char *name = a->name && *a->name ? a->name : "this command";
 	const struct {
 		const char *key, *value;
 		bool clean;
 	} keys[] = {
-		{"{name}", a->name ? a->name : "this command", false},
-		{"{operand}", a->operand ? a->operand : "", false},
+		{"{name}", name, false},
+		{"{operand}", a->operand && *a->operand ? a->operand : name, false},
 		{"{char}", a->banned ? a->banned : "", false},
 		{"{instead}", a->instead ? a->instead : "", true},
-		{"{allowed}", l->policy->allowed, true},
+		/* A sentence never ends in an empty list. */
+		{"{allowed}",
+	         l->policy->allowed && *l->policy->allowed ? l->policy->allowed : "nothing", true},
 	};
 	const char *at = pattern;
 

@@ -119,8 +119,8 @@ static enum match text_match(struct look *l, struct compiled_rule *c)
 
 enum match danger_match(struct look *l, struct compiled_rule *c, const char **ret_operand)
 {
-	*ret_operand = NULL;
-	if (c->rule->literal || c->rule->regex)
+	*ret_operand = c->rule->literal ? c->rule->literal : c->rule->regex; /* the pattern */
+	if (*ret_operand)
 		return text_match(l, c);
 	if (c->rule->pipe_from && c->rule->pipe_to)
 		return pipe_match(l, c->rule, ret_operand);

@@ -40,7 +40,7 @@ enum policy_verdict finding_verdict(enum policy_list list)
 	return POLICY_VERDICT_DENY;
 }
 
-static const char *default_reason(const struct policy_rule *rule)
+static const char *default_reason(const struct policy_rule *rule, const char *operand)
 {
 	switch (rule->list) {
 	case POLICY_NEVER:
@@ -48,7 +48,8 @@ static const char *default_reason(const struct policy_rule *rule)
 	case POLICY_DENY:
 		return "'{name}' is refused here.";
 	case POLICY_DANGER:
-		return "The line is refused: it looks dangerous ({operand}).";
+		return operand && *operand ? "The line is refused: it looks dangerous ({operand})."
+		                           : "The line is refused: it looks dangerous.";
 	case POLICY_NUDGE:
 		return "There is a better tool than '{name}' for this. {instead}";
 	case POLICY_ASK:
@@ -86,7 +87,7 @@ static const char *instead(struct look *l, const struct policy_rule *rule, const
 struct ranked finding_by_rule(struct look *l, const struct policy_rule *rule, const char *name,
                               const char *operand)
 {
-	const char *reason = rule->reason ? rule->reason : default_reason(rule);
+	const char *reason = rule->reason ? rule->reason : default_reason(rule, operand);
 	struct advice a = {.name = name, .operand = operand};
 	struct ranked r = {.rank = RANK_LIST + (int)rule->list};
 

@@ -13,7 +13,8 @@ static const struct layer {
          "user namespaces must be allowed; 'nacre doctor' names what forbids them"},
 	{SANDBOX_LAYER_NETWORK, "network", "it needs namespaces or seccomp"},
 	{SANDBOX_LAYER_PROGRAMS, "programs",
-         "a list of the only programs needs namespaces, one of denied programs at least Landlock"},
+         "a list of the only programs needs namespaces (in a container: docs/in-a-container.md), "
+         "one of denied programs at least Landlock"},
 	{SANDBOX_LAYER_LANDLOCK, "landlock",
          "it needs Linux 5.19 with Landlock (lsm=); without namespaces also Linux 6.12, or a "
          "seccomp listener"},

@@ -518,8 +518,7 @@ int sandbox_plan_retry(struct sandbox_plan **plan, int step, int sys, struct err
 	}
 	box_forget(p);
 	r = build(p, SANDBOX_TIER_LANDLOCK, err);
-	return r < 0 ? error_wrap(err, "namespaces cannot be had here (%s)", strerrordesc_np(sys))
-	             : 0;
+	return r < 0 ? error_wrap(err, "namespaces cannot be had here") : 0;
 }
 
 struct sandbox_plan *sandbox_plan_free(struct sandbox_plan *p)

@@ -123,12 +123,10 @@ static int check_required(const struct sandbox_plan *p, struct error *err)
 
 	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
 		if (lacking & 1U << i)
-			return error_set(
-				err, ERROR_UNSUPPORTED, EOPNOTSUPP,
-				"the profile requires the sandbox layer '%s', which cannot "
-				"be had here: %s",
-				sandbox_layer_name((enum sandbox_layer)(1U << i)),
-				sandbox_layer_remedy((enum sandbox_layer)(1U << i)));
+			return error_set(err, ERROR_UNSUPPORTED, EOPNOTSUPP,
+			                 "the profile requires the sandbox layer '%s': %s",
+			                 sandbox_layer_name((enum sandbox_layer)(1U << i)),
+			                 sandbox_layer_remedy((enum sandbox_layer)(1U << i)));
 	return 0;
 }
 

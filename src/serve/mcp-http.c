@@ -33,14 +33,13 @@
 
 /* Sides */
 
-static bool is_offered(const struct mcp_offer *offers, size_t count, const struct dialect *d)
+static bool is_offered(const struct mcp_offer *offers, size_t count, const struct engine *engine)
 {
-	while (count > 0 && offers[count - 1].dialect != d)
+	while (count > 0 && offers[count - 1].engine != engine)
 		count--;
 	return count > 0;
 }
 
-/* Of two profiles that are the same tool the first is it. */
 static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
 {
 	const char *const *roots = bench_roots(c), *const *profiles = c->serve->options.profiles;
@@ -50,8 +49,9 @@ static size_t find_offers(struct call *c, struct mcp_offer offers[OFFERS_MAX])
 	for (size_t i = 0; profiles[i] && roots[0] && count < OFFERS_MAX; i++) {
 		const struct dialect *d = c->serve->options.dialects[i];
 
-		if (principal_may_use(&c->who, profiles[i]) && !is_offered(offers, count, d) &&
-		    bench_at(c->serve, profiles[i], roots, roots[0], &b, NULL) == 0)
+		if (principal_may_use(&c->who, profiles[i]) &&
+		    bench_at(c->serve, profiles[i], roots, roots[0], &b, NULL) == 0 &&
+		    !is_offered(offers, count, &b->engine))
 			offers[count++] = (struct mcp_offer){.dialect = d, .engine = &b->engine};
 	}
 	return count;

@@ -98,6 +98,7 @@ static const struct json_field report_fields[] = {
 	JSON_CHARS("engine", OF, engine, JSON_OPTIONAL),
 	JSON_CHARS("audit", OF, audit, JSON_OPTIONAL),
 	JSON_CHARS("why", OF, why, JSON_REQUIRED),
+	JSON_NUMBER("why_public", OF, why_public, JSON_OPTIONAL, 0, 1),
 	JSON_OBJECT("out", OF, streams[0], stream_fields),
 	JSON_OBJECT("err", OF, streams[1], stream_fields),
 	{0},

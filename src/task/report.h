@@ -104,6 +104,8 @@ struct keeper_report {
 	char session[REPORT_SESSION_MAX]; /* a notice about the session */
 	char audit[REPORT_AUDIT_MAX];     /* a notice about the audit log */
 	char why[REPORT_WHY_MAX];         /* words for a failure that step and sys do not tell */
+	int why_public;                   /* why may be told to any client: it says what cannot be
+	                                     had here, and nothing of what there is */
 };
 
 /* The mode of a task's directory whose report is in it: a list of thousands needs no second look.

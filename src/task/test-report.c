@@ -121,6 +121,7 @@ static void a_full_report_is_these_bytes(void **state)
 	memcpy(r.engine, "d", 2);
 	memcpy(r.audit, "e", 2);
 	memcpy(r.why, "f", 2);
+	r.why_public = 1;
 	expect_bytes(
 		&r, "{\"end\":\"crowded\",\"step\":6,\"errno\":2,\"status\":-1,\"killed\":3,"
 		    "\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
@@ -129,13 +130,14 @@ static void a_full_report_is_these_bytes(void **state)
 		    "\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
 		    "\"fresh\":true,\"notice\":\"g\"},\"network\":{\"named\":true,"
 		    "\"connections\":4,\"refused\":2,\"sent\":5,\"received\":6,\"held\":7,"
-	            "\"questions\":8,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
+		    "\"questions\":8,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
 		    "\"notice\":\"h\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
 		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
 		    "\"cat\\n\","
 		    "\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
 		    "\"session\":\"the working directory is gone\",\"engine\":\"d\","
-		    "\"audit\":\"e\",\"why\":\"f\",\"out\":{\"bytes\":10,\"file_bytes\":9,"
+		    "\"audit\":\"e\",\"why\":\"f\",\"why_public\":1,\"out\":{\"bytes\":10,\"file_"
+		    "bytes\":9,"
 		    "\"dropped_at\":5,\"dropped_bytes\":1,\"lost_bytes\":0,\"lost_errno\":0},"
 		    "\"err\":{\"bytes\":1099511627776,\"file_bytes\":0,\"dropped_at\":0,"
 		    "\"dropped_bytes\":0,\"lost_bytes\":7,\"lost_errno\":28}}\n");
@@ -143,24 +145,25 @@ static void a_full_report_is_these_bytes(void **state)
 
 static void an_empty_report_is_these_bytes(void **state)
 {
-	expect_bytes(&(struct keeper_report){0},
-	             "{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
-	             "\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
-	             "\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
-	             "\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
-	             "\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
-	             "\"fresh\":false,\"notice\":\"\"},\"network\":{\"named\":false,"
-	             "\"connections\":0,\"refused\":0,\"sent\":0,\"received\":0,\"held\":0,"
-	             "\"questions\":0,\"list\":\"\",\"notice\":\"\"},\"planted\":\"\",\"replaced\":"
-	             "\"\",\"held\":\"\","
-	             "\"ungranted\":\"\","
-	             "\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
-	             "\"session\":\"\","
-	             "\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"out\":{\"bytes\":0,"
-	             "\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
-	             "\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
-	             "\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
-	             "\"lost_errno\":0}}\n");
+	expect_bytes(
+		&(struct keeper_report){0},
+		"{\"end\":\"exited\",\"step\":0,\"errno\":0,\"status\":0,\"killed\":0,"
+		"\"survivors\":0,\"processes\":0,\"processes_bounded\":0,"
+		"\"started_ms\":0,\"duration_ms\":0,\"cpu_ms\":0,\"max_rss_kb\":0,"
+		"\"sandbox\":{\"tier\":\"strict\",\"layers\":0,\"missing\":0},"
+		"\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
+		"\"fresh\":false,\"notice\":\"\"},\"network\":{\"named\":false,"
+		"\"connections\":0,\"refused\":0,\"sent\":0,\"received\":0,\"held\":0,"
+		"\"questions\":0,\"list\":\"\",\"notice\":\"\"},\"planted\":\"\",\"replaced\":"
+		"\"\",\"held\":\"\","
+		"\"ungranted\":\"\","
+		"\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","
+		"\"session\":\"\","
+		"\"engine\":\"\",\"audit\":\"\",\"why\":\"\",\"why_public\":0,\"out\":{\"bytes\":0,"
+		"\"file_bytes\":0,\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+		"\"lost_errno\":0},\"err\":{\"bytes\":0,\"file_bytes\":0,"
+		"\"dropped_at\":0,\"dropped_bytes\":0,\"lost_bytes\":0,"
+		"\"lost_errno\":0}}\n");
 }
 
 static void the_largest_report_fits_into_a_packet(void **state)

@@ -625,7 +625,7 @@ class Ends(McpTest):
     def test_wrong_options_are_told_and_nothing_is_served(self):
         for args, words in ((("--profile", "nonsense"), "nonsense"), (("--jobs", "0"), "--jobs"),
                             (("--workspace", "/nonexistent"), "workspace"), (("extra",), "extra"),
-                            (("--profile", "bash", "--profile", "bash"), "two profiles")):
+                            (("--profile", "bash", "--profile", "bash"), "named twice")):
             done = subprocess.run([NACRE, "mcp", *args], stdin=subprocess.DEVNULL, env=self.env,
                                   cwd=self.work, capture_output=True, timeout=DEADLINE, check=False)
             self.assertEqual((done.returncode, done.stdout), (125, b""), done)
