@@ -14,7 +14,7 @@ from test_network import NetworkTest  # noqa: E402
 
 CLOSED = pathlib.Path("/etc/modprobe.d/nacre-test.conf")
 WAYS = {"ports": "nf_tables", "redirect": "nft_tproxy", "tproxy": None}
-GET = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://a.test/x\", timeout=60).read().decode())'"
+GET = "RES_OPTIONS='timeout:30 attempts:5' python3 -c 'import urllib.request as u; print(u.urlopen(\"http://a.test/x\", timeout=60).read().decode())'"
 
 
 def loaded():
