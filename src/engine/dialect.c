@@ -187,9 +187,8 @@ static const struct dialect dialects[] = {
 		.tool = "safe_shell",
 		.alias = "safe.shell",
 		.profile = "verify",
-		.description = "Run a shell command that is one program with arguments, without a "
-			       "shell: a "
-			       "compiler, a test, or a program that was just built.",
+		.description = "Run a shell command without a shell: one program with arguments, "
+			       "such as a compiler, a test, or a program that was just built.",
 		.parameters =
 			{
 				{"command", PARAMETER_NAME, true, 0,
@@ -210,8 +209,7 @@ static const struct dialect dialects[] = {
 		.tool = "run_command",
 		.profile = "universal",
 		.description = "Run a shell command in the workspace: a bash line, with pipes, "
-			       "redirections "
-			       "and globs.",
+			       "redirections and globs.",
 		.parameters =
 			{
 				{"command", PARAMETER_LINE, true, 0, "the line for bash"},
@@ -236,8 +234,7 @@ static const struct dialect dialects[] = {
 		.tool = "shell",
 		.profile = "workspace",
 		.description = "Run a shell command, a program with arguments, in the workspace. "
-			       "What is neither allowed "
-			       "nor refused by rule is asked of a person.",
+			       "What is neither allowed nor refused by rule is asked of a person.",
 		.parameters =
 			{
 				{"command", PARAMETER_ARGV, true, 0,
@@ -256,8 +253,7 @@ static const struct dialect dialects[] = {
 		.tool = "run_shell",
 		.profile = "readonly",
 		.description = "Look at files with one read-only shell command, without a shell: "
-			       "no pipes, "
-			       "redirections or variables.",
+			       "no pipes, redirections or variables.",
 		.discreet = true,
 		.parameters =
 			{
@@ -272,12 +268,13 @@ static const struct dialect dialects[] = {
 	{
 		.tool = "Bash",
 		.profile = "bash",
-		.description = "Run a shell command (a bash line) in the workspace; TaskOutput "
-			       "reads what runs in the background.",
+		.description = "Run a shell command (a bash line) in the workspace. For what takes "
+			       "long, use run_in_background, and TaskOutput to read it.",
 		.parameters =
 			{
 				{"command", PARAMETER_FULL_LINE, true, 0, "the line for bash"},
-				{"description", PARAMETER_DESCRIPTION, false, 0, "what it is for"},
+				{"description", PARAMETER_DESCRIPTION, false, 0,
+                                 "what the command is for"},
 				{"timeout", PARAMETER_TIMEOUT_OR_0, false, 1,
                                  "time limit in milliseconds (default 120000, at most 600000)"},
 				{"run_in_background", PARAMETER_BACKGROUND, false, 0,

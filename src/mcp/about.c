@@ -54,10 +54,12 @@ static void tell_practice(const struct profile *p, struct buffer *into, bool ses
 {
 	if (p->shell != PROFILE_SHELL_BASH)
 		return;
-	buffer_puts(into, " Quote paths with blanks. Chain dependent steps with &&. Prefer "
-	                  "dedicated tools to find, grep and cat.");
+	buffer_puts(into,
+	            " Quote paths with blanks. Chain with && what depends on the step before, "
+	            "with ; what does not. Prefer dedicated tools, if you have them, to find, "
+	            "grep, cat, head and tail.");
 	if (session)
-		buffer_puts(into, " Directory and exported variables persist.");
+		buffer_puts(into, " The working directory and exported variables persist.");
 }
 
 static void tell_output(const struct profile *p, struct buffer *into, bool session)

@@ -133,10 +133,11 @@ const struct mcp_tool mcp_tools[] = {
 		.always = true,
 		.read_only = true,
 		.arguments = {{"command", ARGUMENT_STRING, false, "a line, or a program", 0},
-                              {"args", ARGUMENT_STRINGS_OR_NONE, false, "of that program", 0},
                               {"argv", ARGUMENT_STRINGS, false, "a program and its arguments", 0},
                               {"cwd", ARGUMENT_STRING, false, "inside the workspace", 0},
-                              {"tool", ARGUMENT_STRING, false, "the tool that would run it", 0}},
+                              {"tool", ARGUMENT_STRING, false, "the tool that would run it", 0},
+                              {"args", ARGUMENT_STRINGS_OR_NONE, false,
+                               "arguments of the program in command", 0}},
 		.call = tool_explain,
 	},
 };

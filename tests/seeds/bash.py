@@ -30,8 +30,8 @@ ROWS = [
     ("... and without one nothing runs", "call", (TOOL, {"command": "ls"}, ("--policy", "{strict}")), {"success": False, "exit_code": 125, "stderr": "~description"}),
     *[(f"best practice: {words}", "schema", (TOOL, ("--profile", "bash")), {"description": pattern}) for words, pattern in
       (("quote", "~Quote paths with blanks"), ("chain with && and ;", "~Chain with &&.*with ;"), ("dedicated tools", "~find, grep, cat, head and tail"),
-       ("background and TaskOutput", "~run_in_background, and TaskOutput"), ("the directory persists", "~working directory and exported variables persist"),
-       ("truncation", "~30000 characters both halves"), ("time", "~120 s a command .at most 600 s"), ("network", "~Network: package registries"))],
+       ("background and TaskOutput", "~run_in_background, and TaskOutput"), ("the directory persists", "~[Tt]he working directory and exported variables persist"),
+       ("truncation", "~the beginning, the end and the lines that matter"), ("time", "~120 s a command .at most 600 s"), ("network", "~Network: package registries"))],
     # Foreground
     ("success, streams, exit code, time", *run("echo out; echo err >&2"),
      {"success": True, "stdout": "out\n", "stderr": "err\n", "exit_code": 0, "duration_ms": "~^\\d+$"}),
@@ -54,7 +54,7 @@ ROWS = [
     ("paths with blanks", *run("cat 'a b'"), {"success": True}),
     ("standard input is empty", *run("cat | wc -c"), {"stdout": "0\n"}),
     # Truncation
-    ("30,000 characters, both halves", "policy", "bash", {"output.limit": 30000, "output.style": "halves"}),
+    ("30,000 characters, both halves", "policy", "bash", {"output.limit": 30000, "output.style": "auto"}),
     ("a short one is whole", *run("seq 100"), {"truncated": ABSENT, "stdout": "~^1\n.*"}),
     ("a long one says how much is left out", *run("head -c 75678 /dev/zero | tr '\\0' x"),
      {"truncated": True, "stdout": "~^x{15000}\n\\[45678 characters left out; the full output is in .*/out\\]\nx{15000}$", "output_file": "~/out$"}),

@@ -26,7 +26,7 @@ def run(line, *options, **parameters):
 
 ROWS = [
     ("name", "schema", TOOL, {"name": TOOL}),
-    ("the description is not about coding", "schema", TOOL, {"description": "~Run a bash line in the workspace", "title": ABSENT}),
+    ("the description is not about coding", "schema", TOOL, {"description": "~Run a shell command in the workspace: a bash line", "title": ABSENT}),
     ("command is required, and nothing else", "schema", TOOL, {"inputSchema.required": ["command"], "inputSchema.properties.command.type": "string"}),
     ("working_dir", "schema", TOOL, {"inputSchema.properties.working_dir.type": "string"}),
     ("timeout in seconds: default and maximum", "schema", TOOL, {"inputSchema.properties.timeout.description": "~seconds .default 120, at most 600"}),
