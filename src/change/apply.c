@@ -427,10 +427,10 @@ static int finish_undo(const struct change_place *at, const struct change_list *
 
 static int may_go(const struct change_list *l, bool force, struct error *err)
 {
-	if (l->unreadable > 0)
+	if (l->forbidden > 0)
 		return error_set(err, ERROR_INPUT, EACCES,
-		                 "%zu path%s cannot be read, so nothing is done", l->unreadable,
-		                 l->unreadable == 1 ? "" : "s");
+		                 "%zu path%s cannot be read or are protected, so nothing is done",
+		                 l->forbidden, l->forbidden == 1 ? "" : "s");
 	if (l->conflict_count > 0 && !force)
 		return error_set(err, ERROR_INPUT, EBUSY, "%zu conflict%s, so nothing is done",
 		                 l->conflict_count, l->conflict_count == 1 ? "" : "s");

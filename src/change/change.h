@@ -71,7 +71,7 @@ struct change_list {
 	size_t count, capacity;
 	struct change_conflict *conflicts;
 	size_t conflict_count, conflict_capacity;
-	size_t unreadable; /* of the conflicts; these cannot be forced */
+	size_t forbidden; /* of the conflicts; these cannot be forced */
 	/* Files, those of whole directories among them. */
 	uint64_t added, changed, deleted, bytes;
 	/* Of a list that was read from a journal: */
@@ -109,12 +109,17 @@ const char *change_state_name(enum change_state s);
 struct change_list *change_list_free(struct change_list *l); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(struct change_list *, change_list_free);
 
+/* One more conflict, which nobody can force: WHY lives as long as the list. */
+void change_forbid(struct change_list *l, const char *path, const char *why);
 /* What the view would change, with conflicts. Nothing is changed by it. */
 int change_look(const struct change_place *at, struct change_list **ret_list, struct error *err);
 /* What was applied, or undone; with CHECK, also what stands against taking it back, or applying it
  * again: somebody has changed it since. PATHS (NULL: all) chooses some of it. */
 int change_read(const struct change_place *at, bool check, const char *const *paths,
                 struct change_list **ret_list, struct error *err);
+
+/* Chooses what lies below these paths. -ENOENT: of one of them nothing was changed. */
+int change_choose(struct change_list *l, const char *const *paths, struct error *err);
 
 /* Applies the list that change_look() gave, or change_read() of what was undone. -EBUSY: there are
  * conflicts, and FORCE is not set. If a step fails, all steps before it are taken back. */

@@ -28,8 +28,7 @@ static void check_entry(struct change_check *c, DIR *dir, const char *name, cons
 	struct stat st;
 
 	if (snprintf(sub, sizeof(sub), "%s/%s", path, name) >= (int)sizeof(sub)) {
-		c->list->unreadable++;
-		change_conflict(c->list, path, "its paths are too long");
+		change_forbid(c->list, path, "its paths are too long");
 		return;
 	}
 	if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -52,8 +51,7 @@ void change_check_below(struct change_check *c, int at, const char *name, const 
 	struct dirent *d;
 
 	if (!dir) {
-		c->list->unreadable++;
-		change_conflict(c->list, path,
+		change_forbid(c->list, path,
 		                depth < CHANGE_DEPTH_MAX ? "it cannot be read" : "it is too deep");
 		return;
 	}
@@ -99,8 +97,7 @@ static void check_one(struct change_check *check, struct change_walk *w, struct 
 	struct change_list *l = check->list;
 
 	if (dir < 0 && !path_is_absent(dir)) {
-		l->unreadable++;
-		change_conflict(l, c->path, "it cannot be read");
+		change_forbid(l, c->path, "it cannot be read");
 	} else if (!left->inode) {
 		if (there)
 			change_conflict(l, c->path, "made again since");
@@ -134,7 +131,7 @@ static bool is_below(const char *path, const char *above)
 
 /* A path chooses what lies below it, and a directory that was made or removed with it as a whole.
  */
-static bool choose(struct change_list *l, const char *const *paths, const char **ret_none)
+int change_choose(struct change_list *l, const char *const *paths, struct error *err)
 {
 	for (size_t i = 0; i < l->count; i++)
 		l->items[i].chosen = !paths;
@@ -148,12 +145,11 @@ static bool choose(struct change_list *l, const char *const *paths, const char *
 				continue;
 			c->chosen = any = true;
 		}
-		if (!any) {
-			*ret_none = *paths;
-			return false;
-		}
+		if (!any)
+			return error_set(err, ERROR_INPUT, ENOENT, "'%.150s' was not changed",
+			                 *paths);
 	}
-	return true;
+	return 0;
 }
 
 static void count(struct change_list *l)
@@ -176,17 +172,16 @@ int change_read(const struct change_place *at, bool check, const char *const *pa
 	scoped(change_ledger_freep) struct change_ledger *ledger = NULL;
 	scoped(change_list_freep) struct change_list *l = NULL;
 	struct change_check c = {.why = "changed since"};
-	const char *none = "";
 	struct change_walk w;
 	int r;
 
 	if (state != CHANGE_APPLIED && state != CHANGE_UNDONE)
 		return error_set(err, ERROR_INPUT, ENOENT, "nothing was applied");
 	r = change_journal_load(at, state == CHANGE_APPLIED ? "undo" : "undone", &l, err);
+	if (r == 0)
+		r = change_choose(l, paths, err);
 	if (r < 0)
 		return r;
-	if (!choose(l, paths, &none))
-		return error_set(err, ERROR_INPUT, ENOENT, "'%.150s' was not changed", none);
 	count(l);
 	if (!check) {
 		*ret_list = take_ptr(&l);

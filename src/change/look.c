@@ -187,8 +187,7 @@ static void look_entry(struct look *k, struct entry *e)
 
 	e->there = fstatat(e->lower, e->name, &e->was, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!e->there && errno != ENOENT) {
-		k->list->unreadable++;
-		conflict(k, e, "it cannot be read");
+		change_forbid(k->list, e->path, "it cannot be read");
 		return;
 	}
 	o = e->there && S_ISDIR(e->was.st_mode);
@@ -232,8 +231,7 @@ static void look_names(struct look *k, const struct entry *above, DIR *upper, in
 			continue;
 		if (snprintf(path, sizeof(path), "%s%s%s", above->path, *above->path ? "/" : "",
 		             d->d_name) >= (int)sizeof(path)) {
-			k->list->unreadable++;
-			conflict(k, above, "its paths are too long");
+			change_forbid(k->list, above->path, "its paths are too long");
 			continue;
 		}
 		if (fstatat(e.upper, e.name, &e.now, AT_SYMLINK_NOFOLLOW) < 0)
@@ -254,9 +252,8 @@ static void look_below(struct look *k, const struct entry *e)
 		upper = lower < 0 ? NULL : change_open_dir(e->upper, e->name);
 	}
 	if (!upper) {
-		k->list->unreadable++;
-		conflict(k, e,
-		         e->depth < CHANGE_DEPTH_MAX ? "it cannot be read" : "it is too deep");
+		change_forbid(k->list, e->path,
+		              e->depth < CHANGE_DEPTH_MAX ? "it cannot be read" : "it is too deep");
 		return;
 	}
 	look_names(k, e, upper, lower);

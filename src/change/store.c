@@ -117,6 +117,12 @@ void change_conflict(struct change_list *l, const char *path, const char *why)
 		(struct change_conflict){.path = arena_strdup(l->arena, path), .why = why};
 }
 
+void change_forbid(struct change_list *l, const char *path, const char *why)
+{
+	l->forbidden++;
+	change_conflict(l, path, why);
+}
+
 /* The time of files is that of the last tick of the clock, but for those that somebody has looked
  * at. So what was done before AFTER_NS and what is done from now on can have the same one, until a
  * tick is past both. */
@@ -145,6 +151,12 @@ static int make_upper(int store, int directory)
 	fd = openat(store, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	times[0] = st.st_atim;
 	times[1] = st.st_mtim;
+	/* Who works in the directory works in the view. */
+	if (geteuid() == 0 &&
+	    (fchown(store, st.st_uid, st.st_gid) < 0 ||
+	     fchownat(store, "upper", st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+	     fchownat(store, "work", st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0))
+		return -errno;
 	if (fd < 0 || fchmod(fd, st.st_mode & 07777) < 0 || futimens(fd, times) < 0)
 		return -errno;
 	return 0;

@@ -102,6 +102,16 @@ struct keeper_beside {
 struct names;
 struct pollfd;
 
+/* A copy-on-write view of the workspace, by its store. */
+struct keeper_view {
+	int shelf, store;     /* -1: there is none */
+	int hold;             /* of the store, while the command runs; -1 */
+	char path[PATH_MAX];  /* of the store */
+	int64_t began_ns;     /* nothing that the caller did is later */
+	const char *absent;   /* why there is none; NULL: there is one, or nobody wants one */
+	bool applies;         /* the store is on the file system of the workspace */
+};
+
 struct keeper_network {
 	struct sandbox_net net;     /* -1: none */
 	struct sandbox_doors doors; /* way NONE: there are none */
@@ -134,6 +144,7 @@ struct keeper {
 	bool owns_room;                    /* it was opened here */
 	struct sandbox_net net;            /* of the room; -1: none */
 	struct keeper_network network;     /* by name, of this keeper alone */
+	struct keeper_view view;
 	int net_lock;                      /* until others can find that network; -1: not held */
 	struct room_watch room_watch;      /* of its size */
 	struct room_watch job_watch;       /* of that of the workspace */
@@ -226,6 +237,12 @@ int keeper_room_settle(struct keeper *k, struct error *err);
 void keeper_room_mark(struct keeper *k); /* others can find the task now */
 void keeper_room_end(struct keeper *k);
 void keeper_room_close(struct keeper *k);
+
+/* view.c: before the plan, when the box is known, and after the command. */
+void keeper_view_open(struct keeper *k);
+int keeper_view_settle(struct keeper *k, struct error *err);
+void keeper_view_end(struct keeper *k);
+void keeper_view_close(struct keeper *k);
 
 /* network.c: before the plan, before the start, in each turn, and at the end. */
 void keeper_network_open(struct keeper *k, const char *workspace);

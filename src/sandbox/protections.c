@@ -5,7 +5,9 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/mount.h>
+#include "base/arena.h"
 #include "base/path.h"
 #include "sandbox/box.h"
 
@@ -48,6 +50,12 @@ static int take_holds(struct sandbox_plan *p)
 		s->attr = always | (h->readonly ? MOUNT_ATTR_RDONLY : 0);
 		s->device = h->device;
 		s->inode = h->inode;
+		if (p->view) {
+			s->source = arena_printf(p->arena, BOX_VIEW_LOWER "%s",
+			                         h->path + strlen(p->workspace));
+			if (!s->source)
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
