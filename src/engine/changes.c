@@ -221,7 +221,7 @@ int task_changes_list(const struct task_changes *t, const char *const *paths,
 		r = plan(t, &p, err);
 		if (r < 0)
 			return r;
-		changes_guard(l, sandbox_plan_protect(p));
+		changes_guard(l, &t->at, sandbox_plan_protect(p));
 	}
 	*ret_list = take_ptr(&l);
 	return 0;

@@ -175,7 +175,7 @@ static void apply(struct keeper *k, const struct change_place *at, struct change
 	if (r == 0)
 		tell(c, "applied", NULL);
 	else
-		tell(c, r == -EBUSY || r == -EACCES ? "conflict" : "failed", err.text);
+		tell(c, r == -EBUSY ? "conflict" : "failed", err.text);
 	keeper_record_changes(k, l);
 }
 
@@ -191,7 +191,7 @@ static void settle(struct keeper *k, const struct change_place *at)
 		tell(c, "failed", err.text);
 		return;
 	}
-	changes_guard(l, sandbox_plan_protect(k->plan));
+	changes_guard(l, at, sandbox_plan_protect(k->plan));
 	any = is_worth_a_line(l);
 	fill(k, l);
 	if (k->order.undoable && (any || l->count > 0))

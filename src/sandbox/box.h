@@ -88,6 +88,7 @@ struct box_step {
 	uint64_t attr;       /* MOUNT_ATTR_... to be set */
 	mode_t mode;
 	bool careful; /* the way to it leads through a room: no link is followed */
+	bool idle;    /* not done: in a view nobody needs it */
 	bool each;    /* done anew for each command of a box that is kept */
 	int fd;
 	dev_t device;

@@ -197,6 +197,8 @@ static int step_do(const struct box_step *s)
 {
 	int r = 0;
 
+	if (s->idle)
+		return 0;
 	if (s->careful)
 		return box_step_carefully(s);
 	switch (s->kind) {

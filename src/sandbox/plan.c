@@ -367,7 +367,7 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 		p->wall.scoped &= ~(uint64_t)LL_SCOPE_SIGNAL;
 	p->filtered = seccomp_available();
 	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
-	p->brokered = p->clone_flags && p->protect.offer_count + p->protect.served_count > 0 &&
+	p->brokered = p->clone_flags && !p->view && p->protect.offer_count + p->protect.served_count > 0 &&
 	              p->filtered && seccomp_can_ask();
 	r = steps_sort(p);
 	if (r < 0)

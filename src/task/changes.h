@@ -53,7 +53,7 @@ void changes_sweep(int shelf, int64_t now_ms, uint64_t size);
 /* Changes of protected paths are conflicts that nobody can force. P is a plan of the workspace as it
  * is now. */
 struct protect;
-void changes_guard(struct change_list *l, const struct protect *p);
+void changes_guard(struct change_list *l, const struct change_place *at, const struct protect *p);
 
 struct audit_changes;
 void changes_for_audit(const struct change_list *l, struct audit_changes *ret);
