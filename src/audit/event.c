@@ -26,8 +26,8 @@ const char *audit_kind_name(enum audit_kind kind)
 		[AUDIT_ROOM_ENDED] = "room-ended", [AUDIT_OPENED] = "opened",
 		[AUDIT_NETWORK] = "network",       [AUDIT_NETWORK_ENDED] = "network-ended",
 		[AUDIT_APPLIED] = "applied",       [AUDIT_UNDONE] = "undone",
-		[AUDIT_DISCARDED] = "discarded",
-		[AUDIT_CHECKPOINT] = "checkpoint", [AUDIT_BREAK] = "break",
+		[AUDIT_DISCARDED] = "discarded",   [AUDIT_CHECKPOINT] = "checkpoint",
+		[AUDIT_BREAK] = "break",
 	};
 
 	return names[kind];

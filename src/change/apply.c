@@ -36,8 +36,8 @@ struct work {
 	bool lenient; /* what was not reached is not taken back */
 };
 
-static int work_begin(struct work *w, const struct change_place *at,
-                      const struct change_list *list, bool forward)
+static int work_begin(struct work *w, const struct change_place *at, const struct change_list *list,
+                      bool forward)
 {
 	*w = (struct work){.at = at, .list = list, .forward = forward};
 	w->root_upper = openat(at->store, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -266,8 +266,7 @@ static void keep_times(int dir, const char *name, const struct change_meta *m)
 }
 
 /* Nothing is wanted: what is there moves to upper. */
-static int take_out(const struct work *w, int lower, int upper, const char *name,
-                    uint64_t there)
+static int take_out(const struct work *w, int lower, int upper, const char *name, uint64_t there)
 {
 	struct stat st;
 	uint64_t aside = inode_at(upper, name, &st);
@@ -354,8 +353,7 @@ static int work_through(const struct change_place *at, const struct change_list 
 		                 "the changes lie on another file system than '%.100s', or on "
 		                 "another mount of it",
 		                 failed);
-	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "'%.150s': %s", failed,
-	                         strerrordesc_np(-r))
+	return r < 0 ? error_set(err, ERROR_SYSTEM, -r, "'%.150s': %s", failed, strerrordesc_np(-r))
 	             : 0;
 }
 
@@ -471,8 +469,7 @@ int change_apply(const struct change_place *at, struct change_list *l, bool forc
 	return r;
 }
 
-int change_undo(const struct change_place *at, struct change_list *l, bool force,
-                struct error *err)
+int change_undo(const struct change_place *at, struct change_list *l, bool force, struct error *err)
 {
 	int r = may_go(l, force, err);
 

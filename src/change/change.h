@@ -92,7 +92,7 @@ enum change_state {
 /* The directory and the store, borrowed. */
 struct change_place {
 	int directory, store;
-	int ledger; /* the directory with the file `ledger`; -1: none is kept */
+	int ledger;   /* the directory with the file `ledger`; -1: none is kept */
 	bool durable; /* contents are on the disk before the journal is */
 	/* For tests: called before each change on disk. */
 	void (*step)(void *owner);

@@ -52,7 +52,7 @@ void change_check_below(struct change_check *c, int at, const char *name, const 
 
 	if (!dir) {
 		change_forbid(c->list, path,
-		                depth < CHANGE_DEPTH_MAX ? "it cannot be read" : "it is too deep");
+		              depth < CHANGE_DEPTH_MAX ? "it cannot be read" : "it is too deep");
 		return;
 	}
 	while ((d = readdir(dir)))
@@ -73,8 +73,7 @@ static bool is_as_left(const struct change_meta *left, const struct stat *st)
 		return false;
 	if (S_ISDIR(st->st_mode))
 		return true;
-	return (uint64_t)st->st_size == left->size &&
-	       change_ns(st->st_mtim) == left->modified_ns;
+	return (uint64_t)st->st_size == left->size && change_ns(st->st_mtim) == left->modified_ns;
 }
 
 /* Git writes it whenever it is asked for anything. */

@@ -93,8 +93,7 @@ static ssize_t attributes(int at, const char *name, char *into, size_t size)
 		size_t length = strlen(a) + 1;
 		ssize_t value;
 
-		if (strncmp(a, "user.overlay.", 13) == 0 ||
-		    strncmp(a, "trusted.overlay.", 16) == 0)
+		if (strncmp(a, "user.overlay.", 13) == 0 || strncmp(a, "trusted.overlay.", 16) == 0)
 			continue;
 		if (used + length >= size)
 			return -1;

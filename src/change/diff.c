@@ -68,9 +68,9 @@ bool change_put_diff(const struct change_place *at, const struct change *c, bool
 		snprintf(before, sizeof(before), c->before.inode || c->from ? "a/%s" : "/dev/null",
 		         c->from ? c->from : c->path);
 		snprintf(after, sizeof(after), c->after.inode ? "b/%s" : "/dev/null", c->path);
-		change_text_diff(
-			&(struct change_text){before, buffer_str(&a.bytes), a.bytes.len},
-			&(struct change_text){after, buffer_str(&b.bytes), b.bytes.len}, into);
+		change_text_diff(&(struct change_text){before, buffer_str(&a.bytes), a.bytes.len},
+		                 &(struct change_text){after, buffer_str(&b.bytes), b.bytes.len},
+		                 into);
 	}
 	buffer_done(&a.bytes);
 	buffer_done(&b.bytes);

@@ -149,7 +149,7 @@ static int read_change(struct reader *r, struct change_list *l)
 
 	if (r->end - r->at < 2 || !is_kind(*r->at) || r->at[1] != ' ')
 		return -EINVAL;
-	got.kind = (enum change_kind)*r->at;
+	got.kind = (enum change_kind) * r->at;
 	r->at += 2;
 	got.in_place = number(r, 0, 1);
 	got.keeps_times = number(r, 0, 1);

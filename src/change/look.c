@@ -36,16 +36,16 @@ struct entry {
 	int upper, lower; /* directories */
 	const char *name, *path;
 	struct stat now, was;
-	bool there;          /* in the directory */
+	bool there;           /* in the directory */
 	bool moved_meanwhile; /* names of its directory were changed by others */
 	int depth;
 };
 
-static struct change *add(struct look *k, enum change_kind kind, const struct entry *e,
-                          bool before, bool after)
+static struct change *add(struct look *k, enum change_kind kind, const struct entry *e, bool before,
+                          bool after)
 {
-	struct change *c = change_add(k->list, kind, e->path, before ? &e->was : NULL,
-	                              after ? &e->now : NULL);
+	struct change *c =
+		change_add(k->list, kind, e->path, before ? &e->was : NULL, after ? &e->now : NULL);
 
 	if (!c)
 		k->failed = k->list->count == CHANGE_MAX ? -E2BIG : -ENOMEM;
@@ -58,8 +58,8 @@ static void conflict(struct look *k, const struct entry *e, const char *why)
 }
 
 /* Files below a directory that comes or goes: how many, and whether all can be read. */
-static void weigh(struct look *k, int at, const struct entry *e, const struct stat *st,
-                  bool goes, uint64_t *files)
+static void weigh(struct look *k, int at, const struct entry *e, const struct stat *st, bool goes,
+                  uint64_t *files)
 {
 	struct change_check c = {.list = k->list, .since_ns = k->check.since_ns, .inclusive = true};
 
@@ -144,8 +144,9 @@ static void look_file(struct look *k, const struct entry *e)
 		k->list->changed++;
 		if (S_ISREG(e->now.st_mode))
 			k->list->bytes += (uint64_t)e->now.st_size;
-		(void)add(k, (e->now.st_mode & S_IFMT) == (e->was.st_mode & S_IFMT) ? CHANGE_CONTENTS
-		                                                                  : CHANGE_TYPE,
+		(void)add(k,
+		          (e->now.st_mode & S_IFMT) == (e->was.st_mode & S_IFMT) ? CHANGE_CONTENTS
+		                                                                 : CHANGE_TYPE,
 		          e, true, true);
 		return;
 	}
@@ -166,10 +167,13 @@ static void look_both(struct look *k, const struct entry *e)
 {
 	bool later = change_is_later(&k->check, &e->was);
 	bool mode = e->now.st_mode != e->was.st_mode;
+	size_t had = k->list->count;
 	struct change *c;
 
 	look_below(k, e);
-	if (!mode && change_ns(e->now.st_mtim) == change_ns(e->was.st_mtim))
+	/* Renamings will change its times, too. */
+	if (k->list->count == had && !mode &&
+	    change_ns(e->now.st_mtim) == change_ns(e->was.st_mtim))
 		return;
 	if (mode && later)
 		conflict(k, e, MEANWHILE);
@@ -247,8 +251,7 @@ static void look_below(struct look *k, const struct entry *e)
 	DIR *upper = NULL;
 
 	if (e->depth < CHANGE_DEPTH_MAX) {
-		lower = openat(e->lower, e->name,
-		               O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		lower = openat(e->lower, e->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		upper = lower < 0 ? NULL : change_open_dir(e->upper, e->name);
 	}
 	if (!upper) {
@@ -353,7 +356,7 @@ int change_look(const struct change_place *at, struct change_list **ret_list, st
 		return error_sys(err, errno, "store of changes");
 	look_names(&k, &root, dir, at->directory);
 	closedir(dir);
-	if (root.now.st_mode != root.was.st_mode ||
+	if (l->count > 0 || root.now.st_mode != root.was.st_mode ||
 	    change_ns(root.now.st_mtim) != change_ns(root.was.st_mtim)) {
 		struct change *c = change_add(l, CHANGE_DIRECTORY, ".", &root.was, &root.now);
 

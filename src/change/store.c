@@ -225,8 +225,7 @@ int64_t change_file_time(int store, const char *name)
 {
 	struct stat st;
 
-	return fstatat(store, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
-	                                                          : change_ns(st.st_ctim);
+	return fstatat(store, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : change_ns(st.st_ctim);
 }
 
 int change_journal_load(const struct change_place *at, const char *name,

@@ -71,13 +71,11 @@ static void mark(const struct world *w, const char *path, const char *name, cons
 /* What every test begins with: files of a year ago. */
 static void make_workspace(struct world *w)
 {
-	static const char *const files[] = {W("keep"),      W("old"),       W("gone"),
-	                                    W("mode"),      W("dir/a"),     W("dir/b"),
-	                                    W("tree/x"),    W("tree/sub/y"), W("anew/old"),
-	                                    W("type"),      W("rename"),
-	                                    W("locked/a")};
-	static const char *const dirs[] = {W("dir"), W("tree/sub"), W("tree"), W("anew"),
-	                                   W("locked"), "ws"};
+	static const char *const files[] = {W("keep"),     W("old"),   W("gone"),   W("mode"),
+	                                    W("dir/a"),    W("dir/b"), W("tree/x"), W("tree/sub/y"),
+	                                    W("anew/old"), W("type"),  W("rename"), W("locked/a")};
+	static const char *const dirs[] = {W("dir"),  W("tree/sub"), W("tree"),
+	                                   W("anew"), W("locked"),   "ws"};
 
 	assert_int_equal(mkdirat(w->top, "ws", 0755), 0);
 	assert_int_equal(mkdirat(w->top, "shelf", 0700), 0);

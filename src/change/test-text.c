@@ -36,14 +36,14 @@ static void a_new_file_begins_at_nought(void **state)
 
 static void a_missing_newline_is_told(void **state)
 {
-	expect("x\n", "x",
-	       "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+x\n\\ No newline at end of file\n");
+	expect("x\n", "x", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+x\n\\ No newline at end of file\n");
 }
 
 static void changes_far_apart_have_a_block_each(void **state)
 {
 	expect("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n",
-	       "--- a\n+++ b\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n@@ -8,3 +9,4 @@\n 8\n 9\n 10\n+11\n");
+	       "--- a\n+++ b\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n@@ -8,3 +9,4 @@\n 8\n 9\n "
+	       "10\n+11\n");
 }
 
 /* Which lines of a long text are left, and which are right, by patching by hand. */

@@ -15,7 +15,7 @@
 
 struct line {
 	const char *at;
-	size_t n; /* without the newline */
+	size_t n;  /* without the newline */
 	bool ends; /* with one */
 };
 

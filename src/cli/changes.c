@@ -1,7 +1,7 @@
 /*
- * `nacre diff`, `apply`, `discard` and `undo`: what a task has changed in its view of the workspace,
- * and what shall come of it. A command that nacre runs cannot do any of this: it would decide about
- * itself.
+ * `nacre diff`, `apply`, `discard` and `undo`: what a task has changed in its view of the
+ * workspace, and what shall come of it. A command that nacre runs cannot do any of this: it would
+ * decide about itself.
  */
 #include "cli/changes.h"
 
@@ -139,8 +139,8 @@ static int say_applied(const struct task_changes *t, const struct change_list *l
 		return print_json(t, l, TASK_CHANGES_LIST);
 	if (o->quiet)
 		return 0;
-	buffer_printf(&out, "applied %s: %llu added, %llu changed, %llu deleted\n",
-	              t->changes.task, (unsigned long long)l->added, (unsigned long long)l->changed,
+	buffer_printf(&out, "applied %s: %llu added, %llu changed, %llu deleted\n", t->changes.task,
+	              (unsigned long long)l->added, (unsigned long long)l->changed,
 	              (unsigned long long)l->deleted);
 	return cli_print(&out);
 }
@@ -161,9 +161,10 @@ int cli_apply_task(const struct store *store, const struct engine_wishes *wishes
 	if (o->ask || t.profile->undo.asks) {
 		r = cli_ask_apply(&t, l);
 		if (r < 0) {
-			cli_complain("a person has to see these changes first: run `nacre apply %s` "
-			             "at a terminal",
-			             t.changes.task);
+			cli_complain(
+				"a person has to see these changes first: run `nacre apply %s` "
+				"at a terminal",
+				t.changes.task);
 			return EXIT_NACRE_FAILED;
 		}
 		if (r == 0) {
@@ -369,8 +370,9 @@ const struct cli_command cli_apply = {
 	.name = "apply",
 	.summary = "apply what a command changed when it was tried",
 	.usage = "[OPTIONS] TASK",
-	.about = "Applies what 'nacre try' has kept, all of it or nothing. What others have changed "
-		 "meanwhile is a conflict: nothing is applied then, and the exit code is 3. " ABOUT,
+	.about =
+		"Applies what 'nacre try' has kept, all of it or nothing. What others have changed "
+		"meanwhile is a conflict: nothing is applied then, and the exit code is 3. " ABOUT,
 	.notes = "With --force the files of others go to where 'nacre undo' finds them.",
 	.operand = "TASK",
 	.options = apply_options,
@@ -418,8 +420,10 @@ const struct cli_command cli_undo = {
 	.summary = "take back what a command changed in the workspace",
 	.usage = "[OPTIONS] TASK [PATH...]\n[OPTIONS] --last [PATH...]\n--list",
 	.about = "Takes back what was applied: bytes, modes, times and links are as before. It "
-		 "touches only what the command changed, and refuses (exit code 3) if any of that was "
-		 "changed since. Commands can be undone if the profile says 'undo: {mode: on}', or if "
+		 "touches only what the command changed, and refuses (exit code 3) if any of that "
+		 "was "
+		 "changed since. Commands can be undone if the profile says 'undo: {mode: on}', or "
+		 "if "
 		 "they were tried and applied. " ABOUT,
 	.notes = "With --force the newer files are kept: 'nacre apply TASK' brings them back.",
 	.operand = "TASK",

@@ -174,9 +174,9 @@ void run_options_done(struct run_options *o)
 void run_options_prepare(struct run_options *o)
 {
 	*o = (struct run_options){.request = {.input_fd = -1, .door = "cli"},
-	                             .wishes = engine_wishes_default,
-	                             .arena = arena_new(ENV_BYTES),
-	                             .jobs = 4};
+	                          .wishes = engine_wishes_default,
+	                          .arena = arena_new(ENV_BYTES),
+	                          .jobs = 4};
 }
 
 static void prepare(void *options)
@@ -205,8 +205,10 @@ static const struct cli_option options[] = {
          CLI_SESSION(RUN, request.session)},
 	{"env", "NAME[=VALUE]", "set a variable, or pass on nacre's own; repeatable",
          CLI_BY(run_options_read_env)},
-	{"input", "TEXT", "text for standard input (default: empty)", CLI_BY(run_options_read_input)},
-	{"stdin", NULL, "pass on nacre's own standard input, a pipe or a file", CLI_BY(run_options_read_stdin)},
+	{"input", "TEXT", "text for standard input (default: empty)",
+         CLI_BY(run_options_read_input)},
+	{"stdin", NULL, "pass on nacre's own standard input, a pipe or a file",
+         CLI_BY(run_options_read_stdin)},
 	{"output-mode", "separate|merged|stdout|stderr",
          "which streams, and in which order (default: the profile's)", CLI_BY(read_output_mode)},
 	{"description", "TEXT", "the purpose of the command, shown to people",

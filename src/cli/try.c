@@ -41,17 +41,17 @@ static int check(struct try_options *o, int argc, char **argv)
 
 static void say_kept(const char *task)
 {
-	cli_complain("nothing was applied; `nacre diff %s` shows the changes, `nacre apply %s` applies "
-	             "them, `nacre discard %s` throws them away",
-	             task, task, task);
+	cli_complain(
+		"nothing was applied; `nacre diff %s` shows the changes, `nacre apply %s` applies "
+		"them, `nacre discard %s` throws them away",
+		task, task, task);
 }
 
 /* The exit code of what is done with the changes; 0: all is well, so that of the command counts. */
 static int go_on(const struct try_options *o, const struct engine *e,
                  const struct run_outcome *outcome)
 {
-	const struct cli_apply how = {
-		.json = o->run.json, .ask = !o->apply, .quiet = o->run.quiet};
+	const struct cli_apply how = {.json = o->run.json, .ask = !o->apply, .quiet = o->run.quiet};
 	bool here = !o->run.json && prompt_is_possible();
 	int code;
 
@@ -142,11 +142,13 @@ const struct cli_command cli_try = {
 	.name = "try",
 	.summary = "run a command and see its changes before they happen",
 	.usage = "[OPTIONS] -c 'LINE'\n[OPTIONS] -- ARGV...",
-	.about = "Runs a command in a copy-on-write view of the workspace, which stays as it is, and "
+	.about = "Runs a command in a copy-on-write view of the workspace, which stays as it is, "
+		 "and "
 		 "shows what the command would change. On a terminal it then asks whether to apply "
 		 "it; otherwise the changes are kept until 'nacre apply' or 'nacre discard'.",
 	.notes = "Only files of the workspace are tried: what a command sends over a network, or "
-		 "writes elsewhere, happens. Exit codes: the command's own, as of 'nacre run'; 3 the "
+		 "writes elsewhere, happens. Exit codes: the command's own, as of 'nacre run'; 3 "
+		 "the "
 		 "changes conflict with those of others.",
 	.options = options,
 	.order = CLI_FIRST,

@@ -10,20 +10,20 @@
 #include "shell/facts.h"
 
 static const char *const readers[] = {
-	":",        "[",       "basename", "cat",    "cd",      "cksum",  "cmp",       "comm",
-	"cut",      "date",    "df",       "diff",   "dirname", "du",     "echo",      "egrep",
-	"expr",     "false",   "fgrep",    "file",   "find",    "fold",   "free",      "grep",
-	"groups",   "head",    "hexdump",  "hostname", "id",    "join",   "jq",        "locale",
-	"ls",       "md5sum",  "nl",       "nproc",  "od",      "paste",  "pgrep",     "printenv",
-	"printf",   "ps",      "pwd",      "readlink", "realpath", "rev", "rg",        "seq",
-	"sha1sum",  "sha256sum", "sha512sum", "sleep", "stat",  "strings", "tac",      "tail",
-	"test",     "tr",      "tree",     "true",   "tty",     "type",   "uname",     "uptime",
-	"wc",       "which",   "whoami",   "xxd",
+	":",       "[",         "basename",  "cat",      "cd",       "cksum",   "cmp",   "comm",
+	"cut",     "date",      "df",        "diff",     "dirname",  "du",      "echo",  "egrep",
+	"expr",    "false",     "fgrep",     "file",     "find",     "fold",    "free",  "grep",
+	"groups",  "head",      "hexdump",   "hostname", "id",       "join",    "jq",    "locale",
+	"ls",      "md5sum",    "nl",        "nproc",    "od",       "paste",   "pgrep", "printenv",
+	"printf",  "ps",        "pwd",       "readlink", "realpath", "rev",     "rg",    "seq",
+	"sha1sum", "sha256sum", "sha512sum", "sleep",    "stat",     "strings", "tac",   "tail",
+	"test",    "tr",        "tree",      "true",     "tty",      "type",    "uname", "uptime",
+	"wc",      "which",     "whoami",    "xxd",
 };
 /* Of git those that write nothing but what they look up again. */
 static const char *const git_readers[] = {
-	"blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree",
-	"rev-list", "rev-parse", "shortlog", "show", "status", "version",
+	"blame",   "cat-file", "describe",  "diff",     "grep", "log",    "ls-files",
+	"ls-tree", "rev-list", "rev-parse", "shortlog", "show", "status", "version",
 };
 
 static bool is(const struct shell_text *t, const char *name)
@@ -73,8 +73,7 @@ static bool only_reads(const struct shell_fact_command *c)
 	if (is_one_of(w, (const char *const[]){"tree", "date", "hostname", "rg"}, 4) &&
 	    names_an_output(c))
 		return false;
-	if (is_one_of(w, (const char *const[]){"date", "hostname", "tree"}, 3) &&
-	    c->word_count > 1)
+	if (is_one_of(w, (const char *const[]){"date", "hostname", "tree"}, 3) && c->word_count > 1)
 		return false;
 	if (is_one_of(w, (const char *const[]){"git"}, 1))
 		return c->word_count > 1 && !names_an_output(c) &&
@@ -99,8 +98,8 @@ static bool redirects_only_read(const struct shell_fact_command *c)
 		    is(&to->text, "/dev/stderr"))
 			continue;
 		/* A copy of another descriptor. */
-		if (strcmp(r->op, ">&") == 0 && to->text.len > 0 &&
-		    to->text.bytes[0] >= '0' && to->text.bytes[0] <= '9')
+		if (strcmp(r->op, ">&") == 0 && to->text.len > 0 && to->text.bytes[0] >= '0' &&
+		    to->text.bytes[0] <= '9')
 			continue;
 		return false;
 	}

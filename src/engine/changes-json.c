@@ -17,7 +17,7 @@ static void put_kind(struct json_writer *w, const struct change *c)
 	json_member_string(w, "kind", letter);
 	json_member_bytes(w, "path", c->path, strlen(c->path));
 	if (c->from)
-		json_member_bytes(w, "from", c->from, strlen(c->from));
+		json_member_bytes(w, "was", c->from, strlen(c->from));
 	if (S_ISDIR(c->after.inode ? c->after.mode : c->before.mode))
 		json_member_bool(w, "directory", true);
 	if (c->kind == CHANGE_CONTENTS && c->before.links > 1)
@@ -113,8 +113,7 @@ static int put_task(void *context, const struct changes *c, const struct changes
 
 	json_object_begin(w);
 	put_about(w, c->task, about);
-	json_member_string(w, "state",
-	                   c->running ? "running" : change_state_name(c->state));
+	json_member_string(w, "state", c->running ? "running" : change_state_name(c->state));
 	json_member_int(w, "since_ms", c->used_ms);
 	json_member_int(w, "expires_ms", about->keep_ms > 0 ? c->used_ms + about->keep_ms : 0);
 	json_object_end(w);

@@ -116,8 +116,7 @@ static int settle(struct task_changes *t, struct error *err)
 {
 	struct changes *c = &t->changes;
 
-	t->at.directory = open(t->about.workspace,
-	                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	t->at.directory = open(t->about.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (t->at.directory < 0)
 		return error_sys(err, errno, "workspace '%.120s'", t->about.workspace);
 	t->at.store = c->store;
@@ -231,17 +230,16 @@ static int record(const struct task_changes *t, enum audit_kind kind, const stru
                   const char *end, const char *reason, struct error *err)
 {
 	struct audit_changes changes;
-	struct audit_event e = {.kind = kind,
-	                        .task = t->changes.task,
-	                        .principal = t->from.principal && *t->from.principal
-	                                             ? t->from.principal
-	                                             : NULL,
-	                        .door = t->from.door,
-	                        .profile = t->profile->name,
-	                        .session = t->about.session,
-	                        .workspace = t->about.workspace,
-	                        .end = end,
-	                        .reason = reason};
+	struct audit_event e = {
+		.kind = kind,
+		.task = t->changes.task,
+		.principal = t->from.principal && *t->from.principal ? t->from.principal : NULL,
+		.door = t->from.door,
+		.profile = t->profile->name,
+		.session = t->about.session,
+		.workspace = t->about.workspace,
+		.end = end,
+		.reason = reason};
 	int r;
 
 	if (t->profile->audit.off)
@@ -265,15 +263,13 @@ static void move_planted(struct task_changes *t, struct sandbox_plan *p)
 {
 	scoped(buffer_donep) struct buffer planted = {.max = sizeof(t->planted) - 1};
 	scoped(buffer_donep) struct buffer replaced = {.max = sizeof(t->planted)};
-	const struct protect_aside aside = {
-		.open = open_store, .owner = t, .id = t->changes.task};
+	const struct protect_aside aside = {.open = open_store, .owner = t, .id = t->changes.task};
 
 	(void)protect_check(sandbox_plan_protect(p), &aside, &planted, &replaced);
 	snprintf(t->planted, sizeof(t->planted), "%s", buffer_str(&planted));
 }
 
-int task_changes_apply(struct task_changes *t, struct change_list *l, bool force,
-                       struct error *err)
+int task_changes_apply(struct task_changes *t, struct change_list *l, bool force, struct error *err)
 {
 	scoped(sandbox_plan_freep) struct sandbox_plan *p = NULL;
 	int r;
@@ -300,8 +296,7 @@ int task_changes_apply(struct task_changes *t, struct change_list *l, bool force
 	return record(t, AUDIT_APPLIED, l, "applied", force ? "forced" : NULL, err);
 }
 
-int task_changes_undo(struct task_changes *t, struct change_list *l, bool force,
-                      struct error *err)
+int task_changes_undo(struct task_changes *t, struct change_list *l, bool force, struct error *err)
 {
 	int r;
 

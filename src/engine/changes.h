@@ -66,8 +66,7 @@ int task_changes_list(const struct task_changes *t, const char *const *paths,
  * (undo.apply: ask). */
 int task_changes_apply(struct task_changes *t, struct change_list *l, bool force,
                        struct error *err);
-int task_changes_undo(struct task_changes *t, struct change_list *l, bool force,
-                      struct error *err);
+int task_changes_undo(struct task_changes *t, struct change_list *l, bool force, struct error *err);
 int task_changes_discard(struct task_changes *t, struct error *err);
 
 /* When it can be undone or applied no longer; wall clock. 0: never. */

@@ -73,10 +73,10 @@ void result_note_changes(struct result *r, const struct run *run)
 	const char *id = r->task_id;
 
 	if (c->key[0] && r->exit_code != 0 && is_refused_renaming(run))
-		result_notice_add(r,
-		                  "in a copy-on-write view a directory that was there before cannot be "
-		                  "renamed (EXDEV): mv copies it, `git mv` and some others fail; run "
-		                  "this command without a view");
+		result_notice_add(
+			r, "in a copy-on-write view a directory that was there before cannot be "
+			   "renamed (EXDEV): mv copies it, `git mv` and some others fail; run "
+			   "this command without a view");
 	if (is_state(r, "conflict"))
 		result_notice_add(
 			r,
@@ -85,10 +85,11 @@ void result_note_changes(struct result *r, const struct run *run)
 			"%s` throws it away",
 			c->why, id, id, id);
 	if (is_state(r, "failed"))
-		result_notice_add(r,
-		                  "nothing of what the command changed was applied: %s. It is kept: "
-		                  "`nacre apply %s` tries again",
-		                  c->why, id);
+		result_notice_add(
+			r,
+			"nothing of what the command changed was applied: %s. It is kept: "
+			"`nacre apply %s` tries again",
+			c->why, id);
 	if (is_state(r, "absent") && run->order.undoable)
 		result_notice_add(r, "this command cannot be undone: %s", c->why);
 }
@@ -96,10 +97,8 @@ void result_note_changes(struct result *r, const struct run *run)
 static void put_list(const struct result *r, struct json_writer *w)
 {
 	const struct keeper_changes_report *c = &r->report.changes;
-	const struct change_list none = {.added = c->added,
-	                                 .changed = c->changed,
-	                                 .deleted = c->deleted,
-	                                 .bytes = c->bytes};
+	const struct change_list none = {
+		.added = c->added, .changed = c->changed, .deleted = c->deleted, .bytes = c->bytes};
 
 	json_member_object(w, "changes");
 	if (r->changes)

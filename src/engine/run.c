@@ -339,9 +339,10 @@ static int prepare(struct run *run)
 	int r;
 
 	if (rq->dry_run && rq->background)
-		return error_set(err, ERROR_INPUT, EINVAL,
-		                 "a dry run cannot go on in the background: its changes are shown at "
-		                 "its end");
+		return error_set(
+			err, ERROR_INPUT, EINVAL,
+			"a dry run cannot go on in the background: its changes are shown at "
+			"its end");
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
 	state = engine_state_of(run->arena, &e->store);

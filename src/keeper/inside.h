@@ -104,12 +104,12 @@ struct pollfd;
 
 /* A copy-on-write view of the workspace, by its store. */
 struct keeper_view {
-	int shelf, store;     /* -1: there is none */
-	int hold;             /* of the store, while the command runs; -1 */
-	char path[PATH_MAX];  /* of the store */
-	int64_t began_ns;     /* nothing that the caller did is later */
-	const char *absent;   /* why there is none; NULL: there is one, or nobody wants one */
-	bool applies;         /* the store is on the file system of the workspace */
+	int shelf, store;    /* -1: there is none */
+	int hold;            /* of the store, while the command runs; -1 */
+	char path[PATH_MAX]; /* of the store */
+	int64_t began_ns;    /* nothing that the caller did is later */
+	const char *absent;  /* why there is none; NULL: there is one, or nobody wants one */
+	bool applies;        /* the store is on the file system of the workspace */
 };
 
 struct keeper_network {
@@ -145,13 +145,13 @@ struct keeper {
 	struct sandbox_net net;            /* of the room; -1: none */
 	struct keeper_network network;     /* by name, of this keeper alone */
 	struct keeper_view view;
-	int net_lock;                      /* until others can find that network; -1: not held */
-	struct room_watch room_watch;      /* of its size */
-	struct room_watch job_watch;       /* of that of the workspace */
-	struct room_watch cache_watch;     /* of that of its caches */
-	int init_socket, init_pidfd;       /* of an init that stands by; -1: none */
-	int init_asks;                     /* where its filter asks; -1: nowhere */
-	int init_space;                    /* its pid namespace; -1 */
+	int net_lock;                  /* until others can find that network; -1: not held */
+	struct room_watch room_watch;  /* of its size */
+	struct room_watch job_watch;   /* of that of the workspace */
+	struct room_watch cache_watch; /* of that of its caches */
+	int init_socket, init_pidfd;   /* of an init that stands by; -1: none */
+	int init_asks;                 /* where its filter asks; -1: nowhere */
+	int init_space;                /* its pid namespace; -1 */
 	struct keeper_beside beside;
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */
 	const struct keeper_ahead *ahead; /* what its box was made for */

@@ -43,10 +43,11 @@ static int open_workspace(const struct keeper *k)
 /* Words for a shelf that is not there. */
 static const char *why_no_shelf(int r)
 {
-	return r == -EXDEV ? "the state directory lies inside of the workspace: set undo.store to a "
-			     "directory outside"
+	return r == -EXDEV
+	               ? "the state directory lies inside of the workspace: set undo.store to a "
+	                 "directory outside"
 	       : r == -ENOENT ? "there is no state directory"
-			      : "the state directory cannot be used for it";
+	                      : "the state directory cannot be used for it";
 }
 
 static const char *make_store(struct keeper *k, int workspace)
@@ -232,8 +233,7 @@ void keeper_view_end(struct keeper *k)
 
 	if (v->store < 0)
 		return;
-	if (k->report.end == KEEPER_END_FAILED || k->report.end == KEEPER_END_REFUSED ||
-	    !k->plan) {
+	if (k->report.end == KEEPER_END_FAILED || k->report.end == KEEPER_END_REFUSED || !k->plan) {
 		drop_store(k);
 		return;
 	}

@@ -369,8 +369,8 @@ static const struct key undo_keys[] = {
             "How long a command can be undone, and what was tried be applied.", TO(undo.keep_ms),
             .min = 1, .max = (uint64_t)365 * 86400000, .fallback = "24h"),
 	KEY("size", KEY_SIZE, KEY_NOBODY,
-            "Bytes of all that is kept for it; the oldest goes first. 0: no limit.",
-            TO(undo.size), .max = (uint64_t)1 << 44, .fallback = "2G"),
+            "Bytes of all that is kept for it; the oldest goes first. 0: no limit.", TO(undo.size),
+            .max = (uint64_t)1 << 44, .fallback = "2G"),
 	KEY("store", KEY_TEXT, KEY_NOBODY,
             "Where it is kept if nacre's state directory lies on another file system than the "
             "workspace: a directory outside of the workspace, on its file system.",

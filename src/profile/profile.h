@@ -100,9 +100,9 @@ struct profile_ask {
 
 /* Copy-on-write views of the workspace, and what they leave. */
 struct profile_undo {
-	bool on;      /* every command that may write has one, and is applied at its end */
-	bool asks;    /* before what was tried is applied, a person sees it */
-	bool durable; /* contents are on the disk before they are applied */
+	bool on;           /* every command that may write has one, and is applied at its end */
+	bool asks;         /* before what was tried is applied, a person sees it */
+	bool durable;      /* contents are on the disk before they are applied */
 	int64_t keep_ms;   /* how long a command can be undone, or what was tried be applied */
 	uint64_t size;     /* of all that is kept for it, on the disk; 0: not limited */
 	const char *store; /* a directory for it; NULL: nacre's state directory */

@@ -235,8 +235,8 @@ bool broker_may_replace(const struct protect *p, const char *path, int was_root,
 	there = workspace_open(now_root, above, O_PATH | O_DIRECTORY | O_NOFOLLOW);
 	into = s.directory < 0 ? -1 : open_regular(s.directory, name, O_RDONLY, &st);
 	from = there < 0 ? -1 : open_regular(there, name, O_RDONLY, &st);
-	if (into >= 0 && from >= 0 && fd_read_all(into, &was) == 0 && fd_read_all(from, &now) == 0 &&
-	    is_harmless(&s, &now, &was)) {
+	if (into >= 0 && from >= 0 && fd_read_all(into, &was) == 0 &&
+	    fd_read_all(from, &now) == 0 && is_harmless(&s, &now, &was)) {
 		fd_close(s.directory);
 		return true;
 	}

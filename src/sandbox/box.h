@@ -30,8 +30,8 @@ struct buffer;
 #define BOX_NAMESPACES                                                                             \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-/* Where the layers of a view are while it is made; the names are short, since overlayfs has signs of
- * its own in paths. */
+/* Where the layers of a view are while it is made; the names are short, since overlayfs has signs
+ * of its own in paths. */
 #define BOX_VIEW_AT    "dev/shm/view"
 #define BOX_VIEW_LOWER BOX_VIEW_AT "/lower"
 #define BOX_VIEW_STORE BOX_VIEW_AT "/store"

@@ -367,8 +367,9 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 		p->wall.scoped &= ~(uint64_t)LL_SCOPE_SIGNAL;
 	p->filtered = seccomp_available();
 	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
-	p->brokered = p->clone_flags && !p->view && p->protect.offer_count + p->protect.served_count > 0 &&
-	              p->filtered && seccomp_can_ask();
+	p->brokered = p->clone_flags && !p->view &&
+	              p->protect.offer_count + p->protect.served_count > 0 && p->filtered &&
+	              seccomp_can_ask();
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
@@ -632,12 +633,18 @@ uint64_t sandbox_nested_flags(const struct sandbox_plan *p)
 void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struct error *err)
 {
 	static const char *const doings[BOX_KIND_MAX] = {
-		[BOX_DIRECTORY] = "directory", [BOX_FILE] = "file",
-		[BOX_SYMLINK] = "link",        [BOX_BIND] = "mount of",
-		[BOX_TREE] = "mount of",       [BOX_ATTACH] = "mount of",
-		[BOX_ATTR] = "protection of",  [BOX_MOUNT] = "file system at",
-		[BOX_COVER] = "mask of",       [BOX_HOLD] = "protection of",
-		[BOX_PIN] = "protection of",   [BOX_VIEW] = "view of",
+		[BOX_DIRECTORY] = "directory",
+		[BOX_FILE] = "file",
+		[BOX_SYMLINK] = "link",
+		[BOX_BIND] = "mount of",
+		[BOX_TREE] = "mount of",
+		[BOX_ATTACH] = "mount of",
+		[BOX_ATTR] = "protection of",
+		[BOX_MOUNT] = "file system at",
+		[BOX_COVER] = "mask of",
+		[BOX_HOLD] = "protection of",
+		[BOX_PIN] = "protection of",
+		[BOX_VIEW] = "view of",
 		[BOX_UNMOUNT] = "layers of the view at",
 	};
 	static const char *const places[] = {

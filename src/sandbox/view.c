@@ -102,8 +102,8 @@ static const char *words_for(int sys)
 
 bool box_view_give_up(struct sandbox_plan *p, int step, int sys)
 {
-	bool is_ours = step < 0 || ((size_t)step < p->steps.count &&
-	                            p->steps.items[step].kind == BOX_VIEW);
+	bool is_ours = step < 0 ||
+	               ((size_t)step < p->steps.count && p->steps.items[step].kind == BOX_VIEW);
 
 	if (!p->view || !is_ours || (step < 0 && sys != EOPNOTSUPP))
 		return false;
@@ -115,10 +115,10 @@ bool box_view_give_up(struct sandbox_plan *p, int step, int sys)
 bool sandbox_plan_has_view(const struct sandbox_plan *p, const char **ret_why)
 {
 	if (ret_why)
-		*ret_why = p->view                    ? NULL
-		           : p->view_why              ? p->view_why
+		*ret_why = p->view                       ? NULL
+		           : p->view_why                 ? p->view_why
 		           : p->spec->workspace_readonly ? "the workspace is read-only"
-		                                      : "it was not asked for";
+		                                         : "it was not asked for";
 	return p->view != NULL;
 }
 

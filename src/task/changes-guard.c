@@ -27,8 +27,7 @@ static bool is_harmless(const struct change_place *at, const struct protect *p,
 {
 	scoped(fd_closep) int upper = -1;
 
-	if (strcmp(c->path, held) != 0 ||
-	    (c->kind != CHANGE_CONTENTS && c->kind != CHANGE_META))
+	if (strcmp(c->path, held) != 0 || (c->kind != CHANGE_CONTENTS && c->kind != CHANGE_META))
 		return false;
 	upper = openat(at->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return upper >= 0 && broker_may_replace(p, held, at->directory, upper);
@@ -41,8 +40,7 @@ void changes_guard(struct change_list *l, const struct change_place *at, const s
 	for (size_t i = 0; i < p->hold_count; i++) {
 		const struct protect_hold *h = &p->holds[i];
 
-		if (!h->readonly || !path_is_in(h->path, p->workspace) ||
-		    strlen(h->path) <= above)
+		if (!h->readonly || !path_is_in(h->path, p->workspace) || strlen(h->path) <= above)
 			continue;
 		for (size_t j = 0; j < l->count; j++)
 			if (touches(&l->items[j], h->path + above) &&

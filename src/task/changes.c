@@ -68,8 +68,7 @@ int changes_about_write(int store, const struct changes_about *a)
 	return fd_replace_file(store, ABOUT, text.data, text.len);
 }
 
-int changes_about_read(int store, struct arena *arena, struct changes_about *ret,
-                       struct error *err)
+int changes_about_read(int store, struct arena *arena, struct changes_about *ret, struct error *err)
 {
 	scoped(buffer_donep) struct buffer text = {.max = ABOUT_MAX};
 	scoped(json_decrefp) json_t *root = NULL;
@@ -80,7 +79,8 @@ int changes_about_read(int store, struct arena *arena, struct changes_about *ret
 	if (r < 0)
 		return error_sys(err, -r, "store of changes");
 	r = json_read(buffer_str(&text), text.len, ABOUT_MAX, "store of changes", &root, err);
-	return r < 0 ? r : json_fields_read(root, "store of changes", about_fields, arena, ret, err);
+	return r < 0 ? r
+	             : json_fields_read(root, "store of changes", about_fields, arena, ret, err);
 }
 
 /* Renamings between both are possible. */
@@ -263,9 +263,9 @@ int changes_each(const char *const roots[2], changes_visit *visit, void *context
 		while (r == 0 && dir && (d = readdir(dir))) {
 			scoped(fd_closep) int shelf = -1;
 
-			if (d->d_name[0] == '.' || snprintf(shelf_path, sizeof(shelf_path), "%s/%s",
-			                                    path, d->d_name) >=
-			                                   (int)sizeof(shelf_path))
+			if (d->d_name[0] == '.' ||
+			    snprintf(shelf_path, sizeof(shelf_path), "%s/%s", path, d->d_name) >=
+			            (int)sizeof(shelf_path))
 				continue;
 			shelf = fd_open_private(dirfd(dir), d->d_name);
 			if (shelf >= 0)
@@ -310,13 +310,12 @@ int changes_find(const char *const roots[2], const char *prefix, struct changes 
 	if (s.count == 1)
 		return 0;
 	changes_close(ret);
-	return s.count == 0
-	               ? error_set(err, ERROR_INPUT, ENOENT,
-	                           "no changes of task '%.40s' are kept; `nacre undo --list` "
-	                           "shows those that are",
-	                           prefix)
-	               : error_set(err, ERROR_INPUT, EINVAL,
-	                           "'%.40s' is the beginning of several ids", prefix);
+	return s.count == 0 ? error_set(err, ERROR_INPUT, ENOENT,
+	                                "no changes of task '%.40s' are kept; `nacre undo --list` "
+	                                "shows those that are",
+	                                prefix)
+	                    : error_set(err, ERROR_INPUT, EINVAL,
+	                                "'%.40s' is the beginning of several ids", prefix);
 }
 
 struct recovery {

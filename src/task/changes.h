@@ -50,8 +50,8 @@ int changes_recover(int shelf, int workspace_fd);
  * What is being applied or undone stays, and what is in use. */
 void changes_sweep(int shelf, int64_t now_ms, uint64_t size);
 
-/* Changes of protected paths are conflicts that nobody can force. P is a plan of the workspace as it
- * is now. */
+/* Changes of protected paths are conflicts that nobody can force. P is a plan of the workspace as
+ * it is now. */
 struct protect;
 void changes_guard(struct change_list *l, const struct change_place *at, const struct protect *p);
 
