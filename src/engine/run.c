@@ -258,8 +258,11 @@ static int decide(struct run *run, struct question *q)
 	/* Others have to see what a command in the background writes. */
 	o->undoable = e->profile->undo.on && !o->background && !o->dry_run &&
 	              !check_writes_nothing(answer.facts);
-	if (o->undoable)
+	if (o->undoable) {
 		o->keep_leftover = false;
+		ahead_drop(run->ahead);
+		run->dropped = true;
+	}
 	r = engine_record(run);
 	if (r < 0)
 		return r;
@@ -305,7 +308,7 @@ static void begin_ahead(struct run *run)
 
 	run->leaves = run->leaves && may_stand_by(run);
 	/* Every other box has the workspace itself. */
-	if (o->dry_run || e->profile->undo.on) {
+	if (o->dry_run) {
 		ahead_drop(run->ahead);
 		run->dropped = true;
 		return;
