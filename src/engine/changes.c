@@ -33,6 +33,7 @@
 struct roots {
 	const char *list[2];
 	struct profile *profile;
+	char store[PATH_MAX];
 };
 
 static void roots_done(struct roots *r)
@@ -57,7 +58,7 @@ static void find_roots(const struct task_changes_source *from, struct arena *are
 	if (!rq.workspace)
 		rq.workspace = getcwd(here, sizeof(here));
 	if (rq.workspace && check_load_profile(&rq, &ret->profile, NULL) == 0)
-		ret->list[1] = ret->profile->undo.store;
+		ret->list[1] = changes_root(ret->profile->undo.store, ret->store);
 }
 
 static bool is_of(const struct task_changes_source *from, const struct changes_about *a)
@@ -180,8 +181,8 @@ void task_changes_done(struct task_changes *t)
 /* What is protected in the workspace now, by the profile as it is now. */
 static int plan(const struct task_changes *t, struct sandbox_plan **ret_plan, struct error *err)
 {
-	const char *hidden[4] = {NULL}, *state = engine_state_of(t->arena, t->from.store);
-	char buffer[PATH_MAX];
+	const char *hidden[5] = {NULL}, *state = engine_state_of(t->arena, t->from.store);
+	char buffer[PATH_MAX], store[PATH_MAX];
 	struct profile_request files;
 	const struct sandbox_place place = {.workspace = t->about.workspace,
 	                                    .root = t->about.root,
@@ -198,6 +199,8 @@ static int plan(const struct task_changes *t, struct sandbox_plan **ret_plan, st
 		hidden[n++] = state;
 	if (t->about.policy_file)
 		hidden[n++] = t->about.policy_file;
+	if (changes_root(t->profile->undo.store, store))
+		hidden[n++] = changes_root(t->profile->undo.store, store);
 	if (t->profile->sandbox.tier == SANDBOX_TIER_NONE ||
 	    t->profile->sandbox.tier == SANDBOX_TIER_CONTAINER)
 		return error_set(err, ERROR_UNSUPPORTED, EOPNOTSUPP,

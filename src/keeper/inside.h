@@ -271,8 +271,8 @@ void keeper_choose_spec(struct keeper *k);
 /* The place of the box, with nacre's own files that are hidden in it. */
 struct keeper_place {
 	struct sandbox_place place;
-	const char *hidden[4];
-	char buffer[PATH_MAX];
+	const char *hidden[5];
+	char buffer[PATH_MAX], store[PATH_MAX];
 };
 void keeper_fill_place(const struct keeper *k, struct keeper_place *ret_place);
 /* A plan for the order's workspace. The spec must live as long. */

@@ -36,6 +36,7 @@
 #include "profile/profile.h"
 #include "sandbox/pids.h"
 #include "sandbox/plan.h"
+#include "task/changes.h"
 
 static int streams_open(struct keeper *k, struct error *err)
 {
@@ -250,6 +251,8 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 		ret->hidden[n++] = rq->state;
 	if (rq->policy_file)
 		ret->hidden[n++] = rq->policy_file;
+	if (k->profile && changes_root(k->profile->undo.store, ret->store))
+		ret->hidden[n++] = changes_root(k->profile->undo.store, ret->store);
 }
 
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,

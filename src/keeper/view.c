@@ -66,11 +66,12 @@ static const char *make_store(struct keeper *k, int workspace)
 	                                    .keep_ms = k->profile->undo.keep_ms,
 	                                    .dry_run = k->order.dry_run};
 	struct keeper_view *v = &k->view;
-	char shelf[PATH_MAX];
+	char shelf[PATH_MAX], own[PATH_MAX];
 	int lock;
 
-	v->shelf = changes_shelf((const char *const[]){rq->state, k->profile->undo.store},
-	                         rq->workspace, workspace, shelf, &v->applies);
+	v->shelf = changes_shelf(
+		(const char *const[]){rq->state, changes_root(k->profile->undo.store, own)},
+		rq->workspace, workspace, shelf, &v->applies);
 	if (v->shelf < 0)
 		return why_no_shelf(v->shelf);
 	if (!v->applies && k->order.undoable)

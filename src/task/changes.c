@@ -39,6 +39,18 @@ void changes_key(const char *workspace, char into[CHANGES_KEY_SIZE])
 	hex_write(d.bytes, (CHANGES_KEY_SIZE - 1) / 2, into);
 }
 
+const char *changes_root(const char *store, char buffer[PATH_MAX])
+{
+	const char *home = getenv("HOME");
+
+	if (!store || strncmp(store, "~/", 2) != 0)
+		return store;
+	if (!home || *home != '/' ||
+	    snprintf(buffer, PATH_MAX, "%s%s", home, store + 1) >= PATH_MAX)
+		return NULL;
+	return buffer;
+}
+
 #define OF struct changes_about
 static const struct json_field about_fields[] = {
 	JSON_TEXT("task_id", OF, task, JSON_REQUIRED),

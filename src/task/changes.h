@@ -26,6 +26,9 @@ struct error;
 
 void changes_key(const char *workspace, char into[CHANGES_KEY_SIZE]);
 
+/* undo.store of a profile as a path: "~/" is nacre's own home. NULL: there is none. */
+const char *changes_root(const char *store, char buffer[PATH_MAX]);
+
 struct changes_about {
 	const char *task, *workspace, *command;
 	const char *root, *profile, *agent, *policy_file; /* NULL: none */
