@@ -104,7 +104,11 @@ static void put_list(const struct result *r, struct json_writer *w)
 	if (r->changes)
 		task_changes_put(w, r->changes_state, r->changes, TASK_CHANGES_LIST);
 	else
-		task_changes_put(w, CHANGE_NONE, &none, 0);
+		task_changes_put(w,
+		                 is_state(r, "kept") || is_state(r, "conflict") ? CHANGE_KEPT
+		                 : is_state(r, "applied")                       ? CHANGE_APPLIED
+		                                                                : CHANGE_NONE,
+		                 &none, 0);
 	json_object_end(w);
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -252,7 +253,11 @@ void keeper_view_end(struct keeper *k)
 	settle(k, &at);
 	if (v->store >= 0)
 		sweep(k);
-	fd_close(take_fd(&v->hold)); /* whoever has the result may take the store */
+	/* Whoever has the result may take the store. A process of the box that is still dying has a
+	 * copy of the descriptor. */
+	if (v->hold >= 0)
+		(void)flock(v->hold, LOCK_UN);
+	fd_close(take_fd(&v->hold));
 }
 
 void keeper_view_close(struct keeper *k)

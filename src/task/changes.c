@@ -187,9 +187,19 @@ int changes_hold(int store)
 {
 	scoped(fd_closep) int fd = openat(store, "begin", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	return take_fd(&fd);
+	/* Who looks has it for the blink of an eye. */
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return fd < 0 ? -errno : take_fd(&fd);
+}
+
+/* Several may look at a time. */
+static bool is_held(int store)
+{
+	scoped(fd_closep) int fd = openat(store, "begin", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
 void changes_close(struct changes *c)
@@ -215,8 +225,6 @@ static int64_t used_at(int store)
 
 static bool open_store(int shelf, const char *shelf_path, const char *name, struct changes *ret)
 {
-	int hold;
-
 	*ret = CHANGES_NONE;
 	if (name[0] == '.' || strlen(name) >= sizeof(ret->task))
 		return false;
@@ -231,10 +239,7 @@ static bool open_store(int shelf, const char *shelf_path, const char *name, stru
 	ret->shelf = fcntl(shelf, F_DUPFD_CLOEXEC, 3);
 	snprintf(ret->task, sizeof(ret->task), "%s", name);
 	snprintf(ret->path, sizeof(ret->path), "%s", shelf_path);
-	hold = changes_hold(ret->store);
-	ret->running = hold == -EWOULDBLOCK;
-	if (hold >= 0)
-		close(hold);
+	ret->running = is_held(ret->store);
 	ret->used_ms = used_at(ret->store);
 	return true;
 }

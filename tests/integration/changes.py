@@ -124,7 +124,8 @@ class Tester:
         assert result, (line, done.stderr)
         task = json.loads(result[0])
         self.compare(line, "the view changed the workspace", before, picture(self.work))
-        if task.get("changes", {}).get("state") == "kept":
+        assert "changes" in task and task["changes"]["state"] in ("kept", "none"), (line, task, done.stderr)
+        if task["changes"]["state"] == "kept":
             assert not task["changes"]["conflicts"], (line, task["changes"])
             for again in range(2):
                 self.expect("apply", task["task_id"])
