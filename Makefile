@@ -23,7 +23,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak workday writer upstream lint coverage fresh kernels install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions workday writer upstream lint coverage fresh kernels install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -84,6 +84,11 @@ malformed: all
 soak: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/soak/run $(if $(WAIT),--wait)
+
+# 2,000 command lines, natively and by try, apply and undo, on each file system that can be had; then 100,000 files.
+transactions: all
+	tools/setup test
+	NACRE=$(BUILD)/nacre tests/transactions/run --seed $(or $(SEED),1)
 
 # A working day of an agent, in plain bash and in nacre; see docs/workday.md. ONLY='git/' takes a part.
 workday: all
@@ -150,6 +155,7 @@ help:
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
 	echo "make malformed [LINES=10000] [SEED=1]      odd requests at a server"
+	echo "make transactions       2,000 command lines are the same when they are tried, applied and undone"
 	echo "make workday            what agents do all day is the same in nacre as in plain bash"
 	echo "make writer             what the ready-made agents do all day, with TeX, biber and pandoc (installs them)"
 	echo "make upstream           test suites of other projects come out in nacre as outside"

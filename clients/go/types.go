@@ -36,6 +36,8 @@ type Result struct {
 	Sandbox       Sandbox   `json:"sandbox"`
 	Room          *Room     `json:"room"`
 	Network       *Network  `json:"network"`
+	Changes       *Changes  `json:"changes,omitempty"`
+	Undo          *Undo     `json:"undo,omitempty"`
 	Usage         Usage     `json:"usage"`
 }
 
@@ -58,6 +60,40 @@ type Left struct {
 	PID   int    `json:"pid"`
 	Name  string `json:"name"`
 	Ports []int  `json:"ports"`
+}
+
+// Changes is what the command changed in its view of the workspace.
+type Changes struct {
+	State     string     `json:"state"`
+	Added     int        `json:"added"`
+	Changed   int        `json:"changed"`
+	Deleted   int        `json:"deleted"`
+	Bytes     int        `json:"bytes"`
+	List      []Change   `json:"list"`
+	More      int        `json:"more"`
+	Conflicts []Conflict `json:"conflicts"`
+}
+
+// Change is one of them: A added, D deleted, M contents, m mode or times, O a directory made anew, T type, R renamed.
+type Change struct {
+	Kind       string `json:"kind"`
+	Path       string `json:"path"`
+	Was        string `json:"was,omitempty"`
+	Directory  bool   `json:"directory,omitempty"`
+	OtherNames int    `json:"other_names,omitempty"`
+}
+
+// Conflict is what others have changed meanwhile.
+type Conflict struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// Undo tells whether the command can be taken back.
+type Undo struct {
+	Available bool    `json:"available"`
+	Why       *string `json:"why"`
+	ExpiresMs int     `json:"expires_ms,omitempty"`
 }
 
 // Held is a change of a protected path that waits for a person.

@@ -57,7 +57,8 @@ func TestEveryTypeIsItsSchema(t *testing.T) {
 	}
 	okay(t, client.door.do(patience(t), "GET", "/v1/openapi.json", nil, &document))
 	for name, value := range map[string]any{
-		"Result": Result{}, "Rule": Rule{}, "Consent": Consent{}, "Left": Left{}, "Held": Held{}, "Processes": Processes{}, "Sandbox": Sandbox{},
+		"Result": Result{}, "Rule": Rule{}, "Consent": Consent{}, "Left": Left{}, "Held": Held{},
+		"Change": Change{}, "Changes": Changes{}, "Conflict": Conflict{}, "Undo": Undo{}, "Processes": Processes{}, "Sandbox": Sandbox{},
 		"Room": Room{}, "Network": Network{}, "Unreached": Unreached{}, "Usage": Usage{}, "Task": Task{}, "Order": Order{}, "Output": TaskOutput{}, "Text": Text{}, "Session": Session{},
 		"Approval": Approval{}, "Explanation": Explanation{}, "Host": Host{}, "NetworkRule": NetworkRule{}, "Engine": Engine{}, "Command": Command{}, "Shell": Shell{}, "Health": Health{},
 	} {

@@ -25,7 +25,9 @@ const char *audit_kind_name(enum audit_kind kind)
 		[AUDIT_ENDED] = "ended",           [AUDIT_ROOM_MADE] = "room-made",
 		[AUDIT_ROOM_ENDED] = "room-ended", [AUDIT_OPENED] = "opened",
 		[AUDIT_NETWORK] = "network",       [AUDIT_NETWORK_ENDED] = "network-ended",
-		[AUDIT_CHECKPOINT] = "checkpoint", [AUDIT_BREAK] = "break",
+		[AUDIT_APPLIED] = "applied",       [AUDIT_UNDONE] = "undone",
+		[AUDIT_DISCARDED] = "discarded",   [AUDIT_CHECKPOINT] = "checkpoint",
+		[AUDIT_BREAK] = "break",
 	};
 
 	return names[kind];
@@ -229,6 +231,19 @@ static void put_end(struct json_writer *w, const struct audit_event *e)
 	json_member_int(w, "duration_ms", e->duration_ms);
 }
 
+static void put_changes(struct json_writer *w, const struct audit_changes *c)
+{
+	if (!c)
+		return;
+	json_member_object(w, "changes");
+	json_member_uint(w, "added", c->added);
+	json_member_uint(w, "changed", c->changed);
+	json_member_uint(w, "deleted", c->deleted);
+	json_member_uint(w, "conflicts", c->conflicts);
+	put_field(w, "list", c->digest);
+	json_object_end(w);
+}
+
 static void put_connection(struct json_writer *w, const struct audit_connection *c,
                            const struct mask *mask)
 {
@@ -285,6 +300,7 @@ int audit_event_write(const struct audit_event *e, int64_t wall_ms, const struct
 	put_names(&w, "layers", e->layers);
 	put_names(&w, "missing", e->missing);
 	put_names(&w, "left", e->left);
+	put_changes(&w, e->changes);
 	put_connection(&w, e->connection, mask);
 	put_field(&w, "end", e->end);
 	put_end(&w, e);

@@ -24,6 +24,9 @@ enum audit_kind {
 	AUDIT_ROOM_ENDED,    /* and they are gone */
 	AUDIT_NETWORK,       /* a connection, before it is dialled or with its refusal */
 	AUDIT_NETWORK_ENDED, /* a connection that was dialled */
+	AUDIT_APPLIED,       /* what a command changed in its view came into the workspace */
+	AUDIT_UNDONE,        /* and was taken back */
+	AUDIT_DISCARDED,     /* or thrown away */
 	/* Made by the log itself. */
 	AUDIT_OPENED,     /* the first of a file, signed */
 	AUDIT_CHECKPOINT, /* signed */
@@ -47,6 +50,12 @@ struct audit_connection {
 	uint64_t sent, received;
 	int64_t ms;
 	bool ech;
+};
+
+/* What a command has changed in its view: how much, and a digest of the list. */
+struct audit_changes {
+	uint64_t added, changed, deleted, conflicts;
+	char digest[65];
 };
 
 /* A text that is NULL, a list that is NULL and a number that is not said are left out. */
@@ -73,6 +82,7 @@ struct audit_event {
 	int signal;                          /* 0: none */
 	uint64_t bytes[2];
 	int64_t duration_ms;
+	const struct audit_changes *changes; /* of AUDIT_APPLIED and the two behind it; else NULL */
 	const struct audit_connection *connection; /* of AUDIT_NETWORK and its end; else NULL */
 };
 

@@ -46,7 +46,7 @@ static int read_truncate(void *options, const struct cli_option *row, const char
 }
 
 /* NAME alone passes nacre's own value on; a variable that is not set stays so. */
-static int read_env(void *options, const struct cli_option *row, const char *value)
+int run_options_read_env(void *options, const struct cli_option *row, const char *value)
 {
 	struct run_options *o = options;
 	const char *own;
@@ -67,7 +67,7 @@ static int read_env(void *options, const struct cli_option *row, const char *val
 	return 0;
 }
 
-static int read_stdin(void *options, const struct cli_option *row, const char *value)
+int run_options_read_stdin(void *options, const struct cli_option *row, const char *value)
 {
 	struct run_options *o = options;
 	if (isatty(STDIN_FILENO)) {
@@ -87,7 +87,7 @@ int cli_read_session(void *options, const struct cli_option *row, const char *va
 	return 0;
 }
 
-static int read_input(void *options, const struct cli_option *row, const char *value)
+int run_options_read_input(void *options, const struct cli_option *row, const char *value)
 {
 	struct run_options *o = options;
 	o->request.input = value;
@@ -169,13 +169,17 @@ void run_options_done(struct run_options *o)
 	o->arena = arena_free(o->arena);
 }
 
+void run_options_prepare(struct run_options *o)
+{
+	*o = (struct run_options){.request = {.input_fd = -1, .door = "cli"},
+	                          .wishes = engine_wishes_default,
+	                          .arena = arena_new(ENV_BYTES),
+	                          .jobs = 4};
+}
+
 static void prepare(void *options)
 {
-	*(struct run_options *)options =
-		(struct run_options){.request = {.input_fd = -1, .door = "cli"},
-	                             .wishes = engine_wishes_default,
-	                             .arena = arena_new(ENV_BYTES),
-	                             .jobs = 4};
+	run_options_prepare(options);
 }
 
 static void done(void *options)
@@ -198,9 +202,11 @@ static const struct cli_option options[] = {
 	{"session", "ID", "keep directory, exported variables and files between calls",
          CLI_SESSION(RUN, request.session)},
 	{"env", "NAME[=VALUE]", "set a variable, or pass on nacre's own; repeatable",
-         CLI_BY(read_env)},
-	{"input", "TEXT", "text for standard input (default: empty)", CLI_BY(read_input)},
-	{"stdin", NULL, "pass on nacre's own standard input, a pipe or a file", CLI_BY(read_stdin)},
+         CLI_BY(run_options_read_env)},
+	{"input", "TEXT", "text for standard input (default: empty)",
+         CLI_BY(run_options_read_input)},
+	{"stdin", NULL, "pass on nacre's own standard input, a pipe or a file",
+         CLI_BY(run_options_read_stdin)},
 	{"output-mode", "separate|merged|stdout|stderr",
          "which streams, and in which order (default: the profile's)", CLI_BY(read_output_mode)},
 	{"description", "TEXT", "the purpose of the command, shown to people",

@@ -11,6 +11,12 @@
 struct arena;
 struct cli_option;
 
+/* What came of it, for who goes on with it. */
+struct run_outcome {
+	char task_id[STORE_ID_MAX];
+	bool kept; /* its changes wait to be applied or discarded */
+};
+
 struct run_options {
 	struct request request;
 	struct engine_wishes wishes;
@@ -19,6 +25,7 @@ struct run_options {
 	int env_count;
 	bool json, events, quiet, batch;
 	uint64_t jobs;
+	struct run_outcome *outcome; /* NULL: nobody goes on */
 };
 
 /* What is left to check after the options are read. Complains and returns -EINVAL. */
@@ -26,6 +33,11 @@ int run_options_check(struct run_options *o, int argc, char **argv);
 void run_options_done(struct run_options *o);
 /* The session of the environment, if no option names one. Complains and returns -EINVAL. */
 int run_options_session(struct run_options *o);
+
+void run_options_prepare(struct run_options *o);
+int run_options_read_env(void *options, const struct cli_option *row, const char *value);
+int run_options_read_input(void *options, const struct cli_option *row, const char *value);
+int run_options_read_stdin(void *options, const struct cli_option *row, const char *value);
 
 /* An option that takes the id of a session. */
 int cli_read_session(void *options, const struct cli_option *row, const char *value);

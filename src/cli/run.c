@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/batch.h"
+#include "cli/changes.h"
 #include "cli/cli.h"
 #include "cli/early.h"
 #include "cli/events.h"
@@ -269,6 +270,7 @@ static int print_text(const struct result *r, const struct run *run)
 		cli_complain("%s", r->reason);
 	print_stages(r);
 	print_advice(r);
+	cli_print_changes(r, run->options->request.dry_run);
 	for (int i = 0; i < r->notice_count; i++)
 		cli_complain("%s", r->notices[i]);
 	return code;
@@ -303,6 +305,12 @@ static bool on_ended(void *owner, struct job *j, struct result *result)
 		result->exit_code = 128 + run->stop_signal;
 	run->exit_code = result->exit_code;
 	terminal_end(&run->terminal, result);
+	if (run->options->outcome) {
+		struct run_outcome *o = run->options->outcome;
+
+		memcpy(o->task_id, result->task_id, sizeof(o->task_id));
+		o->kept = strcmp(result->report.changes.state, "kept") == 0;
+	}
 	if (run->options->events)
 		r = events_result(&run->events, result);
 	else

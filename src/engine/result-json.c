@@ -212,6 +212,7 @@ int result_write_json(const struct result *r, struct buffer *into)
 	put_sandbox(&w, r);
 	put_room(&w, r);
 	network_put(&w, &r->report.network);
+	result_put_changes(r, &w);
 	json_member_object(&w, "usage");
 	json_member_int(&w, "cpu_ms", r->report.cpu_ms);
 	json_member_int(&w, "max_rss_kb", r->report.max_rss_kb);

@@ -33,7 +33,9 @@
 
 static const char *const stream_files[2] = {"out", "err"};
 
-static void __attribute__((format(printf, 2, 3))) notice(struct result *r, const char *format, ...)
+#define notice(...) result_notice_add(__VA_ARGS__)
+
+void result_notice_add(struct result *r, const char *format, ...)
 {
 	va_list args;
 
@@ -482,6 +484,7 @@ static void note_circumstances(struct result *r, const struct run *f)
 	if (r->report.audit[0])
 		note_audit(r, f, r->report.audit);
 	note_network(r, f);
+	result_note_changes(r, f);
 	if (r->report.room.notice[0])
 		notice(r, "%s", r->report.room.notice);
 	if (r->report.session[0])
@@ -624,7 +627,12 @@ void run_result(const struct run *f, struct result *r)
 		return;
 	}
 	memcpy(r->task_id, f->task->id, sizeof(r->task_id));
+	r->undo_wanted = f->engine->profile && f->engine->profile->undo.on;
 	if (f->left) {
+		if (f->order.background)
+			r->no_undo = "background";
+		else if (f->order.undoable)
+			r->no_undo = "running";
 		fill_task(r, f);
 		note_circumstances(r, f);
 		return;
@@ -647,6 +655,7 @@ void run_result(const struct run *f, struct result *r)
 	}
 	for (int i = 0; i < (f->output_mode == OUTPUT_MERGED ? 1 : 2); i++)
 		fill_view(r, f, i);
+	result_fill_changes(r, f);
 	note_circumstances(r, f);
 }
 
@@ -661,4 +670,5 @@ void result_done(struct result *r)
 {
 	view_done(&r->views[0]);
 	view_done(&r->views[1]);
+	r->changes = change_list_free(r->changes);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "approval/approval.h"
+#include "change/change.h"
 #include "engine/hint.h"
 #include "task/request.h"
 #include "task/report.h"
@@ -17,6 +18,7 @@ struct error;
 struct json_writer;
 
 enum {
+	EXIT_CONFLICT = 3,
 	EXIT_TIMED_OUT = 124,
 	EXIT_NACRE_FAILED = 125,
 	EXIT_REFUSED = 126,
@@ -58,6 +60,12 @@ struct result {
 	char output_files[2][PATH_MAX + 64]; /* empty: not kept */
 	bool output_kept;
 	struct keeper_report report;
+	/* What the command changed in its view; NULL: it had none, or nothing is known of it. */
+	struct change_list *changes;
+	enum change_state changes_state;
+	int64_t undo_expires_ms;
+	const char *no_undo; /* why it cannot be undone; NULL: it can, or nobody wants that */
+	bool undo_wanted;    /* by the profile */
 	char notices[RESULT_NOTICES_MAX][HINT_TEXT_MAX];
 	int notice_count;
 };
@@ -70,6 +78,15 @@ static inline void result_donep(struct result *r)
 {
 	result_done(r);
 }
+
+struct run;
+/* One more, unless there are too many. */
+void result_notice_add(struct result *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* result-changes.c: what the report says of changes, and the list of them; words about them. */
+void result_fill_changes(struct result *r, const struct run *run);
+void result_note_changes(struct result *r, const struct run *run);
+void result_put_changes(const struct result *r, struct json_writer *w);
 
 /* Whether this stream (0: stdout, or all; 1: stderr) is part of the answer. */
 bool output_mode_shows(enum output_mode mode, int stream);

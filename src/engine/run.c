@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "decide/check.h"
 #include "decide/consent.h"
+#include "decide/harmless.h"
 #include "engine/engine.h"
 #include "engine/inside.h"
 #include "engine/result.h"
@@ -120,8 +121,9 @@ static int choose_limits(struct run *run)
 		.follow = rq->follow,
 		.findable = rq->findable,
 		.background = rq->background,
+		.dry_run = rq->dry_run,
 		.timeout_lets_go = p->timeout.act == PROFILE_TIMEOUT_BACKGROUND && !rq->background,
-		.keep_leftover = !rq->end_leftover,
+		.keep_leftover = !rq->end_leftover && !rq->dry_run,
 		.timeout_asked = rq->timeout_ms > 0,
 		.timeout_ms = rq->timeout_ms > 0 ? rq->timeout_ms : p->timeout.default_ms,
 		.idle_timeout_ms = p->timeout.idle_ms,
@@ -286,6 +288,14 @@ static int decide(struct run *run, struct question *q)
 	if (run->only_names && find_names(run, &names) < 0)
 		return error_nomem(&run->refusal);
 	o->argv = answer.argv;
+	/* Others have to see what a command in the background writes. */
+	o->undoable = e->profile->undo.on && !o->background && !o->dry_run &&
+	              !check_writes_nothing(answer.facts);
+	if (o->undoable) {
+		o->keep_leftover = false;
+		ahead_drop(run->ahead);
+		run->dropped = true;
+	}
 	r = engine_record(run);
 	if (r < 0)
 		return r;
@@ -330,6 +340,12 @@ static void begin_ahead(struct run *run)
 	const struct keeper_order *o = &run->order;
 
 	run->leaves = run->leaves && may_stand_by(run);
+	/* Every other box has the workspace itself. */
+	if (o->dry_run) {
+		ahead_drop(run->ahead);
+		run->dropped = true;
+		return;
+	}
 	if (run->ahead && (!may_stand_by(run) || ahead_ask(run->ahead, o, e->profile) < 0))
 		run->ahead = ahead_free(run->ahead);
 	if (!run->ahead && e->ahead && !e->launcher &&
@@ -358,6 +374,11 @@ static int prepare(struct run *run)
 	const char *state;
 	int r;
 
+	if (rq->dry_run && rq->background)
+		return error_set(
+			err, ERROR_INPUT, EINVAL,
+			"a dry run cannot go on in the background: its changes are shown at "
+			"its end");
 	if (!rq->argv == !rq->command || (rq->argv && !rq->argv[0]))
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
 	state = engine_state_of(run->arena, &e->store);

@@ -102,6 +102,16 @@ struct keeper_beside {
 struct names;
 struct pollfd;
 
+/* A copy-on-write view of the workspace, by its store. */
+struct keeper_view {
+	int shelf, store;    /* -1: there is none */
+	int hold;            /* of the store, while the command runs; -1 */
+	char path[PATH_MAX]; /* of the store */
+	int64_t began_ns;    /* nothing that the caller did is later */
+	const char *absent;  /* why there is none; NULL: there is one, or nobody wants one */
+	bool applies;        /* the store is on the file system of the workspace */
+};
+
 struct keeper_network {
 	struct sandbox_net net;     /* -1: none */
 	struct sandbox_doors doors; /* way NONE: there are none */
@@ -134,13 +144,14 @@ struct keeper {
 	bool owns_room;                    /* it was opened here */
 	struct sandbox_net net;            /* of the room; -1: none */
 	struct keeper_network network;     /* by name, of this keeper alone */
-	int net_lock;                      /* until others can find that network; -1: not held */
-	struct room_watch room_watch;      /* of its size */
-	struct room_watch job_watch;       /* of that of the workspace */
-	struct room_watch cache_watch;     /* of that of its caches */
-	int init_socket, init_pidfd;       /* of an init that stands by; -1: none */
-	int init_asks;                     /* where its filter asks; -1: nowhere */
-	int init_space;                    /* its pid namespace; -1 */
+	struct keeper_view view;
+	int net_lock;                  /* until others can find that network; -1: not held */
+	struct room_watch room_watch;  /* of its size */
+	struct room_watch job_watch;   /* of that of the workspace */
+	struct room_watch cache_watch; /* of that of its caches */
+	int init_socket, init_pidfd;   /* of an init that stands by; -1: none */
+	int init_asks;                 /* where its filter asks; -1: nowhere */
+	int init_space;                /* its pid namespace; -1 */
 	struct keeper_beside beside;
 	struct process *begun; /* an init of our own that waits for the command; NULL: none */
 	const struct keeper_ahead *ahead; /* what its box was made for */
@@ -227,6 +238,12 @@ void keeper_room_mark(struct keeper *k); /* others can find the task now */
 void keeper_room_end(struct keeper *k);
 void keeper_room_close(struct keeper *k);
 
+/* view.c: before the plan, when the box is known, and after the command. */
+void keeper_view_open(struct keeper *k);
+int keeper_view_settle(struct keeper *k, struct error *err);
+void keeper_view_end(struct keeper *k);
+void keeper_view_close(struct keeper *k);
+
 /* network.c: before the plan, before the start, in each turn, and at the end. */
 void keeper_network_open(struct keeper *k, const char *workspace);
 /* The doors that an init of a kept box has made. */
@@ -254,8 +271,8 @@ void keeper_choose_spec(struct keeper *k);
 /* The place of the box, with nacre's own files that are hidden in it. */
 struct keeper_place {
 	struct sandbox_place place;
-	const char *hidden[4];
-	char buffer[PATH_MAX];
+	const char *hidden[5];
+	char buffer[PATH_MAX], store[PATH_MAX];
 };
 void keeper_fill_place(const struct keeper *k, struct keeper_place *ret_place);
 /* A plan for the order's workspace. The spec must live as long. */

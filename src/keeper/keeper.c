@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "change/change.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/packet.h"
@@ -78,6 +79,7 @@ static void keep(struct keeper *k, const struct buffer *order)
 	struct error err = {0};
 	int r = -ENOMEM;
 
+	k->view.began_ns = change_clock();
 	k->arena = arena_new(4 * ORDER_BYTES_MAX);
 	listen_init(&k->listen);
 	if (k->fds.hello && k->init_socket < 0)
@@ -129,6 +131,7 @@ static void keep(struct keeper *k, const struct buffer *order)
 		keeper_settle(k);
 	keeper_heard(k); /* what was said about its silence is over */
 	keeper_commit_session(k);
+	keeper_view_end(k);
 	keeper_room_end(k);
 	keeper_network_end(k);
 	keeper_judge_box(k);
@@ -160,6 +163,7 @@ static _Noreturn void leave(struct keeper *k)
 {
 	keeper_tidy(k);
 	keeper_room_close(k);
+	keeper_view_close(k);
 	keeper_network_close(k);
 	_exit(0);
 }
@@ -175,6 +179,7 @@ static const struct keeper empty = {
 	.beside.wait = -1,
 	.room = {.dir = -1, .tmp = -1, .home = -1, .shm = -1, .caches.dir = -1},
 	.net_lock = -1,
+	.view = {.shelf = -1, .store = -1, .hold = -1},
 	.net = {.user = -1, .net = -1, .gate = -1},
 	.network = {.net = {.user = -1, .net = -1, .gate = -1},
                     .gate = {.socket = -1},

@@ -207,7 +207,7 @@ void keeper_commit_session(struct keeper *k)
 	                 k->report.room.id[0],
 	};
 
-	if (!k->process || !rq->session || k->order.background || k->committed)
+	if (!k->process || !rq->session || k->order.background || k->order.dry_run || k->committed)
 		return;
 	k->committed = true;
 	keeper_read_notes(k);

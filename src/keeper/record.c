@@ -20,6 +20,7 @@
 #include "profile/profile.h"
 #include "sandbox/layers.h"
 #include "sandbox/plan.h"
+#include "task/changes.h"
 
 void keeper_record_prepare(struct keeper *k, const char *state, const struct profile *profile)
 {
@@ -204,6 +205,30 @@ void keeper_record_network_lost(struct keeper *k)
 	e.end = "lost";
 	if (open_log(k, &err) == 0)
 		(void)audit_append(k->audit, &e, 1, &seq, &err);
+}
+
+void keeper_record_changes(struct keeper *k, const struct change_list *l)
+{
+	struct audit_changes changes;
+	struct audit_event e = event_of(k, AUDIT_APPLIED);
+	struct error err = {0};
+	uint64_t seq;
+	int r;
+
+	if (k->profile->audit.off)
+		return;
+	changes_for_audit(l, &changes);
+	e.session = k->order.request.session;
+	e.workspace = k->order.request.workspace;
+	e.changes = &changes;
+	e.end = k->report.changes.state;
+	e.reason = k->report.changes.why[0] ? k->report.changes.why : NULL;
+	r = open_log(k, &err);
+	if (r == 0)
+		r = audit_append(k->audit, &e, 1, &seq, &err);
+	if (r < 0 && !k->report.audit[0])
+		snprintf(k->report.audit, sizeof(k->report.audit),
+		         "what was applied is not in the audit log: %.200s", err.text);
 }
 
 void keeper_record_end(struct keeper *k)

@@ -30,5 +30,9 @@ void keeper_record_end(struct keeper *k);
 /* The command has ended, and what it left running goes on. */
 void keeper_record_left(struct keeper *k);
 
+/* What was applied, or not: the report says so. */
+struct change_list;
+void keeper_record_changes(struct keeper *k, const struct change_list *l);
+
 /* The gate has died, and with it what it knew. */
 void keeper_record_network_lost(struct keeper *k);

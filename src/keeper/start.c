@@ -36,6 +36,7 @@
 #include "profile/profile.h"
 #include "sandbox/pids.h"
 #include "sandbox/plan.h"
+#include "task/changes.h"
 
 static int streams_open(struct keeper *k, struct error *err)
 {
@@ -182,6 +183,8 @@ static int let_run(struct keeper *k, struct error *err)
 	int r = keeper_room_settle(k, err);
 
 	if (r == 0)
+		r = keeper_view_settle(k, err);
+	if (r == 0)
 		r = keeper_record_sync(k, err);
 	if (r == 0)
 		keeper_beside_begin(k);
@@ -239,6 +242,10 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 	                         : k->network.net.named ? k->network.net
 	                                                : k->net},
 	};
+	if (k->view.store >= 0) {
+		ret->place.view = k->view.path;
+		ret->place.view_fd = k->view.store;
+	}
 	if (k->room.dir >= 0)
 		keeper_room_place(&k->room, &ret->place.room);
 	profile_request_init(&files, ret->buffer, sizeof(ret->buffer));
@@ -248,6 +255,8 @@ void keeper_fill_place(const struct keeper *k, struct keeper_place *ret)
 		ret->hidden[n++] = rq->state;
 	if (rq->policy_file)
 		ret->hidden[n++] = rq->policy_file;
+	if (k->profile && changes_root(k->profile->undo.store, ret->store))
+		ret->hidden[n++] = changes_root(k->profile->undo.store, ret->store);
 }
 
 int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
@@ -256,6 +265,7 @@ int keeper_box_plan(struct keeper *k, const struct sandbox_spec *spec,
 	struct keeper_place at;
 
 	keeper_room_open(k);
+	keeper_view_open(k);
 	keeper_network_open(k, k->order.request.workspace);
 	keeper_fill_place(k, &at);
 	return sandbox_plan_new(spec, &at.place, ret_plan, err);

@@ -645,7 +645,8 @@ int launcher_key_write(const struct keeper_order *order, const struct profile *p
 		buffer_puts(key, parts[i] ? parts[i] : "");
 		buffer_putc(key, '\0');
 	}
-	if (buffer_error(key) == 0)
+	/* A box that waits has the workspace itself, and no view of it. */
+	if (buffer_error(key) == 0 && !order->dry_run && !order->undoable)
 		return 0;
 	/* Longer than a packet: there is no box for it, only a keeper. */
 	buffer_done(key);

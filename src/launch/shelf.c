@@ -19,6 +19,7 @@
 #include "sandbox/doors.h"
 #include "sandbox/enter.h"
 #include "sandbox/plan.h"
+#include "task/changes.h"
 
 #define READY_MAX   128
 #define RUNNING_MAX 256
@@ -357,7 +358,8 @@ static bool is_shared(const struct shelf *s)
 /* Only a box with namespaces is worth keeping: the other layers are per command anyway. */
 static int make_box(struct shelf *s, int64_t now_ms)
 {
-	const char *hidden[4] = {0};
+	const char *hidden[5] = {0};
+	char store[PATH_MAX];
 	struct sandbox_place place = {.workspace = s->workspace,
 	                              .root = or_null(s->root),
 	                              .resolved = true,
@@ -379,6 +381,8 @@ static int make_box(struct shelf *s, int64_t now_ms)
 	if (*s->policy_file)
 		hidden[n++] = s->policy_file;
 	r = load_profile(s, &rq);
+	if (r == 0 && changes_root(s->profile->undo.store, store))
+		hidden[n++] = changes_root(s->profile->undo.store, store);
 	if (r == 0)
 		s->stays_ms = profile_stays_ms(s->profile);
 	if (r == 0)

@@ -110,6 +110,8 @@ static const struct key_choice engines[] = {{"auto", CONTAINER_ENGINE_AUTO, 0},
                                             {"podman", CONTAINER_ENGINE_PODMAN, 0},
                                             {0}};
 static const struct key_choice ask_answers[] = {{"wait", false, 0}, {"deny", true, 1}, {0}};
+static const struct key_choice switches[] = {{"off", false, 0}, {"on", true, 1}, {0}};
+static const struct key_choice appliers[] = {{"allow", false, 0}, {"ask", true, 1}, {0}};
 static const struct key_choice audit_modes[] = {{"on", false, 1}, {"off", true, 0}, {0}};
 static const struct key_choice paths[] = {
 	{"inside", POLICY_PATHS_INSIDE, 0},
@@ -364,6 +366,33 @@ static const struct key room_keys[] = {
 	{0},
 };
 
+static const struct key undo_keys[] = {
+	KEY("mode", KEY_CHOICE, KEY_BY_RANK,
+            "`on`: a command that may write works in a copy-on-write view of the workspace; what "
+            "it has changed is applied at its end, and `nacre undo` takes it back. Not for "
+            "background commands.",
+            TO(undo.on), .choices = switches, .fallback = "off"),
+	KEY("keep", KEY_DURATION, KEY_NOBODY,
+            "How long a command can be undone, and what was tried be applied.", TO(undo.keep_ms),
+            .min = 1, .max = (uint64_t)365 * 86400000, .fallback = "24h"),
+	KEY("size", KEY_SIZE, KEY_NOBODY,
+            "Bytes of all that is kept for it; the oldest goes first. 0: no limit.", TO(undo.size),
+            .max = (uint64_t)1 << 44, .fallback = "2G"),
+	KEY("store", KEY_TEXT, KEY_NOBODY,
+            "Where it is kept if nacre's state directory lies on another file system than the "
+            "workspace: a directory outside of the workspace, on its file system.",
+            .check = KEY_CHECK_ABSOLUTE, TO(undo.store)),
+	KEY("durable", KEY_BOOL, KEY_TRUE,
+            "Whether the contents are on the disk before anything is applied: then the workspace "
+            "is as before or as after, also when the machine goes down.",
+            TO(undo.durable), .fallback = "false"),
+	KEY("apply", KEY_CHOICE, KEY_BY_RANK,
+            "Whether an agent may apply what was tried: `allow`, or `ask`: a person sees the "
+            "changes and runs `nacre apply`.",
+            TO(undo.asks), .choices = appliers, .fallback = "allow"),
+	{0},
+};
+
 static const struct key audit_keys[] = {
 	KEY("mode", KEY_CHOICE, KEY_NOBODY,
             "`off`: nothing is recorded, and every result says so. For measurements.",
@@ -524,6 +553,8 @@ const struct key profile_keys[] = {
 	KEY("sandbox", KEY_GROUP, KEY_FREE, "The box.", .sub = sandbox_keys),
 	KEY("room", KEY_GROUP, KEY_FREE, "What calls of one session share and leave behind.",
             .sub = room_keys),
+	KEY("undo", KEY_GROUP, KEY_FREE, "Trying commands, and taking them back.",
+            .sub = undo_keys),
 	KEY("workspace", KEY_GROUP, KEY_FREE, "Where commands work.", .sub = workspace_keys),
 	KEY("docker", KEY_GROUP, KEY_FREE, "Clients of a container engine (docker, podman).",
             .sub = docker_keys),

@@ -99,6 +99,16 @@ struct profile_ask {
 	bool refused;       /* nobody is asked: what would be is refused */
 };
 
+/* Copy-on-write views of the workspace, and what they leave. */
+struct profile_undo {
+	bool on;           /* every command that may write has one, and is applied at its end */
+	bool asks;         /* before what was tried is applied, a person sees it */
+	bool durable;      /* contents are on the disk before they are applied */
+	int64_t keep_ms;   /* how long a command can be undone, or what was tried be applied */
+	uint64_t size;     /* of all that is kept for it, on the disk; 0: not limited */
+	const char *store; /* a directory for it; NULL: nacre's state directory */
+};
+
 struct profile_audit {
 	bool optional; /* a command may run although its record cannot be written */
 	bool off;      /* nothing is recorded */
@@ -135,6 +145,7 @@ struct profile {
 	struct profile_output output;
 	struct profile_workspace workspace;
 	struct profile_room room;
+	struct profile_undo undo;
 	struct profile_tools tools;
 	const char *const *environment_pass; /* names and globs: "LANG", "LC_*" */
 	const char *const *environment_set;  /* NAME=VALUE */

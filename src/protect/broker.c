@@ -214,6 +214,36 @@ static bool is_harmless(const struct subject *s, const struct buffer *now, const
 	        protect_modules_are_harmless(s->directory, &new_text, &old_text));
 }
 
+bool broker_may_replace(const struct protect *p, const char *path, int was_root, int now_root)
+{
+	scoped(buffer_donep) struct buffer now = {.max = CONFIG_MAX}, was = {.max = CONFIG_MAX};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct subject s = {.name = name, .directory = -1};
+	scoped(fd_closep) int there = -1;
+	scoped(fd_closep) int from = -1;
+	scoped(fd_closep) int into = -1;
+	char above[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < p->offer_count; i++)
+		if (strcmp(p->offers[i].path, path) == 0)
+			s.offer = &p->offers[i];
+	if (!s.offer || snprintf(above, sizeof(above), "%.*s", slash ? (int)(slash - path) : 1,
+	                         slash ? path : ".") >= (int)sizeof(above))
+		return false;
+	s.directory = workspace_open(was_root, above, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+	there = workspace_open(now_root, above, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+	into = s.directory < 0 ? -1 : open_regular(s.directory, name, O_RDONLY, &st);
+	from = there < 0 ? -1 : open_regular(there, name, O_RDONLY, &st);
+	if (into >= 0 && from >= 0 && fd_read_all(into, &was) == 0 &&
+	    fd_read_all(from, &now) == 0 && is_harmless(&s, &now, &was)) {
+		fd_close(s.directory);
+		return true;
+	}
+	fd_close(s.directory);
+	return false;
+}
+
 /* The new content is in the file beside it, as git leaves it there. */
 static int replace(const struct subject *s, const struct broker_told *told)
 {

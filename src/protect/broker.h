@@ -37,3 +37,7 @@ struct broker_told {
 
 /* Answers some of the questions that wait. False: nobody asks any longer. */
 bool broker_answer(struct protect *p, int listener, const struct broker_told *told);
+
+/* Whether a file that git may replace, PATH relative to both directories, would be harmless as it
+ * is below NOW, in the place of what is below WAS. */
+bool broker_may_replace(const struct protect *p, const char *path, int was_root, int now_root);

@@ -30,6 +30,12 @@ struct buffer;
 #define BOX_NAMESPACES                                                                             \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
+/* Where the layers of a view are while it is made; the names are short, since overlayfs has signs
+ * of its own in paths. */
+#define BOX_VIEW_AT    "dev/shm/view"
+#define BOX_VIEW_LOWER BOX_VIEW_AT "/lower"
+#define BOX_VIEW_STORE BOX_VIEW_AT "/store"
+
 enum box_step_kind {
 	BOX_DIRECTORY, /* path, mode; one that exists is fine */
 	BOX_FILE,      /* path, mode; data is written to it */
@@ -42,6 +48,8 @@ enum box_step_kind {
 	BOX_COVER,     /* source over path, which may be a symbolic link itself */
 	BOX_HOLD,      /* path on itself, be it a link: it cannot be renamed; attr */
 	BOX_PIN,       /* the directory path on itself, for the same, in a room */
+	BOX_VIEW,      /* the overlay of what lies at BOX_VIEW_AT to path; attr */
+	BOX_UNMOUNT,   /* what is mounted at path */
 	BOX_KIND_MAX,
 };
 
@@ -80,6 +88,7 @@ struct box_step {
 	uint64_t attr;       /* MOUNT_ATTR_... to be set */
 	mode_t mode;
 	bool careful; /* the way to it leads through a room: no link is followed */
+	bool idle;    /* not done: in a view nobody needs it */
 	bool each;    /* done anew for each command of a box that is kept */
 	int fd;
 	dev_t device;
@@ -184,6 +193,9 @@ struct sandbox_plan {
 	bool has_scratch;           /* commands have temporary files of their own */
 	int workspace_fd;           /* O_PATH */
 	int workspace_tree;         /* its mount, idmapped and detached; -1 */
+	const char *view;           /* the path of its store; NULL: there is none */
+	const char *view_why;       /* there was to be one, and why there is not; or NULL */
+	int view_fd;                /* borrowed */
 	dev_t workspace_device;
 	ino_t workspace_inode;
 	struct timespec workspace_changed;
@@ -310,6 +322,10 @@ bool box_room_holds(struct sandbox_plan *p);
 
 /* The workspace at its own path. */
 int box_workspace_plan(struct sandbox_plan *p);
+/* view.c: a copy-on-write view in its place. */
+int box_view_plan(struct sandbox_plan *p);
+/* What has no view gets none from the next plan of this box. False: it had none. */
+bool box_view_give_up(struct sandbox_plan *p, int step, int sys);
 /* grants.c: what more of the host there is, the workspace among it, and what is hidden in it. */
 int box_grants_plan(struct sandbox_plan *p);
 int box_secrets_plan(struct sandbox_plan *p);

@@ -72,6 +72,34 @@ static int make_carefully(const struct box_step *s, int above, const char *name)
 	return r;
 }
 
+/* Without a sync for each file that is copied: what is lost with the machine was never applied. */
+static int view_mount(uint64_t attr)
+{
+	static const char *const texts[][2] = {{"lowerdir", BOX_VIEW_LOWER},
+	                                       {"upperdir", BOX_VIEW_STORE "/upper"},
+	                                       {"workdir", BOX_VIEW_STORE "/work"},
+	                                       {"index", "off"}};
+	static const char *const flags[] = {"userxattr", "volatile"};
+	int context = fsopen("overlay", FSOPEN_CLOEXEC), fd = -1, r = 0;
+
+	if (context < 0)
+		return -errno;
+	for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (fsconfig(context, FSCONFIG_SET_STRING, texts[i][0], texts[i][1], 0) < 0)
+			r = -errno;
+	for (size_t i = 0; r == 0 && i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (fsconfig(context, FSCONFIG_SET_FLAG, flags[i], NULL, 0) < 0)
+			r = -errno;
+	if (r == 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		r = -errno;
+	if (r == 0) {
+		fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned)attr);
+		r = fd < 0 ? -errno : fd;
+	}
+	close(context);
+	return r;
+}
+
 int box_step_source(const struct box_step *s)
 {
 	bool nofollow = s->kind == BOX_TREE;
@@ -80,6 +108,8 @@ int box_step_source(const struct box_step *s)
 
 	if (s->kind == BOX_ATTACH)
 		return s->fd;
+	if (s->kind == BOX_VIEW)
+		return view_mount(s->attr);
 	fd = open_tree(AT_FDCWD, s->source,
 	               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 	                       (s->kind == BOX_COVER ? 0U : (unsigned)AT_RECURSIVE) |

@@ -139,21 +139,30 @@ static int tree_attach(const struct box_step *s)
 
 /* A directory above it may have become a link since the plan was made, and absolute links lead to
  * the host's files here. So it is looked up once, beneath the new root, compared with what was
- * planned, and laid on what was found, whatever its name leads to by then. */
+ * planned, and laid on what was found, whatever its name leads to by then. In a view what was
+ * planned is the source, below it; what nobody may write there is bound from there, so that it is
+ * the workspace's own, and else the view's. */
 static int hold(const struct box_step *s)
 {
 	int fd = path_open_beneath(AT_FDCWD, s->path, O_PATH | O_NOFOLLOW), tree = -1, r = 0;
+	int real = fd < 0 || !s->source
+	                   ? -1
+	                   : path_open_beneath(AT_FDCWD, s->source, O_PATH | O_NOFOLLOW);
+	bool readonly = (s->attr & MOUNT_ATTR_RDONLY) != 0;
 	struct stat st;
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0)
+	if (s->source && real < 0)
+		r = real;
+	else if (fstat(s->source ? real : fd, &st) < 0)
 		r = -errno;
 	else if (st.st_dev != s->device || st.st_ino != s->inode)
 		r = -ESTALE;
 	if (r == 0) {
-		tree = open_tree(
-			fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+		tree = open_tree(s->source && readonly ? real : fd, "",
+		                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+		                         AT_EMPTY_PATH);
 		r = tree < 0 ? -errno : box_attr_set(tree, "", s->attr);
 	}
 	if (r == 0 &&
@@ -161,6 +170,8 @@ static int hold(const struct box_step *s)
 		r = -errno;
 	if (tree >= 0)
 		close(tree);
+	if (real >= 0)
+		close(real);
 	close(fd);
 	return r;
 }
@@ -186,6 +197,8 @@ static int step_do(const struct box_step *s)
 {
 	int r = 0;
 
+	if (s->idle)
+		return 0;
 	if (s->careful)
 		return box_step_carefully(s);
 	switch (s->kind) {
@@ -215,6 +228,11 @@ static int step_do(const struct box_step *s)
 		return box_attr_set(AT_FDCWD, s->path, s->attr);
 	case BOX_MOUNT:
 		r = mount(s->source, s->path, s->source, s->flags, s->data);
+		break;
+	case BOX_VIEW:
+		return tree_attach(s);
+	case BOX_UNMOUNT:
+		r = umount2(s->path, MNT_DETACH | UMOUNT_NOFOLLOW);
 		break;
 	case BOX_PIN: /* only careful ones */
 	case BOX_KIND_MAX:

@@ -343,6 +343,8 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 	}
 	if (tier != SANDBOX_TIER_STRICT)
 		p->room.path = NULL;
+	if (p->view && tier != SANDBOX_TIER_STRICT)
+		box_view_give_up(p, -1, EOPNOTSUPP);
 	r = box_identity_choose(p, err);
 	if (r < 0)
 		return r;
@@ -365,8 +367,9 @@ static int build(struct sandbox_plan *p, enum sandbox_tier tier, struct error *e
 		p->wall.scoped &= ~(uint64_t)LL_SCOPE_SIGNAL;
 	p->filtered = seccomp_available();
 	p->asks = !p->clone_flags && abi < LL_ABI_SCOPE && p->filtered && seccomp_can_ask();
-	p->brokered = p->clone_flags && p->protect.offer_count + p->protect.served_count > 0 &&
-	              p->filtered && seccomp_can_ask();
+	p->brokered = p->clone_flags && !p->view &&
+	              p->protect.offer_count + p->protect.served_count > 0 && p->filtered &&
+	              seccomp_can_ask();
 	r = steps_sort(p);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "out of memory");
@@ -443,6 +446,12 @@ int box_plan_begin(const struct sandbox_spec *spec, const struct sandbox_place *
 	r = keep_hidden(p, place->hidden);
 	if (r < 0)
 		return error_set(err, ERROR_SYSTEM, -r, "hidden paths: %s", strerrordesc_np(-r));
+	if (place->view && !spec->workspace_readonly) {
+		p->view = arena_strdup(p->arena, place->view);
+		p->view_fd = place->view_fd;
+		if (!p->view)
+			return error_nomem(err);
+	}
 	if (place->tmp)
 		p->tmp = arena_strdup(p->arena, place->tmp);
 	box_protect_begin(p);
@@ -510,6 +519,10 @@ int sandbox_plan_retry(struct sandbox_plan **plan, int step, int sys, struct err
 
 	if (p->standing.tier != SANDBOX_TIER_STRICT)
 		return error_sys(err, sys, "sandbox");
+	if (box_view_give_up(p, step, sys)) {
+		box_forget(p);
+		return build(p, SANDBOX_TIER_STRICT, err);
+	}
 	if (!is_refusal(p, step, sys)) {
 		if (!is_worth_another(p, step)) /* the caller knows more about it */
 			return -sys;
@@ -619,12 +632,19 @@ uint64_t sandbox_nested_flags(const struct sandbox_plan *p)
 void sandbox_plan_explain(const struct sandbox_plan *p, int step, int sys, struct error *err)
 {
 	static const char *const doings[BOX_KIND_MAX] = {
-		[BOX_DIRECTORY] = "directory", [BOX_FILE] = "file",
-		[BOX_SYMLINK] = "link",        [BOX_BIND] = "mount of",
-		[BOX_TREE] = "mount of",       [BOX_ATTACH] = "mount of",
-		[BOX_ATTR] = "protection of",  [BOX_MOUNT] = "file system at",
-		[BOX_COVER] = "mask of",       [BOX_HOLD] = "protection of",
+		[BOX_DIRECTORY] = "directory",
+		[BOX_FILE] = "file",
+		[BOX_SYMLINK] = "link",
+		[BOX_BIND] = "mount of",
+		[BOX_TREE] = "mount of",
+		[BOX_ATTACH] = "mount of",
+		[BOX_ATTR] = "protection of",
+		[BOX_MOUNT] = "file system at",
+		[BOX_COVER] = "mask of",
+		[BOX_HOLD] = "protection of",
 		[BOX_PIN] = "protection of",
+		[BOX_VIEW] = "view of",
+		[BOX_UNMOUNT] = "layers of the view at",
 	};
 	static const char *const places[] = {
 		"identity",     "loopback interface", "new root", "switch to the new root",

@@ -76,6 +76,12 @@ struct sandbox_place {
 	/* The descriptors of both stay the caller's, as long as the plan. */
 	struct sandbox_room room;
 	struct sandbox_net net; /* counts only with a room, or for a network by name; -1: none */
+	/* Where a copy-on-write view of the workspace keeps what the command changes: an absolute
+	 * path, and the same as a descriptor, which stays the caller's. It has the directories
+	 * `upper` and `work`, which belong to the owner of the workspace. NULL: there is no view,
+	 * and the command changes the workspace itself. */
+	const char *view;
+	int view_fd;
 	const char *tmp; /* a private directory for temporary files; used without namespaces only */
 	const char *const *hidden; /* absolute paths of nacre's own (state, policy files): masked
 	                              wherever a granted tree has them; NULL: none */
@@ -135,6 +141,12 @@ size_t sandbox_plan_fds(const struct sandbox_plan *p, const int **ret_fds);
 bool sandbox_plan_waits(const struct sandbox_plan *p);
 int sandbox_plan_admit(struct sandbox_plan *p, pid_t pid, struct error *err);
 const struct sandbox_standing *sandbox_plan_standing(const struct sandbox_plan *p);
+/* Whether the box has the view of its place. A kernel that does not give it takes it from the plan
+ * (sandbox_plan_retry), and the box then has the workspace itself: who needs the view looks before
+ * the command runs. RET_WHY, which may be NULL, gets words for people. */
+bool sandbox_plan_has_view(const struct sandbox_plan *p, const char **ret_why);
+/* Why this workspace can have no view that is kept at STORE: words for people, or NULL. */
+const char *sandbox_view_obstacle(const char *workspace, int store);
 /* Whether the box has the room of its place; where owners cannot be mapped there it has none. */
 bool sandbox_plan_has_room(const struct sandbox_plan *p);
 /* Whether the seal gives a descriptor by which some of the command's calls are asked for. */

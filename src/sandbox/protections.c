@@ -5,7 +5,9 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/mount.h>
+#include "base/arena.h"
 #include "base/path.h"
 #include "sandbox/box.h"
 
@@ -29,6 +31,16 @@ void box_protect_begin(struct sandbox_plan *p)
 	                              .has_company = p->has_company};
 }
 
+/* What git may replace by something harmless: in a view it does, and before that comes into the
+ * workspace it is looked at (task/changes.h). PATH begins with a slash. */
+static bool is_offer(const struct sandbox_plan *p, const char *path)
+{
+	for (size_t i = 0; *path && i < p->protect.offer_count; i++)
+		if (strcmp(p->protect.offers[i].path, path + 1) == 0)
+			return true;
+	return false;
+}
+
 /* The Nth hold is the Nth step of its kind. */
 static int take_holds(struct sandbox_plan *p)
 {
@@ -48,6 +60,13 @@ static int take_holds(struct sandbox_plan *p)
 		s->attr = always | (h->readonly ? MOUNT_ATTR_RDONLY : 0);
 		s->device = h->device;
 		s->inode = h->inode;
+		if (p->view) {
+			s->source = arena_printf(p->arena, BOX_VIEW_LOWER "%s",
+			                         h->path + strlen(p->workspace));
+			if (!s->source)
+				return -ENOMEM;
+			s->idle = is_offer(p, h->path + strlen(p->workspace));
+		}
 	}
 	return 0;
 }

@@ -308,7 +308,8 @@ int box_grant(struct sandbox_plan *p, const char *path, int fd, uint64_t attr)
 int box_workspace_plan(struct sandbox_plan *p)
 {
 	enum landlock_right right = p->runs_own ? LANDLOCK_WRITE_EXEC : LANDLOCK_WRITE;
-	int r = box_grant(p, p->workspace, p->workspace_fd, box_workspace_attr(p));
+	int r = p->view ? box_view_plan(p)
+	                : box_grant(p, p->workspace, p->workspace_fd, box_workspace_attr(p));
 
 	if (r == 0 && !p->spec->workspace_readonly)
 		r = box_rule_add(p, p->workspace, right);

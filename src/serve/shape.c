@@ -31,7 +31,13 @@ static const struct shape {
          "recommended:string[] "
          "approval:Consent|null left_to_sandbox:boolean killed:integer processes:Processes "
          "held?:Held[] notices:string[] sandbox:Sandbox room:Room|null "
-         "network:Network|null usage:Usage"},
+         "network:Network|null changes?:Changes undo?:Undo usage:Usage"},
+	{"Changes",
+         "state:string added:integer changed:integer deleted:integer bytes:integer list:Change[] "
+         "more:integer conflicts:Conflict[]"},
+	{"Change", "kind:string path:string was?:string directory?:boolean other_names?:integer"},
+	{"Conflict", "path:string why:string"},
+	{"Undo", "available:boolean why:string|null expires_ms?:integer"},
 	{"Network", "connections:integer refused_count:integer refused:Unreached[]"},
 	{"Unreached", "name:string port:integer|null count:integer reason:string rule:string|null"},
 	{"Room", "id:string generation:integer fresh:boolean"},

@@ -49,6 +49,8 @@ static const struct json_field order_fields[] = {
 	JSON_BOOL("follow", OF, follow, JSON_REQUIRED),
 	JSON_BOOL("findable", OF, findable, JSON_SPARSE),
 	JSON_BOOL("interactive", OF, interactive, JSON_SPARSE),
+	JSON_BOOL("dry_run", OF, dry_run, JSON_SPARSE),
+	JSON_BOOL("undoable", OF, undoable, JSON_SPARSE),
 	JSON_BOOL("background", OF, background, JSON_REQUIRED),
 	JSON_BOOL("timeout_lets_go", OF, timeout_lets_go, JSON_REQUIRED),
 	JSON_BOOL("keep_leftover", OF, keep_leftover, JSON_SPARSE),
@@ -85,6 +87,8 @@ static const char *conflict_in(const struct keeper_order *o)
 {
 	const struct keeper_request *rq = &o->request;
 
+	if (o->dry_run && o->undoable)
+		return "both 'dry_run' and 'undoable'";
 	if (o->patience > o->kept.head)
 		return "'patience' is more than 'head_bytes'";
 	if (o->terminal.rows && !pty_size_is_valid(o->terminal.rows, o->terminal.cols))

@@ -56,8 +56,10 @@ struct keeper_order {
 	bool timeout_asked;   /* the caller's wish: it holds for what is left running, too */
 	bool follow;          /* the starter wants to hear of output while it comes */
 	bool findable;        /* the starter has made the directory already */
+	bool dry_run;         /* it works in a view, and what it changes is kept */
+	bool undoable;        /* it works in a view, and what it changes is applied at its end */
 	int64_t timeout_ms;
-	int64_t ask_ms; /* how long its connections may wait for a person; 0: not at all */
+	int64_t ask_ms;          /* how long its connections may wait for a person; 0: not at all */
 	int64_t idle_timeout_ms; /* 0: it may be quiet for as long as it likes */
 	int64_t grace_ms;
 	uint64_t spool_cap;     /* bytes per stream on disk */

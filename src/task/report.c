@@ -59,6 +59,21 @@ static const struct json_field network_fields[] = {
 	{0},
 };
 
+#define CHANGES struct keeper_changes_report
+static const struct json_field changes_fields[] = {
+	JSON_CHARS("state", CHANGES, state, JSON_REQUIRED),
+	JSON_CHARS("key", CHANGES, key, JSON_REQUIRED),
+	JSON_NUMBER("added", CHANGES, added, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("changed", CHANGES, changed, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("deleted", CHANGES, deleted, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("bytes", CHANGES, bytes, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("count", CHANGES, count, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_NUMBER("conflicts", CHANGES, conflicts, JSON_REQUIRED, 0, INT64_MAX),
+	JSON_CHARS("why", CHANGES, why, JSON_REQUIRED),
+	JSON_NUMBER("keep_ms", CHANGES, keep_ms, JSON_REQUIRED, 0, INT64_MAX),
+	{0},
+};
+
 /* The optional ones came later: a report of before is still one. */
 static const struct json_field report_fields[] = {
 	JSON_NAME("end", OF, end, JSON_REQUIRED, end_names),
@@ -85,6 +100,11 @@ static const struct json_field report_fields[] = {
          .presence = JSON_OPTIONAL,
          .offset = offsetof(OF, network),
          .sub = network_fields},
+	{.name = "changes",
+         .type = JSON_FIELD_OBJECT,
+         .presence = JSON_OPTIONAL,
+         .offset = offsetof(OF, changes),
+         .sub = changes_fields},
 	JSON_CHARS("planted", OF, planted, JSON_REQUIRED),
 	JSON_CHARS("replaced", OF, replaced, JSON_OPTIONAL),
 	JSON_CHARS("held", OF, held, JSON_OPTIONAL),

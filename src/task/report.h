@@ -72,6 +72,20 @@ struct keeper_network_report {
 	char notice[REPORT_SESSION_MAX];
 };
 
+#define REPORT_STATE_MAX 12
+
+/* What the command has changed in its view of the workspace. */
+struct keeper_changes_report {
+	/* "kept", "applied", "nothing", "conflict": nothing was applied, "failed": likewise,
+	 * "absent": there was to be a view, and there was none; empty: there was to be none. */
+	char state[REPORT_STATE_MAX];
+	char key[REPORT_ROOM_ID_SIZE]; /* of the shelf that it is on */
+	uint64_t added, changed, deleted, bytes;
+	uint64_t count, conflicts;    /* lines of the list */
+	char why[REPORT_SESSION_MAX]; /* it failed, or is absent */
+	int64_t keep_ms;
+};
+
 struct keeper_report {
 	enum keeper_end end;
 	enum child_step step;
@@ -87,6 +101,7 @@ struct keeper_report {
 	enum limit_hit limit_hit;
 	struct keeper_room_report room;
 	struct keeper_network_report network;
+	struct keeper_changes_report changes;
 	char planted[REPORT_PLANTED_MAX];  /* protected paths that were made, one per line, and what
 	                                      came of them; see protect/protect.h */
 	char replaced[REPORT_PLANTED_MAX]; /* others that are not what they were, and stay */

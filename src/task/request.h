@@ -48,6 +48,7 @@ struct request {
 	bool can_ask;      /* a person can be asked, and the caller waits for the answer */
 	int64_t approval_timeout_ms; /* waits no longer than this for a person; 0: the profile's */
 	bool follow;                 /* TASK_OUTPUT events are wanted */
+	bool dry_run;                /* it works in a view of the workspace, which stays as it is */
 	bool findable;              /* its task is known by its id before its end, and looked for */
 	struct permit_share *share; /* of whoever asks, by which a job may run (engine/permits.h);
 	                               NULL: it is started at once */

@@ -114,6 +114,16 @@ static void a_full_report_is_these_bytes(void **state)
 	                                           .questions = 8,
 	                                           .list = "n\t80\t2\tport\t\t\n",
 	                                           .notice = "h"};
+	r.changes = (struct keeper_changes_report){.state = "applied",
+	                                           .key = "k",
+	                                           .added = 1,
+	                                           .changed = 2,
+	                                           .deleted = 3,
+	                                           .bytes = 4,
+	                                           .count = 5,
+	                                           .conflicts = 6,
+	                                           .why = "i",
+	                                           .keep_ms = 7};
 	memcpy(r.planted, "a\n", 3);
 	memcpy(r.replaced, "b\xff", 3);
 	memcpy(r.held, "g", 2);
@@ -123,24 +133,27 @@ static void a_full_report_is_these_bytes(void **state)
 	memcpy(r.why, "f", 2);
 	r.why_public = 1;
 	expect_bytes(
-		&r, "{\"end\":\"crowded\",\"step\":6,\"errno\":2,\"status\":-1,\"killed\":3,"
-		    "\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
-		    "\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
-		    "\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
-		    "\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
-		    "\"fresh\":true,\"notice\":\"g\"},\"network\":{\"named\":true,"
-		    "\"connections\":4,\"refused\":2,\"sent\":5,\"received\":6,\"held\":7,"
-		    "\"questions\":8,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
-		    "\"notice\":\"h\"},\"planted\":\"a\\n\",\"replaced\":\"b�\","
-		    "\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
-		    "\"cat\\n\","
-		    "\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
-		    "\"session\":\"the working directory is gone\",\"engine\":\"d\","
-		    "\"audit\":\"e\",\"why\":\"f\",\"why_public\":1,\"out\":{\"bytes\":10,\"file_"
-		    "bytes\":9,"
-		    "\"dropped_at\":5,\"dropped_bytes\":1,\"lost_bytes\":0,\"lost_errno\":0},"
-		    "\"err\":{\"bytes\":1099511627776,\"file_bytes\":0,\"dropped_at\":0,"
-		    "\"dropped_bytes\":0,\"lost_bytes\":7,\"lost_errno\":28}}\n");
+		&r,
+		"{\"end\":\"crowded\",\"step\":6,\"errno\":2,\"status\":-1,\"killed\":3,"
+		"\"survivors\":1,\"processes\":12,\"processes_bounded\":1,"
+		"\"started_ms\":1700000000000,\"duration_ms\":1234,\"cpu_ms\":55,"
+		"\"max_rss_kb\":10240,\"sandbox\":{\"tier\":\"container\",\"layers\":5,"
+		"\"missing\":2},\"limit_hit\":1,\"room\":{\"id\":\"ab\",\"generation\":3,"
+		"\"fresh\":true,\"notice\":\"g\"},\"network\":{\"named\":true,"
+		"\"connections\":4,\"refused\":2,\"sent\":5,\"received\":6,\"held\":7,"
+		"\"questions\":8,\"list\":\"n\\t80\\t2\\tport\\t\\t\\n\","
+		"\"notice\":\"h\"},\"changes\":{\"state\":\"applied\",\"key\":\"k\",\"added\":1,"
+		"\"changed\":2,\"deleted\":3,\"bytes\":4,\"count\":5,\"conflicts\":6,"
+		"\"why\":\"i\",\"keep_ms\":7},\"planted\":\"a\\n\",\"replaced\":\"b�\","
+		"\"held\":\"g\",\"ungranted\":\"c\",\"ended\":\"sleep\\ncat\\n\",\"slain\":"
+		"\"cat\\n\","
+		"\"left\":\"7 python3 80\\n\",\"stages\":\"1 0\",\"quiet\":\"sleeping: sleep\","
+		"\"session\":\"the working directory is gone\",\"engine\":\"d\","
+		"\"audit\":\"e\",\"why\":\"f\",\"why_public\":1,\"out\":{\"bytes\":10,\"file_"
+	        "bytes\":9,"
+		"\"dropped_at\":5,\"dropped_bytes\":1,\"lost_bytes\":0,\"lost_errno\":0},"
+		"\"err\":{\"bytes\":1099511627776,\"file_bytes\":0,\"dropped_at\":0,"
+		"\"dropped_bytes\":0,\"lost_bytes\":7,\"lost_errno\":28}}\n");
 }
 
 static void an_empty_report_is_these_bytes(void **state)
@@ -154,7 +167,10 @@ static void an_empty_report_is_these_bytes(void **state)
 		"\"limit_hit\":0,\"room\":{\"id\":\"\",\"generation\":0,"
 		"\"fresh\":false,\"notice\":\"\"},\"network\":{\"named\":false,"
 		"\"connections\":0,\"refused\":0,\"sent\":0,\"received\":0,\"held\":0,"
-		"\"questions\":0,\"list\":\"\",\"notice\":\"\"},\"planted\":\"\",\"replaced\":"
+		"\"questions\":0,\"list\":\"\",\"notice\":\"\"},\"changes\":{\"state\":\"\","
+		"\"key\":\"\",\"added\":0,\"changed\":0,"
+		"\"deleted\":0,\"bytes\":0,\"count\":0,\"conflicts\":0,\"why\":\"\","
+		"\"keep_ms\":0},\"planted\":\"\",\"replaced\":"
 		"\"\",\"held\":\"\","
 		"\"ungranted\":\"\","
 		"\"ended\":\"\",\"slain\":\"\",\"left\":\"\",\"stages\":\"\",\"quiet\":\"\","

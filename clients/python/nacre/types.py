@@ -81,6 +81,44 @@ class Left:
 
 
 @dataclasses.dataclass(frozen=True)
+class Change:
+    """A: added, D: deleted, M: contents, m: mode or times, O: a directory made anew, T: type, R: renamed."""
+    kind: str
+    path: str
+    other_names: int = 0
+    directory: bool = False
+    was: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Conflict:
+    """What others have changed meanwhile."""
+    path: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Changes:
+    """What the command changed in its view of the workspace."""
+    state: str
+    added: int
+    changed: int
+    deleted: int
+    bytes: int
+    list: List[Change]
+    more: int
+    conflicts: List[Conflict]
+
+
+@dataclasses.dataclass(frozen=True)
+class Undo:
+    """Whether the command can be taken back."""
+    available: bool
+    why: Optional[str]
+    expires_ms: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Held:
     """A change of a protected path that waits for a person."""
     path: str
@@ -168,6 +206,8 @@ class Result:
     stages: List[int] = dataclasses.field(default_factory=list)
     note: Optional[str] = None
     held: List[Held] = dataclasses.field(default_factory=list)
+    changes: Optional[Changes] = None
+    undo: Optional[Undo] = None
 
     @property
     def refused(self) -> bool:

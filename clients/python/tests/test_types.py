@@ -14,7 +14,8 @@ from nacre.wire import Call
 KINDS = {"string": str, "integer": int, "boolean": bool}
 CLASSES: Dict[str, Any] = {
     "Result": nacre.Result, "Shell": nacre.Shell, "Rule": nacre.Rule, "Room": nacre.Room, "Network": nacre.Network,
-    "Unreached": nacre.Unreached, "Host": nacre.Host, "NetworkRule": nacre.NetworkRule, "Held": nacre.Held, "Left": nacre.Left,
+    "Unreached": nacre.Unreached, "Host": nacre.Host, "NetworkRule": nacre.NetworkRule, "Held": nacre.Held, "Change": nacre.Change, "Changes": nacre.Changes,
+    "Conflict": nacre.Conflict, "Undo": nacre.Undo, "Left": nacre.Left,
     "Consent": nacre.Consent, "Processes": nacre.Processes, "Sandbox": nacre.Sandbox, "Usage": nacre.Usage,
     "Explanation": nacre.Explanation, "Engine": nacre.Engine, "Command": nacre.Command, "Task": nacre.Task, "Order": nacre.Order,
     "Output": nacre.TaskOutput, "Approval": nacre.Approval, "Session": nacre.Session, "Health": nacre.Health, "Text": nacre.Output,

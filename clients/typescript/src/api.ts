@@ -67,7 +67,39 @@ export interface Result {
   sandbox: Sandbox;
   room: Room | null;
   network: Network | null;
+  changes?: Changes;
+  undo?: Undo;
   usage: Usage;
+}
+
+export interface Changes {
+  state: string;
+  added: number;
+  changed: number;
+  deleted: number;
+  bytes: number;
+  list: Change[];
+  more: number;
+  conflicts: Conflict[];
+}
+
+export interface Change {
+  kind: string;
+  path: string;
+  was?: string;
+  directory?: boolean;
+  other_names?: number;
+}
+
+export interface Conflict {
+  path: string;
+  why: string;
+}
+
+export interface Undo {
+  available: boolean;
+  why: string | null;
+  expires_ms?: number;
 }
 
 export interface Network {
