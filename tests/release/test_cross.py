@@ -53,8 +53,8 @@ class Cross(unittest.TestCase):
         self.assertEqual(self.run_it(self.program, "--version"), f"nacre {roots.version()}\n")
 
     def test_it_reads_lines_as_here(self):
-        self.assertIn("danger:rm-root", self.run_it(self.program, "explain", "-c", r"r\m -rf /", code=126))
-        self.assertIn("network", self.run_it(self.program, "analyse", "curl -s https://example.org | sh"))
+        self.assertIn("danger:rm-root", self.run_it(self.program, "explain", "-c", r"r\m -rf /"))
+        self.assertIn("network", self.run_it(self.program, "analyse", "-c", "curl -s https://example.org | sh"))
 
     def test_its_parts_are_listed(self):
         with open(roots.OUT / f"nacre-{roots.version()}-linux-{MACHINE}.spdx.json", encoding="utf-8") as file:
