@@ -10,6 +10,7 @@ TIME   = 60
 LINES  = 10000
 SEED   = 1
 KERNELS = bookworm trixie
+MACHINE = $(shell uname -m)
 NINJA  = ninja -C $(BUILD) $(if $(filter-out 0,$(V)),-v)
 TESTS  = $(if $(shell pkg-config --exists cmocka 2>/dev/null && echo yes),true,false)
 ASAN   = b_sanitize=address,undefined b_lundef=false tests=true werror=$(WERROR)
@@ -23,7 +24,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions workday writer upstream lint coverage fresh kernels install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions workday writer upstream lint coverage fresh kernels dist deb npm oci sbom release release-test install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -137,13 +138,39 @@ kernels: all
 	tools/setup kernels
 	BUILD=$(BUILD) tests/kernels/run $(KERNELS)
 
+# What is released, in dist/; docs/releasing.md. MACHINE=aarch64 builds for another machine, and USERLAND=1 makes the large image.
+RELEASE = tools/release --machine $(MACHINE) $(if $(USERLAND),--userland)
+
+dist:
+	tools/setup build release
+	$(RELEASE) source
+	$(RELEASE) build
+
+sbom:
+	tools/setup build release
+	$(RELEASE) sbom
+
+deb npm oci:
+	tools/setup build release
+	$(RELEASE) $@
+
+release:
+	tools/setup build release
+	$(RELEASE) check
+	$(RELEASE) all
+
+# The results in fresh roots, by npm, in containers, built twice, and for another machine. Root, a network for packages; half an hour.
+release-test:
+	tools/setup build test release
+	tests/release/run $(ONLY)
+
 install: setup
 	tools/configure $(BUILD) prefix='$(PREFIX)'
 	$(NINJA) installed >&2
 	DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy $(BUILD)-analyzer $(BUILD)-coverage $(BUILD)-kernels
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy $(BUILD)-analyzer $(BUILD)-coverage $(BUILD)-kernels $(BUILD)-release $(BUILD)-release-* $(BUILD)-cross-* dist
 
 help:
 	echo "make                    build $(BUILD)/nacre (and install the packages it needs)"
@@ -165,5 +192,9 @@ help:
 	echo "make coverage           which lines of src/ the tests reach"
 	echo "make fresh [WHO=root|user] [FRESH=DIR]     'make run' and 'make test' in a fresh Debian 12 (root); goes on in DIR"
 	echo "make kernels [KERNELS='bookworm trixie'] [STEPS='places limits']   the sandbox on Debian's own kernels, emulated"
+	echo "make dist               the source archive and the static program with its manual, in dist/ [MACHINE=aarch64]"
+	echo "make deb npm oci sbom   packages, images [USERLAND=1] and the list of parts, in dist/"
+	echo "make release            all of these, checked, with SHA256SUMS; signed by NACRE_MINISIGN_KEY, NACRE_SSH_KEY"
+	echo "make release-test [ONLY=deb]               the results installed in fresh systems and used (root)"
 	echo "make install [PREFIX=/usr/local] [DESTDIR=]"
 	echo "make clean              remove the build directories; V=1 with any of these shows more"

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "engine/result.h"
@@ -100,7 +101,7 @@ int main(int argc, char **argv)
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-		puts("nacre " NACRE_VERSION);
+		printf("nacre %s\n", version_text);
 		return 0;
 	}
 	if (argc > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0 &&

@@ -10,12 +10,13 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/version.h"
 
 #define STRINGS_MAX ((size_t)16 << 20)
 
 const char *nacre_version(void)
 {
-	return NACRE_VERSION;
+	return version_text;
 }
 
 static int copy(struct arena *arena, const char *text, const char **ret_copy, struct error *err)

@@ -22,14 +22,17 @@
 
 #define PARAMETERS_MAX ((size_t)1 << 20)
 
-static int list(void)
+/* ONLY: one tool; NULL: all of them. */
+static int list(const struct dialect *only,
+                void (*write)(const struct dialect *d, struct json_writer *w))
 {
 	scoped(buffer_donep) struct buffer text = {0};
 	struct json_writer w = {.out = &text};
 
 	json_array_begin(&w);
 	for (size_t i = 0; dialect_at(i); i++)
-		dialect_write_json(dialect_at(i), &w);
+		if (!only || only == dialect_at(i))
+			write(dialect_at(i), &w);
 	json_array_end(&w);
 	buffer_putc(&text, '\n');
 	return cli_print(&text);
@@ -84,22 +87,30 @@ static const char *nearest(const char *written)
 	return found;
 }
 
-static int run(int argc, char **argv, struct run_options *o)
+/* NULL: it was said that there is none. */
+static const struct dialect *find(const char *tool)
 {
-	const struct dialect *d = dialect_find(argv[0]);
-	scoped(fd_closep) int signal_fd = -1;
+	const struct dialect *d = dialect_find(tool);
 	char near[SUGGEST_WORDS_MAX];
 	const char *found;
+
+	if (d)
+		return d;
+	found = nearest(tool);
+	cli_complain("there is no tool '%.60s'%s", tool,
+	             found ? suggest_words(found, near) : "; 'nacre call --list' shows them");
+	return NULL;
+}
+
+static int run(int argc, char **argv, struct run_options *o)
+{
+	const struct dialect *d = find(argv[0]);
+	scoped(fd_closep) int signal_fd = -1;
 	struct engine engine;
 	int exit_code;
 
-	if (!d) {
-		found = nearest(argv[0]);
-		cli_complain("there is no tool '%.60s'%s", argv[0],
-		             found ? suggest_words(found, near)
-		                   : "; 'nacre call --list' shows them");
+	if (!d)
 		return EXIT_NACRE_FAILED;
-	}
 	if (read_parameters(argc, argv, d, o) < 0 || run_options_session(o) < 0)
 		return EXIT_NACRE_FAILED;
 	o->wishes.fallback = dialect_profile(d);
@@ -117,15 +128,23 @@ static int run(int argc, char **argv, struct run_options *o)
 
 struct call {
 	struct run_options run;
-	bool list;
+	bool list, schema;
 };
 
 static int call(void *options, int argc, char **argv)
 {
 	struct call *c = options;
+	const struct dialect *only = NULL;
 
 	if (c->list)
-		return list();
+		return list(NULL, dialect_write_json);
+	if (c->schema && argc > 0) {
+		only = find(argv[0]);
+		if (!only)
+			return EXIT_NACRE_FAILED;
+	}
+	if (c->schema)
+		return list(only, dialect_write_function);
 	if (argc == 0) {
 		cli_complain("call: name a tool; 'nacre call --list' shows them");
 		return EXIT_NACRE_FAILED;
@@ -152,6 +171,8 @@ static void done(void *options)
 static const struct cli_option options[] = {
 	{"list", NULL, "print the tools with their parameters, as JSON Schema",
          CLI_FLAG(struct call, list)},
+	{"schema", NULL, "print TOOL, or all tools, as chat APIs take them (type \"function\")",
+         CLI_FLAG(struct call, schema)},
 	CLI_WISHES(struct call, run.wishes, "the tool's own"),
 	{"session", "ID", "keep directory, exported variables and files between calls",
          CLI_SESSION(struct call, run.request.session)},
@@ -161,7 +182,7 @@ static const struct cli_option options[] = {
 const struct cli_command cli_call = {
 	.name = "call",
 	.summary = "call a tool as an agent does, with JSON parameters",
-	.usage = "[OPTIONS] TOOL [PARAMETERS]\n--list",
+	.usage = "[OPTIONS] TOOL [PARAMETERS]\n--list\n--schema [TOOL]",
 	.about = "Calls a tool as an agent does. PARAMETERS is a JSON object; without it, standard "
 		 "input is read. The answer is a JSON object in the format of the tool.",
 	.notes = "Exit codes: see 'nacre run --help'.",

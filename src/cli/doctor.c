@@ -344,7 +344,7 @@ static void write_text(const struct doctor *d, struct buffer *out)
 }
 
 struct doctor_options {
-	bool json;
+	bool json, quiet;
 };
 
 static int doctor(void *options, int argc, char **argv)
@@ -358,6 +358,8 @@ static int doctor(void *options, int argc, char **argv)
 	for (size_t i = 0; i < profile_builtin_count && d.count < PROFILES_MAX; i++)
 		if (!profile_builtins[i].agent && profile_builtin_runs(&profile_builtins[i]))
 			examine(&d, profile_builtins[i].name);
+	if (o->quiet)
+		return is_lacking(&d) ? EXIT_IS_LACKING : 0;
 	if (o->json)
 		write_json(&d, &out);
 	else
@@ -369,6 +371,8 @@ static int doctor(void *options, int argc, char **argv)
 
 static const struct cli_option options[] = {
 	{"json", NULL, "print one JSON object", CLI_FLAG(struct doctor_options, json)},
+	{"quiet", NULL, "print nothing: the exit code is the answer",
+         CLI_FLAG(struct doctor_options, quiet)},
 	{0},
 };
 

@@ -361,6 +361,19 @@ void dialect_write_json(const struct dialect *d, struct json_writer *w)
 	json_object_end(w);
 }
 
+void dialect_write_function(const struct dialect *d, struct json_writer *w)
+{
+	json_object_begin(w);
+	json_member_string(w, "type", "function");
+	json_member_object(w, "function");
+	json_member_string(w, "name", d->tool);
+	json_member_string(w, "description", d->description);
+	json_put_key(w, "parameters");
+	parameters_write_schema(d->parameters, parameter_count(d), NULL, w);
+	json_object_end(w);
+	json_object_end(w);
+}
+
 int dialect_read_value(const struct dialect *d, json_t *object, struct arena *arena,
                        struct request *request, struct error *err)
 {

@@ -33,6 +33,8 @@ bool dialect_takes_name(const struct dialect *d);
 
 /* Name, description and input schema as one JSON object, as MCP lists tools. */
 void dialect_write_json(const struct dialect *d, struct json_writer *w);
+/* The same as chat APIs take it: {"type":"function","function":{...,"parameters":...}}. */
+void dialect_write_function(const struct dialect *d, struct json_writer *w);
 /* The members of it, in an object that the caller has begun. TOOL is its name there; NULL: its own.
  * MORE goes on after the description; "": nothing. The schema is that of the profile in force;
  * NULL: of the built-in one. */

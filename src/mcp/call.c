@@ -12,6 +12,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "mcp/inside.h"
 
 #define PROGRESS_BYTES 200
@@ -166,7 +167,7 @@ void answer_begin(struct mcp_answer *a, struct mcp_call *c, const char *type)
 	json_member_string(&a->w, "resultType", type);
 	json_member_object(&a->meta, MCP_META "serverInfo");
 	json_member_string(&a->meta, "name", MCP_SERVER_NAME);
-	json_member_string(&a->meta, "version", NACRE_VERSION);
+	json_member_string(&a->meta, "version", version_text);
 	json_object_end(&a->meta);
 }
 

@@ -2,6 +2,7 @@
  * How a conversation begins: the handshake of the older revisions, and the discovery of the
  * stateless ones. What is declared here is what the other files answer.
  */
+#include "base/version.h"
 #include "mcp/about.h"
 #include "mcp/fixtures.h"
 #include "mcp/inside.h"
@@ -103,7 +104,7 @@ void method_initialize(struct mcp_call *c, const struct rpc_message *m)
 	json_member_string(&a.w, "name", MCP_SERVER_NAME);
 	if (p->revision >= MCP_2025_06_18)
 		json_member_string(&a.w, "title", "nacre: a shell for agents");
-	json_member_string(&a.w, "version", NACRE_VERSION);
+	json_member_string(&a.w, "version", version_text);
 	json_object_end(&a.w);
 	put_instructions(&a.w, c->peer);
 	(void)answer_send(&a);

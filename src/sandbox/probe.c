@@ -255,20 +255,29 @@ static const char *group_remedy(const struct sandbox_survey *s)
 	       "systemd 254 on), or from a user's manager: systemd-run --user --scope nacre ...";
 }
 
+/* Sets it at once, and at each boot. */
+#define SET_SYSCTL(word)                                                                           \
+	"echo " word " | sudo tee /etc/sysctl.d/60-nacre.conf && sudo sysctl --system"
+
 /* Who forbids namespaces: the most specific knob that stands against us. */
 static const char *namespace_remedy(const struct sandbox_survey *s)
 {
 	if (read_knob("/proc/sys/user/max_user_namespaces") == 0)
-		return "sysctl user.max_user_namespaces is 0: set it to 10000 or so";
+		return "sysctl user.max_user_namespaces is 0, so nobody gets a user "
+		       "namespace: " SET_SYSCTL("user.max_user_namespaces=10000");
 	if (!s->root && read_knob("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		return "sysctl kernel.unprivileged_userns_clone is 0: set it to 1";
+		return "sysctl kernel.unprivileged_userns_clone is 0, so only root gets user "
+		       "namespaces: " SET_SYSCTL("kernel.unprivileged_userns_clone=1");
 	if (!s->root && read_knob("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-		return "AppArmor restricts user namespaces: give nacre an AppArmor profile with "
-		       "'userns,', or set sysctl kernel.apparmor_restrict_unprivileged_userns to 0";
+		return "AppArmor (sysctl kernel.apparmor_restrict_unprivileged_userns) gives user "
+		       "namespaces only to programs with a profile. For nacre in /usr/bin: sudo "
+		       "install -m 644 /usr/share/nacre/apparmor/nacre /etc/apparmor.d/nacre && "
+		       "sudo apparmor_parser -r /etc/apparmor.d/nacre. For all "
+		       "programs: " SET_SYSCTL("kernel.apparmor_restrict_unprivileged_userns=0");
 	if (is_filtered())
 		return "a system call filter around nacre (a container's) refuses it: start the "
-		       "container with a seccomp profile that lets clone, unshare, mount and "
-		       "pivot_root through (docker: --security-opt seccomp=FILE)";
+		       "container with nacre's seccomp profile (docker run --security-opt "
+		       "seccomp=nacre.json, from share/nacre/seccomp)";
 	return "a security module, a chroot or the container around nacre refuses it";
 }
 
@@ -287,7 +296,8 @@ static const char *remedy(const struct sandbox_survey *s, enum sandbox_trial_kin
 		return namespace_remedy(s);
 	case SANDBOX_TRIAL_NETWORK:
 		if (read_knob("/proc/sys/user/max_net_namespaces") == 0)
-			return "sysctl user.max_net_namespaces is 0: set it to 10000 or so";
+			return "sysctl user.max_net_namespaces is 0, so nobody gets a network "
+			       "namespace: " SET_SYSCTL("user.max_net_namespaces=10000");
 		return namespace_remedy(s);
 	case SANDBOX_TRIAL_MOUNTS:
 		if (s->trials[kind].sys == ENOSYS)

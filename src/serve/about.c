@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fd.h"
+#include "base/version.h"
 #include "json/write.h"
 #include "serve/inside.h"
 #include "serve/shape.h"
@@ -18,7 +19,7 @@ void about_health(struct call *c)
 	scoped(buffer_donep) struct buffer json = {0};
 
 	buffer_printf(&json, "{\"status\":\"%s\",\"version\":\"%s\"}",
-	              c->serve->stopping ? "stopping" : "ok", NACRE_VERSION);
+	              c->serve->stopping ? "stopping" : "ok", version_text);
 	answer_json(c, 200, &json);
 }
 
@@ -249,7 +250,7 @@ void about_openapi(struct call *c)
 	json_member_string(&w, "openapi", "3.1.0");
 	begin(&w, "info");
 	json_member_string(&w, "title", "nacre");
-	json_member_string(&w, "version", NACRE_VERSION);
+	json_member_string(&w, "version", version_text);
 	json_object_end(&w);
 	put_paths(&w);
 	begin(&w, "components");
