@@ -17,6 +17,7 @@ static const struct {
 	const char *words[HINT_TOOL_MAX];
 } doors[] = {
 	{"cli", NULL, {"`nacre tasks`", "`nacre output %`", "`nacre stop %`"}},
+	{"nsh", NULL, {"`nacre tasks`", "`nacre output %`", "`nacre stop %`"}},
 	{"library", NULL, {"`nacre tasks`", "nacre_output()", "nacre_stop()"}},
 	{"http",
          "Bash",
