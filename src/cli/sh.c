@@ -461,8 +461,8 @@ static int print_help(void)
 
 int sh_main(int argc, char **argv)
 {
-	struct sh sh = {
-		.arena = arena_new(ARENA_MAX), .signals = {.fd = -1}, .cwd_file = {.dir = -1}};
+	scoped(arena_freep) struct arena *arena = arena_new(ARENA_MAX);
+	struct sh sh = {.arena = arena, .signals = {.fd = -1}, .cwd_file = {.dir = -1}};
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 	struct error err = {0};
 
@@ -489,7 +489,6 @@ int sh_main(int argc, char **argv)
 	sh.exit_code = run_all(&sh);
 	engine_done(&sh.engine);
 	sh_cwd_file_done(&sh.cwd_file);
-	arena_free(sh.arena);
 	if (sh.die_by)
 		die(sh.die_by);
 	return sh.exit_code;
