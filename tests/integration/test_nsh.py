@@ -13,7 +13,7 @@ import unittest
 from helpers import DEADLINE, descendants, wait_until
 from shells import SIGNALS, ShellTest
 
-NUMBER = re.compile(rb"\b[0-9]{3,}\b")  # of a process
+NUMBER = re.compile(rb"(?<=: ) *[0-9]+(?= Aborted)")  # of a process; bash pads it
 SCRIPT = """echo "$0: $# $1"
 cd sub
 pwd | sed 's,.*/,,'
