@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/sh.h"
 #include "engine/result.h"
 #include "output/clean.h"
 
@@ -100,6 +101,8 @@ int main(int argc, char **argv)
 	/* A closed pipe and a file that may not grow are errors that we look at. */
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
+	if (sh_is_meant(argv[0]))
+		return sh_main(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		printf("nacre %s\n", version_text);
 		return 0;

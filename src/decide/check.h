@@ -36,6 +36,9 @@ void check_question(const struct question *q, struct policy_question *ret_questi
 
 struct keeper_request;
 
+/* Whether bash tells at the end of the line where it is, and its variables. */
+bool check_tells(const struct keeper_request *rq);
+
 /* Whether some command of the line is a client of a container engine: of this one. */
 bool check_names_client(const struct shell_facts *f, enum docker_client client);
 /* Whether this one of its commands is docker or podman. */

@@ -39,7 +39,12 @@ int question_of(struct arena *arena, const struct question_source *from, struct 
 	asked->command = rq->command;
 	if (rq->command && !rq->cwd && is_away(session, from))
 		asked->command = session_away_line(arena, session->state.away, rq->command);
+	if (rq->command && rq->away)
+		asked->command = session_away_line(arena, rq->away, rq->command);
 	asked->argv = rq->argv;
+	asked->args = rq->command ? rq->args : NULL;
+	asked->passing = rq->passing;
+	asked->tells_cwd = rq->tells_cwd && rq->command;
 	asked->force = rq->force;
 	asked->session = arena_strdup(arena, session->id);
 	asked->workspace = arena_strdup(arena, from->place->workspace);
@@ -60,6 +65,7 @@ int question_of(struct arena *arena, const struct question_source *from, struct 
 			.extra = rq->env,
 			.ground = search_ground_of(from->profile, asked->workspace, &ground),
 			.cwd = order->cwd,
+			.all = rq->all_variables && from->profile->room.share == PROFILE_SHARE_ALL,
 			.terminal = rq->rows > 0},
 		&order->envp, err);
 	if (r < 0)

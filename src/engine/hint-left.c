@@ -17,7 +17,8 @@ static const struct {
 	const char *door, *tool; /* NULL: any */
 	const char *words[HINT_TOOL_MAX];
 } doors[] = {
-	{"cli",
+	{"cli", NULL, {"`nacre tasks`", "`nacre output %`", "`nacre stop %`"}},
+	{"nsh",
          NULL,
          {"`nacre tasks`", "`nacre output %`", "`nacre stop %`", "nacre output % --lines @"}},
 	{"library", NULL, {"`nacre tasks`", "nacre_output()", "nacre_stop()", ""}},

@@ -117,6 +117,8 @@ static int choose_limits(struct run *run)
 		.door = rq->door,
 		.merged = run->output_mode == OUTPUT_MERGED,
 		.terminal = {.rows = rq->rows, .cols = rq->cols},
+		.relay = rq->relay != NULL,
+		.relay_fds = rq->relay,
 		.interactive = rq->interactive,
 		.follow = rq->follow,
 		.findable = rq->findable,
@@ -383,6 +385,8 @@ static int prepare(struct run *run)
 		return error_set(err, ERROR_INPUT, EINVAL, "nothing to run");
 	state = engine_state_of(run->arena, &e->store);
 	r = session_use(run->arena, state, rq->session, &run->session, err);
+	if (r == 0 && rq->passing)
+		run->session.state = (struct session){.workspace = run->session.state.workspace};
 	if (r == 0)
 		come_ahead(run, state);
 	if (r == 0)

@@ -101,6 +101,7 @@ static bool is_left_out(const struct json_field *f, const char *from)
 	case JSON_FIELD_NUMBER:
 		return f->presence == JSON_SPARSE && load(f, at) == 0;
 	case JSON_FIELD_CHARS:
+		return f->presence == JSON_SPARSE && !*(const char *)at;
 	case JSON_FIELD_NAME:
 	case JSON_FIELD_OBJECT:
 		break;

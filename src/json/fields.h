@@ -41,7 +41,7 @@ enum json_field_type {
 enum json_presence {
 	JSON_REQUIRED,
 	JSON_OPTIONAL, /* always written; may be missing */
-	JSON_SPARSE,   /* written unless false or 0; may be missing */
+	JSON_SPARSE,   /* written unless false, 0 or ""; may be missing */
 };
 
 struct json_field {

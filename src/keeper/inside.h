@@ -188,6 +188,7 @@ struct keeper {
 	bool starter_gone;
 	struct container_box *container; /* NULL: the box is not one */
 	struct docker_watch starter;     /* while something is waited for before the start */
+	bool told;                    /* the starter has the report already */
 	bool let_go;                     /* the starter was told to wait no longer */
 	uint64_t left_work;              /* of what was left running, at the last look */
 	bool committed;                  /* the session has what the command told */
@@ -259,6 +260,7 @@ void keeper_network_give_up(struct keeper *k);     /* nobody will answer */
 void keeper_network_end(struct keeper *k);
 void keeper_network_close(struct keeper *k);
 
+bool keeper_relays(const struct keeper *k); /* the starter has not taken all output yet */
 /* turn.c: waits until something happens, and does what it asks for. */
 void keeper_turn(struct keeper *k);
 
@@ -323,6 +325,7 @@ void keeper_ask_held(struct keeper *k);
 /* What is told about the box after its end. */
 void keeper_judge_box(struct keeper *k);
 void keeper_publish(struct keeper *k);
+void keeper_publish_early(struct keeper *k); /* to a shell, whose command went well */
 
 /* Reaps an init that is our own, and takes down a box that is. */
 void keeper_tidy(struct keeper *k);

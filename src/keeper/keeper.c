@@ -97,6 +97,9 @@ static void keep(struct keeper *k, const struct buffer *order)
 	                        .order = order->data,
 	                        .order_bytes = order->len};
 	k->fds.tasks = -1;
+	if (r == 0 && k->order.relay)
+		r = relay_receive(k->fds.control, k->order.merged, &k->streams[0].relay,
+		                  &k->streams[1].relay);
 	/* Somebody will look for it, or for the files in it, at once. */
 	if (r == 0 &&
 	    (k->order.background || k->order.follow || k->order.findable || k->order.terminal.rows))
@@ -125,13 +128,16 @@ static void keep(struct keeper *k, const struct buffer *order)
 	listen_close(&k->listen);
 	if (k->home.fd >= 0)
 		(void)unlinkat(k->home.fd, HOME_ROOT, 0); /* below it is nobody any more */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		stream_close(&k->streams[i], &k->report.streams[i]);
+		relay_close(&k->streams[i].relay);
+	}
 	if (k->home.fd >= 0 || !stream_is_plain(&k->streams[0]) || !stream_is_plain(&k->streams[1]))
 		keeper_settle(k);
 	keeper_heard(k); /* what was said about its silence is over */
 	keeper_commit_session(k);
 	keeper_view_end(k);
+	keeper_publish_early(k);
 	keeper_room_end(k);
 	keeper_network_end(k);
 	keeper_judge_box(k);
@@ -171,7 +177,7 @@ static _Noreturn void leave(struct keeper *k)
 static const struct keeper empty = {
 	.fds = {.control = -1, .tasks = -1, .input = -1},
 	.home = HOME_NONE,
-	.streams = {{.fd = -1}, {.fd = -1}},
+	.streams = {{.fd = -1, .relay.fd = -1}, {.fd = -1, .relay.fd = -1}},
 	.init_socket = -1,
 	.init_pidfd = -1,
 	.init_asks = -1,

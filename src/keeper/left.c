@@ -51,6 +51,9 @@ int keeper_keep_leftover(struct keeper *k)
 			stream_begin_file(&k->streams[i]);
 		stream_measure(&k->streams[i], &k->report.streams[i]);
 	}
+	/* From now on what it writes goes into its files alone. */
+	for (int i = 0; i < 2; i++)
+		relay_close(&k->streams[i].relay);
 	look(k, &l);
 	living_print(&l, k->report.left, sizeof(k->report.left));
 	keeper_commit_session(k);

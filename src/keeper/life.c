@@ -61,7 +61,8 @@ static enum keeper_state linger_over(struct keeper *k)
 {
 	if (!keeper_keeps_leftover(k))
 		return end_leftover(k);
-	if (clock_now_ms() < k->linger_end && keeper_leftover_is_starting(k)) {
+	if (keeper_relays(k) ||
+	    (clock_now_ms() < k->linger_end && keeper_leftover_is_starting(k))) {
 		keeper_set_deadline(k, KEPT_LOOK_MS);
 		return LINGER;
 	}
@@ -165,9 +166,13 @@ static enum keeper_state on_init_lost(struct keeper *k)
 	return take_over(k);
 }
 
+/* A reader of the relay may be slow: what it has not taken is not lost. */
 static enum keeper_state finish(struct keeper *k)
 {
-	return DONE;
+	if (!keeper_relays(k))
+		return DONE;
+	keeper_set_deadline(k, DRAIN_MS);
+	return DRAIN;
 }
 
 /* An event that a state does not name changes nothing in it. */

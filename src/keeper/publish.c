@@ -21,8 +21,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/packet.h"
+#include "decide/check.h"
 #include "task/control.h"
 #include "profile/profile.h"
+#include "session/away.h"
 #include "session/session.h"
 #include "process/spawn.h"
 #include "output/capture.h"
@@ -193,6 +195,16 @@ void keeper_read_notes(struct keeper *k)
 	}
 }
 
+/* It comes from inside the box; who reads it believes nothing of it. */
+static void tell_cwd(struct keeper *k)
+{
+	struct session_record record;
+
+	if (session_read_record(buffer_str(&k->notes), k->notes.len, k->arena, &record) == 0 &&
+	    strlen(record.cwd) < sizeof(k->report.cwd) && session_away_is_valid(record.cwd))
+		snprintf(k->report.cwd, sizeof(k->report.cwd), "%s", record.cwd);
+}
+
 void keeper_commit_session(struct keeper *k)
 {
 	const struct keeper_request *rq = &k->order.request;
@@ -207,10 +219,14 @@ void keeper_commit_session(struct keeper *k)
 	                 k->report.room.id[0],
 	};
 
-	if (!k->process || !rq->session || k->order.background || k->order.dry_run || k->committed)
+	if (!k->process || !check_tells(rq) || k->order.background || k->order.dry_run || k->committed)
 		return;
 	k->committed = true;
 	keeper_read_notes(k);
+	if (rq->tells_cwd && !k->notes_cut && buffer_error(&k->notes) == 0)
+		tell_cwd(k);
+	if (!rq->session || rq->passing)
+		return;
 	if (k->notes_cut)
 		snprintf(k->report.session, sizeof(k->report.session),
 		         "the session is as it was: its variables are too long to be kept");
@@ -320,6 +336,24 @@ static bool is_taken(const struct keeper *k)
 	return false;
 }
 
+/* A shell whose command went well says nothing, and can go while we tidy up. What it would have to
+ * say about protected paths is looked for before. */
+void keeper_publish_early(struct keeper *k)
+{
+	scoped(buffer_donep) struct buffer text = {0};
+	const struct keeper_report *r = &k->report;
+
+	if (!k->order.relay || k->starter_gone || k->let_go || r->end != KEEPER_END_EXITED ||
+	    r->status != 0)
+		return;
+	keeper_judge_box(k);
+	if (r->planted[0] || r->replaced[0] || r->held[0] || r->audit[0] || r->survivors > 0 ||
+	    r->limit_hit != LIMIT_HIT_NONE)
+		return;
+	k->report.duration_ms = clock_now_ms() - k->started_at;
+	k->told = keeper_report_write(r, &text) == 0 && send_report(k, CONTROL_REPORT, &text) == 0;
+}
+
 /* A task that has a directory has its end there before the starter hears of it: should it die in
  * this moment, nothing is lost. One without a directory gets one if the starter does not take
  * the report. A disk that refuses it leaves the packet as the only copy. */
@@ -329,6 +363,10 @@ void keeper_publish(struct keeper *k)
 	bool is_there = k->home.fd >= 0;
 
 	k->report.duration_ms = clock_now_ms() - k->started_at;
+	if (k->told) {
+		keeper_tidy(k);
+		return;
+	}
 	if (keeper_report_write(&k->report, &text) < 0)
 		return;
 	if (is_there)

@@ -129,8 +129,7 @@ static int start(struct keeper *k, struct error *err)
 		.merged = k->order.merged,
 		.tells_start = k->order.background,
 		.waits = true,
-		.notes = k->order.request.session && k->order.request.command &&
-	                 !k->order.background,
+		.notes = check_tells(&k->order.request) && !k->order.background,
 		.sandbox = k->plan,
 	};
 	int r;
@@ -207,8 +206,13 @@ int keeper_start_again(struct keeper *k)
 	if (r < 0)
 		return r;
 	k->process = process_free(k->process);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		struct relay relay = k->streams[i].relay;
+
+		k->streams[i].relay = RELAY_NONE;
 		stream_done(&k->streams[i]);
+		k->streams[i].relay = relay;
+	}
 	r = start_recorded(k, &err);
 	if (r == 0)
 		r = let_run(k, &err);

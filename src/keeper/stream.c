@@ -84,7 +84,10 @@ size_t stream_read(struct stream *s, char *buffer, size_t size)
 		return 0;
 	}
 	keep_bytes(s, buffer, (size_t)n);
-	if (n >= PIPE_DEFAULT && ++s->full_reads == FULL_READS)
+	relay_put(&s->relay, buffer, (size_t)n);
+	if (s->relay.broken)
+		fd_close(take_fd(&s->fd));
+	if (s->fd >= 0 && n >= PIPE_DEFAULT && ++s->full_reads == FULL_READS)
 		(void)fcntl(s->fd, F_SETPIPE_SZ,
 		            PIPE_BYTES); /* refused past the user's quota: fine */
 	return (size_t)n;
@@ -93,6 +96,7 @@ size_t stream_read(struct stream *s, char *buffer, size_t size)
 void stream_done(struct stream *s)
 {
 	fd_close(take_fd(&s->fd));
+	relay_close(&s->relay);
 	s->capture = capture_free(s->capture);
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "keeper/relay.h"
 
 struct capture;
 struct capture_limits;
@@ -16,6 +17,7 @@ struct spool;
 
 struct stream {
 	int fd; /* -1: ended, or never there */
+	struct relay relay;
 	const char *name;
 	struct capture *capture;
 	struct spool *spool;

@@ -23,6 +23,7 @@
 #include "sandbox/pids.h"
 #include "sandbox/plan.h"
 
+#define FIXED          7 /* descriptors that are always looked at */
 #define CROWD_LOOK_MS  50
 #define REST_READS_MAX 64 /* far more than a pipe holds */
 
@@ -41,6 +42,28 @@ static void output_read(struct keeper *k, struct stream *s)
 	}
 	if (k->order.follow && !k->starter_gone)
 		(void)control_send(k->fds.control, CONTROL_OUTPUT, NULL, 0, -1);
+}
+
+/* The starter takes more of what it has not taken. */
+static void output_push(struct keeper *k, struct stream *s)
+{
+	relay_push(&s->relay);
+	if (s->relay.broken)
+		fd_close(take_fd(&s->fd));
+	keeper_heard(k);
+}
+
+/* While a rest waits for the starter, no more is read. */
+static struct pollfd stream_poll(const struct stream *s, int more_events)
+{
+	if (relay_waits(&s->relay))
+		return (struct pollfd){.fd = s->relay.fd, .events = POLLOUT};
+	return (struct pollfd){.fd = s->fd, .events = (short)(POLLIN | more_events)};
+}
+
+bool keeper_relays(const struct keeper *k)
+{
+	return relay_waits(&k->streams[0].relay) || relay_waits(&k->streams[1].relay);
 }
 
 /* With its namespace all who could write are gone, but for an init that only waits. A stranger who
@@ -167,7 +190,9 @@ static void starter_read(struct keeper *k)
 		k->starter_gone = true; /* the command goes on: its result will lie in the task */
 		if (k->listen_at != KEEPER_DEADLINE_NONE)
 			k->listen_at = 0; /* which others look for from now on */
-		if (k->order.interactive && k->state != KEPT)
+		if (k->order.relay && k->state != KEPT)
+			keeper_step(k, EV_STOP_NOW); /* a shell that is killed leaves nothing */
+		else if (k->order.interactive && k->state != KEPT)
 			keeper_step(k, EV_STOP); /* but nobody would ever end this one */
 	}
 }
@@ -246,11 +271,11 @@ static int until_next(const struct keeper *k)
 
 void keeper_turn(struct keeper *k)
 {
-	struct pollfd fds[7 + LISTEN_POLL_MAX + KEEPER_NETWORK_POLL] = {
+	struct pollfd fds[FIXED + LISTEN_POLL_MAX + KEEPER_NETWORK_POLL] = {
 		{.fd = k->starter_gone ? -1 : k->fds.control, .events = POLLIN},
 		{.fd = k->process->socket, .events = POLLIN},
-		{.fd = k->streams[0].fd, .events = (short)(POLLIN | keeper_pty_events(k))},
-		{.fd = k->streams[1].fd, .events = POLLIN},
+		stream_poll(&k->streams[0], keeper_pty_events(k)),
+		stream_poll(&k->streams[1], 0),
 		{.fd = k->process->notes, .events = POLLIN},
 		{.fd = k->process->asks, .events = POLLIN},
 		{.fd = k->beside.wait, .events = POLLIN},
@@ -259,16 +284,18 @@ void keeper_turn(struct keeper *k)
 	int n;
 
 	listen_when_due(k);
-	listen_watch(&k->listen, fds + 7);
-	doors = keeper_network_watch(k, fds + 7 + LISTEN_POLL_MAX);
-	n = poll(fds, 7 + LISTEN_POLL_MAX + doors, until_next(k));
+	listen_watch(&k->listen, fds + FIXED);
+	doors = keeper_network_watch(k, fds + FIXED + LISTEN_POLL_MAX);
+	n = poll(fds, FIXED + LISTEN_POLL_MAX + doors, until_next(k));
 	if (n > 0) {
 		/* Output first: what a command wrote before its end is read before its end is seen.
 		 */
 		for (int i = 0; i < 2; i++)
-			if (fds[2 + i].revents & ~POLLOUT)
+			if (fds[2 + i].revents && relay_waits(&k->streams[i].relay))
+				output_push(k, &k->streams[i]);
+			else if (fds[2 + i].revents & ~POLLOUT)
 				output_read(k, &k->streams[i]);
-		if (fds[2].revents & POLLOUT)
+		if (k->order.terminal.rows && fds[2].revents & POLLOUT)
 			keeper_pty_write(k);
 		if (fds[1].revents) {
 			keeper_beside_last_look(k);
@@ -280,9 +307,9 @@ void keeper_turn(struct keeper *k)
 			keeper_read_notes(k);
 		if (fds[5].revents)
 			keeper_broker(k);
-		listen_serve(&k->listen, fds + 7, client_order, k);
+		listen_serve(&k->listen, fds + FIXED, client_order, k);
 	}
-	keeper_network_turn(k, fds + 7 + LISTEN_POLL_MAX, n > 0 ? doors : 0);
+	keeper_network_turn(k, fds + FIXED + LISTEN_POLL_MAX, n > 0 ? doors : 0);
 	if (n > 0)
 		keeper_beside_look(k);
 	keeper_watch_quiet(k);
@@ -294,7 +321,7 @@ void keeper_turn(struct keeper *k)
 		keeper_step(k, EV_CPU);
 	if (keeper_room_is_full(k))
 		keeper_step(k, EV_ROOM);
-	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0)
+	if (k->state == DRAIN && k->streams[0].fd < 0 && k->streams[1].fd < 0 && !keeper_relays(k))
 		k->state = DONE;
 	/* Read the clock again: a flood of output must not put off the time limit. */
 	if (k->state != DONE && clock_now_ms() >= k->deadline)

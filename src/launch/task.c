@@ -52,6 +52,7 @@ static int task_new(struct store *store, struct keeper_order *order, struct buff
                     int *ret_theirs, struct task **ret_task, struct error *err)
 {
 	scoped(task_freep) struct task *t = calloc(1, sizeof(*t));
+	const uint32_t relay = CONTROL_RELAY;
 	int sockets[2], r;
 
 	if (!t)
@@ -80,6 +81,12 @@ static int task_new(struct store *store, struct keeper_order *order, struct buff
 	}
 	t->control = sockets[0];
 	*ret_theirs = sockets[1];
+	/* Before the order: the keeper has the pipes when it reads that it shall have them. */
+	r = order->relay ? packet_send(t->control, &relay, sizeof(relay), NULL, 0, order->relay_fds,
+	                               order->merged ? 1 : 2, MSG_DONTWAIT | MSG_NOSIGNAL)
+	                 : 0;
+	if (r < 0)
+		return error_sys(err, -r, "pipes for the keeper");
 	*ret_task = take_ptr(&t);
 	return 0;
 }

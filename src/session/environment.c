@@ -119,18 +119,21 @@ int environment_build(struct arena *arena, const struct environment_wish *wish,
 	if (extras > EXTRA_MAX)
 		return error_set(err, ERROR_LIMIT, E2BIG, "environment: more than %d variables",
 		                 EXTRA_MAX);
-	env = arena_new_array(arena, const char *, bases + sets + kept + extras + 5);
+	env = arena_new_array(arena, const char *, bases + sets + kept + extras + 6);
 	pwd = arena_printf(arena, "PWD=%s", wish->cwd);
 	if (!env || !pwd)
 		return error_nomem(err);
 	set(env, &count, DEFAULT_PATH);
 	set(env, &count, "TERM=dumb"); /* there is no terminal */
+	if (wish->all) /* the caller's own may be nsh; without one bash asks the system for it */
+		set(env, &count, "SHELL=/bin/bash");
 	for (size_t i = 0; i < bases; i++) {
 		const char *name = wish->base[i];
 		size_t n = (size_t)(strchrnul(name, '=') - name);
 
 		if ((name_in(passed, array_size(passed), name, n) ||
-		     name_in(wish->pass, passes, name, n)) &&
+		     name_in(wish->pass, passes, name, n) ||
+		     (wish->all && name[n] == '=' && variable_is_harmless(name, n))) &&
 		    !is_foreign_locale(name)) {
 			if (wish->ground && strncmp(name, "PATH=", 5) == 0 &&
 			    clean_path(arena, wish->ground, &name) < 0)

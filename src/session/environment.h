@@ -19,7 +19,8 @@ struct environment_wish {
 	/* Of BASE's PATH only what no command can fill; NULL: all of it. */
 	const struct search_ground *ground;
 	const char *cwd; /* becomes PWD */
-	bool terminal;   /* there is one, of the kind that output/screen.h knows */
+	bool all;      /* BASE passes as it is, but for secrets and what is refused of everybody */
+	bool terminal; /* there is one, of the kind that output/screen.h knows */
 };
 
 /* The array and its strings live in the arena, or are those of the wish. */

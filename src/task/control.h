@@ -33,6 +33,7 @@ enum control_order {
 	CONTROL_KEEP,     /* it has not: put it on the disk. While the command runs: let others
 	                     find it as a task; CONTROL_STARTED is the answer */
 	CONTROL_GIVE_UP,  /* nobody will answer here: connections do not wait for a person */
+	CONTROL_RELAY,    /* before the order: one pipe or two, for its output as it comes */
 	CONTROL_ROOM,     /* answered on a task's socket by a packet of the same kind, with the user
 	                     and the network namespace of its room, or with no descriptor */
 };

@@ -29,7 +29,10 @@ static const struct json_field request_fields[] = {
 	JSON_BYTES("approval", OF, request.approval, JSON_OPTIONAL),
 	JSON_WORDS("argv", OF, request.argv, JSON_OPTIONAL, 1, JSON_UNLESS(OF, argv)),
 	JSON_WORDS("env", OF, request.env, JSON_OPTIONAL, 0),
+	JSON_WORDS("args", OF, request.args, JSON_OPTIONAL, 0),
 	JSON_BOOL("force", OF, request.force, JSON_REQUIRED),
+	JSON_BOOL("passing", OF, request.passing, JSON_SPARSE),
+	JSON_BOOL("tells_cwd", OF, request.tells_cwd, JSON_SPARSE),
 	{0},
 };
 
@@ -48,6 +51,7 @@ static const struct json_field order_fields[] = {
 	JSON_BOOL("merged", OF, merged, JSON_REQUIRED),
 	JSON_BOOL("follow", OF, follow, JSON_REQUIRED),
 	JSON_BOOL("findable", OF, findable, JSON_SPARSE),
+	JSON_BOOL("relay", OF, relay, JSON_SPARSE),
 	JSON_BOOL("interactive", OF, interactive, JSON_SPARSE),
 	JSON_BOOL("dry_run", OF, dry_run, JSON_SPARSE),
 	JSON_BOOL("undoable", OF, undoable, JSON_SPARSE),

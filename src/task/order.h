@@ -25,14 +25,17 @@ struct keeper_request {
 	const char *profile, *agent, *policy_file; /* each may be NULL */
 	const char *command;                       /* one string; or NULL and */
 	const char *const *argv;                   /* words */
-	const char *const *env;                    /* what the request adds; may be NULL */
-	const char *workspace;                     /* absolute */
-	const char *root;     /* the directory that the caller chose it in; may be the same */
-	const char *cwd;      /* relative to the workspace */
-	const char *state;    /* nacre's state directory, hidden from the box; may be NULL */
-	const char *session;  /* its id; may be NULL */
-	const char *approval; /* id of the approval that a person must have given; may be NULL */
+	const char *const *args; /* of a line: its own name, then $1 and so on; may be NULL */
+	const char *const *env;  /* what the request adds; may be NULL */
+	const char *workspace;   /* absolute */
+	const char *root;        /* the directory that the caller chose it in; may be the same */
+	const char *cwd;         /* relative to the workspace */
+	const char *state;       /* nacre's state directory, hidden from the box; may be NULL */
+	const char *session;     /* its id; may be NULL */
+	const char *approval;    /* id of the approval that a person must have given; may be NULL */
 	bool force;
+	bool passing;   /* the session keeps neither directory nor variables */
+	bool tells_cwd; /* but the report tells the directory */
 };
 
 struct keeper_order {
@@ -48,6 +51,8 @@ struct keeper_order {
 	const char *const *envp;
 	const char *cwd;
 	struct pty_size terminal; /* rows 0: none */
+	bool relay;               /* its output goes to the starter as it comes; CONTROL_RELAY */
+	const int *relay_fds;     /* never travels: one for each stream; NULL: no relay */
 	bool interactive;         /* the starter is where a person sits: with it goes the command */
 	bool merged;
 	bool background;      /* no caller waits: its files exist from the start */

@@ -112,6 +112,7 @@ static const struct json_field report_fields[] = {
 	JSON_CHARS("ended", OF, ended, JSON_OPTIONAL),
 	JSON_CHARS("slain", OF, slain, JSON_OPTIONAL),
 	JSON_CHARS("left", OF, left, JSON_OPTIONAL),
+	JSON_CHARS("cwd", OF, cwd, JSON_SPARSE),
 	JSON_CHARS("stages", OF, stages, JSON_OPTIONAL),
 	JSON_CHARS("quiet", OF, quiet, JSON_OPTIONAL),
 	JSON_CHARS("session", OF, session, JSON_OPTIONAL),

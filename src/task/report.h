@@ -45,6 +45,7 @@ struct keeper_stream {
 #define REPORT_ENGINE_MAX  240
 #define REPORT_LEFT_MAX    512
 #define REPORT_STAGES_MAX  64
+#define REPORT_CWD_MAX     2048
 
 #define REPORT_ROOM_ID_SIZE 40
 
@@ -113,6 +114,7 @@ struct keeper_report {
 	char slain[REPORT_NAMES_MAX];     /* the same of what had to be killed for that */
 	char left[REPORT_LEFT_MAX];       /* what the command left running, which went on as the
 	                                     task; see process/living.h */
+	char cwd[REPORT_CWD_MAX];         /* where a line ended, if that was to be told; or "" */
 	char stages[REPORT_STAGES_MAX];   /* status of each stage of the last pipeline */
 	char quiet[REPORT_QUIET_MAX];     /* what a quiet command was doing when it was ended */
 	char engine[REPORT_ENGINE_MAX];   /* a notice about the container engine */
@@ -126,7 +128,7 @@ struct keeper_report {
 /* The mode of a task's directory whose report is in it: a list of thousands needs no second look.
  */
 #define REPORT_IS_THERE  01700
-#define REPORT_BYTES_MAX 12288
+#define REPORT_BYTES_MAX 16384
 
 const char *keeper_end_name(enum keeper_end end);
 

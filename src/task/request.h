@@ -19,6 +19,8 @@ struct permit_share;
 struct request {
 	const char *const *argv; /* executed directly; or NULL and */
 	const char *command;     /* one string: a line for bash, or words, as the profile says */
+	const char *const *args; /* of a line for bash: what it calls itself, then $1 and so on; may
+	                            be NULL */
 	const char *workspace;   /* below a root of the profile, or in the engine's; NULL: that */
 	const char *cwd; /* inside the workspace; relative to it, or absolute; NULL: its root */
 	const char *const *env; /* NAME=VALUE, over the base environment; may be NULL */
@@ -28,6 +30,14 @@ struct request {
 	uint16_t rows, cols; /* of a terminal to run on; 0: none */
 	bool interactive;    /* a person sits before it: no time limit unless one is asked for, and
 	                        it ends when they go */
+	bool passing;        /* it has its session's room and approvals, but neither directory nor
+	                        variables: the caller has its own */
+	bool all_variables;  /* the base environment has all of nacre's own but secrets, if the
+	                        profile trusts the box with what is run */
+	const char *away; /* a directory outside of the workspace in which the line begins; NULL */
+	bool tells_cwd;   /* the result has the directory in which a line has ended */
+	const int *relay; /* two descriptors, to which its output goes as it comes, too; the second
+	                     is -1 where both are one. With the caller it ends. NULL: nowhere */
 	const char *principal; /* who asks, as the door knows them; NULL: who runs nacre */
 	const char *door;      /* by which they came: "cli", "mcp", ...; NULL: not said */
 	const char *description;
