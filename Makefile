@@ -23,7 +23,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak workday upstream lint coverage fresh kernels install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak clients workday upstream lint coverage fresh kernels install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -85,6 +85,11 @@ soak: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/soak/run $(if $(WAIT),--wait)
 
+# Real agents from npm, set up by `nacre init` and driven by a scripted model on loopback. ONLY='claude,codex' takes a part.
+clients: all
+	tools/setup test
+	NACRE=$(BUILD)/nacre NACRE_CLIENTS=full NACRE_CLIENT='$(ONLY)' tests/integration/test_agent_clients.py
+
 # A working day of an agent, in plain bash and in nacre; see docs/workday.md. ONLY='git/' takes a part.
 workday: all
 	tools/setup test
@@ -144,6 +149,7 @@ help:
 	echo "make fuzz [TIME=60]     fuzz each parser for TIME seconds"
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
 	echo "make malformed [LINES=10000] [SEED=1]      odd requests at a server"
+	echo "make clients            real agents (Claude Code, Codex, ...) with nacre as their shell"
 	echo "make workday            what agents do all day is the same in nacre as in plain bash"
 	echo "make upstream           test suites of other projects come out in nacre as outside"
 	echo "make soak [WAIT=1]      1,000 sessions and 10,000 commands leave nothing behind"
