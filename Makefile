@@ -24,7 +24,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions workday writer upstream lint coverage fresh kernels dist deb npm oci sbom release release-test install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions clients workday writer upstream lint coverage fresh kernels dist deb npm oci sbom release release-test install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -90,6 +90,11 @@ soak: all
 transactions: all
 	tools/setup test
 	NACRE=$(BUILD)/nacre tests/transactions/run --seed $(or $(SEED),1)
+
+# Real agents from npm, set up by `nacre init` and driven by a scripted model on loopback. ONLY='claude,codex' takes a part.
+clients: all
+	tools/setup test
+	NACRE=$(BUILD)/nacre NACRE_CLIENTS=full NACRE_CLIENT='$(ONLY)' tests/integration/test_agent_clients.py
 
 # A working day of an agent, in plain bash and in nacre; see docs/workday.md. ONLY='git/' takes a part.
 workday: all
@@ -183,6 +188,7 @@ help:
 	echo "make differential [LINES=10000] [SEED=1]   the analysis of generated lines against real bash"
 	echo "make malformed [LINES=10000] [SEED=1]      odd requests at a server"
 	echo "make transactions       2,000 command lines are the same when they are tried, applied and undone"
+	echo "make clients            real agents (Claude Code, Codex, ...) with nacre as their shell"
 	echo "make workday            what agents do all day is the same in nacre as in plain bash"
 	echo "make writer             what the ready-made agents do all day, with TeX, biber and pandoc (installs them)"
 	echo "make upstream           test suites of other projects come out in nacre as outside"

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/doctor-clients.h"
 #include "cli/doctor-engines.h"
 #include "engine/result.h"
 #include "json/write.h"
@@ -38,6 +39,7 @@ struct doctor {
 	struct doctor_engine engines[DOCKER_CLIENT_MAX];
 	struct patient patients[PROFILES_MAX];
 	size_t count;
+	int broken;       /* clients */
 	uint32_t missing; /* in any profile */
 };
 
@@ -193,7 +195,7 @@ static void put_patient(struct json_writer *w, const struct patient *p)
 	json_object_end(w);
 }
 
-static void write_json(const struct doctor *d, struct buffer *out)
+static void write_json(struct doctor *d, struct buffer *out)
 {
 	struct json_writer w = {.out = out};
 
@@ -204,6 +206,9 @@ static void write_json(const struct doctor *d, struct buffer *out)
 	json_member_array(&w, "profiles");
 	for (size_t i = 0; i < d->count; i++)
 		put_patient(&w, &d->patients[i]);
+	json_array_end(&w);
+	json_member_array(&w, "clients");
+	d->broken = doctor_clients(&w, NULL);
 	json_array_end(&w);
 	json_member_object(&w, "remedies");
 	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
@@ -334,12 +339,13 @@ static void print_advice(const struct doctor *d, struct buffer *out)
 		              d->survey.cgroup_remedy);
 }
 
-static void write_text(const struct doctor *d, struct buffer *out)
+static void write_text(struct doctor *d, struct buffer *out)
 {
 	print_machine(&d->survey, out);
 	doctor_engines_print(d->engines, out);
 	for (size_t i = 0; i < d->count; i++)
 		print_patient(&d->patients[i], out);
+	d->broken = doctor_clients(NULL, out);
 	print_advice(d, out);
 }
 
@@ -366,7 +372,7 @@ static int doctor(void *options, int argc, char **argv)
 		write_text(&d, &out);
 	if (cli_print(&out))
 		return EXIT_NACRE_FAILED;
-	return is_lacking(&d) ? EXIT_IS_LACKING : 0;
+	return is_lacking(&d) || d.broken ? EXIT_IS_LACKING : 0;
 }
 
 static const struct cli_option options[] = {
@@ -380,8 +386,11 @@ const struct cli_command cli_doctor = {
 	.name = "doctor",
 	.summary = "check the sandbox on this machine, and show what to change",
 	.usage = "[OPTIONS]",
-	.about = "Shows what the sandbox can use on this machine, what each profile would get, and "
-		 "what to change to get more. The exit code is 1 if a profile cannot run here.",
+	.about =
+		"Shows what the sandbox can use on this machine, what each profile would get, and "
+		"what to change to get more. Proves again that the clients work that `nacre init` "
+		"has set up. The exit code is 1 if a profile cannot run here, or a client does not "
+		"work.",
 	.options = options,
 	.size = sizeof(struct doctor_options),
 	.main = doctor,

@@ -37,6 +37,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/client-shell.h"
 #include "cli/desk.h"
 #include "cli/prompt.h"
 #include "cli/pty.h"
@@ -396,6 +397,9 @@ static int run_all(struct sh *sh)
 		             "set NACRE_STATE_DIR to one that is");
 		return EXIT_NACRE_FAILED;
 	}
+	/* Not a command of the model: the client asks nacre about one. */
+	if (sh->options.plain && client_hook_is_ours(sh->options.text))
+		execl(BASH, "bash", "-c", sh->options.text, (char *)NULL);
 	if (sh_place_find(state, sh->arena, &sh->place, &err) < 0 || fill(sh, &err) < 0)
 		return refuse(&err);
 	if (sh->unwrapped.shape == UNWRAP_SNAPSHOT)

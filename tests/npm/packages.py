@@ -28,9 +28,9 @@ def cache():
     return pathlib.Path(home) / "nacre-tests"
 
 
-def install(directory):
+def install(directory, pinned):
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(PINNED / name, directory / name)
+        shutil.copy(pinned / name, directory / name)
     try:
         # Not `npm ci`: that wants packages of all other platforms in the lock file, which not every registry has.
         done = subprocess.run(["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund",
@@ -42,13 +42,13 @@ def install(directory):
         raise Unavailable("npm: " + " ".join(done.stderr.split())[-300:])
 
 
-def place():
-    return cache() / ("npm-" + hashlib.sha256((PINNED / "package-lock.json").read_bytes()).hexdigest()[:16])
+def place(pinned=PINNED):
+    return cache() / ("npm-" + hashlib.sha256((pinned / "package-lock.json").read_bytes()).hexdigest()[:16])
 
 
-def prepare(fetch=True):
-    """The directory with node_modules; without FETCH only if it is complete already."""
-    directory = place()
+def prepare(fetch=True, pinned=PINNED):
+    """The directory with node_modules of what PINNED locks; without FETCH only if it is complete already."""
+    directory = place(pinned)
     if not fetch and not (directory / ".complete").exists():
         raise Unavailable("npm: its packages are not here yet")
     if not shutil.which("npm"):
@@ -57,7 +57,7 @@ def prepare(fetch=True):
     with open(directory / ".lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two programs may want it at the same time
         if not (directory / ".complete").exists():
-            install(directory)
+            install(directory, pinned)
             (directory / ".complete").touch()
     return directory
 
@@ -78,10 +78,10 @@ def script(directory, name):
     return target
 
 
-def versions(directory):
+def versions(directory, pinned=PINNED):
     """For the log: what exactly was run."""
     found = []
-    for name in json.loads((PINNED / "package.json").read_text())["dependencies"]:
+    for name in json.loads((pinned / "package.json").read_text())["dependencies"]:
         package = json.loads((directory / "node_modules" / name / "package.json").read_text())
         found.append(f"{name} {package['version']}")
     return ", ".join(found)
