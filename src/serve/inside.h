@@ -4,10 +4,12 @@
  * its way from the head to the last byte of the answer.
  */
 #include <limits.h>
+#include <jansson.h>
 #include "base/buffer.h"
 #include "engine/engine.h"
 #include "engine/permits.h"
 #include "base/loop.h"
+#include "serve/logins.h"
 #include "serve/metrics.h"
 #include "serve/principal.h"
 #include "serve/server.h"
@@ -52,8 +54,10 @@ struct serve {
 	size_t client_count;
 	struct bench *benches;
 	size_t bench_count;
+	struct logins logins;
 	char *hosts[16]; /* of our own addresses */
 	size_t host_count;
+	char *address; /* of the first TCP socket, as a browser names it; NULL: there is none */
 	struct watch *watch;
 	struct mcp_http *mcp;
 	struct call *calls; /* all */
@@ -72,6 +76,7 @@ struct call {
 	const struct route *route;
 	struct client *client;
 	struct principal who;      /* rights, as long as begin() and request() last */
+	char login[LOGIN_ID_MAX];  /* by which it came in; "": by a token, or as the owner */
 	char id[STORE_ID_MAX + 8]; /* of a path */
 	int retry_s;               /* for an answer that says so; 0: soon */
 	const char *allow;         /* for an answer that names methods */
@@ -79,6 +84,7 @@ struct call {
 	struct request *request; /* waits to be started */
 	struct bench *bench;
 	struct arena *arena;
+	bool is_page; /* a file of the console, open to all */
 	bool shell, streams;
 	bool lost; /* the workspace is not there, or not the caller's */
 	struct job *job;
@@ -125,8 +131,15 @@ void route_gone(void *owner, struct http_exchange *x);
 void call_free(struct call *c);
 /* Reads who is known if that has changed; who is no more loses their streams. */
 void route_refresh(struct serve *s);
+/* Streams of who has no login or token any more end. */
+void route_end_revoked(struct serve *s);
+
+/* Who runs nacre. */
+struct principal route_owner(void);
 
 /* answer.c */
+/* The object of the body; one that is absent is empty. False: it is wrong, and that is answered. */
+bool answer_read_body(struct call *c, json_t **ret);
 void answer_json(struct call *c, int status, struct buffer *json);
 void answer_error(struct call *c, int status, const char *kind, const char *message);
 /* What may be shown of it is; the rest goes to the log. */
@@ -189,6 +202,20 @@ struct find_origin;
 bool tasks_may_see(const struct call *c, const struct find_origin *origin);
 /* Members of an object about a task, without paths. */
 void tasks_put_member(struct json_writer *w, const struct find_entry *e);
+
+/* console.c */
+void console_login(struct call *c);
+void console_logout(struct call *c);
+void console_link(struct call *c);
+void console_logins(struct call *c);
+void console_end_login(struct call *c);
+void console_me(struct call *c);
+void console_put_login_schema(struct json_writer *w);
+void console_put_link_schema(struct json_writer *w);
+void console_put_empty_schema(struct json_writer *w);
+/* The login that this request has both halves of. False: it has none, or a half; or it is not from
+ * our own page (then *RET_FOREIGN). */
+bool console_find_login(struct call *c, const struct login **ret, bool *ret_foreign);
 
 /* sessions.c */
 void sessions_list(struct call *c);

@@ -101,6 +101,8 @@ struct serve *serve_free(struct serve *s)
 	for (size_t i = 0; i < s->host_count; i++)
 		free(s->hosts[i]);
 	principals_done(&s->principals);
+	logins_done(&s->logins);
+	free(s->address);
 	free(s);
 	return NULL;
 }
@@ -115,6 +117,18 @@ static int add_host(struct serve *s, const char *name, const char *port)
 	return 0;
 }
 
+/* Nobody opens a page of "any address". */
+static int note_address(struct serve *s, const char *address, const char *port)
+{
+	bool any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
+
+	if (s->address)
+		return 0;
+	return asprintf(&s->address, "%s%s", any ? "127.0.0.1" : address, any ? port : "") < 0
+	               ? -ENOMEM
+	               : 0;
+}
+
 int serve_listen(struct serve *s, int fd, enum serve_door door, const char *address,
                  struct error *err)
 {
@@ -122,7 +136,9 @@ int serve_listen(struct serve *s, int fd, enum serve_door door, const char *addr
 	int r = 0;
 
 	if (door == SERVE_TCP && port) {
-		r = add_host(s, address, "");
+		r = note_address(s, address, port);
+		if (r == 0)
+			r = add_host(s, address, "");
 		if (r == 0)
 			r = add_host(s, "localhost", port);
 		if (r == 0)

@@ -83,6 +83,16 @@ static const struct shape {
          "room:string session:string profile:string|null generation:integer made_ms:integer "
          "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
 	{"Sessions", "sessions:Session[]"},
+	{"Me", "principal:string owner:boolean approve:boolean audit:boolean person:boolean "
+               "login:string|null expires_ms:integer|null profiles:string[] roots:string[] "
+               "version:string host:string now_ms:integer started_ms:integer"},
+	{"Link", "url:string code:string principal:string approve:boolean audit:boolean "
+                 "expires_ms:integer"},
+	{"Login", "key:string login:string principal:string expires_ms:integer"},
+	{"Ended", "ended:boolean"},
+	{"OneLogin",
+         "id:string principal:string created_ms:integer expires_ms:integer current:boolean"},
+	{"Logins", "logins:OneLogin[]"},
 	{"Nothing", ""},
 };
 

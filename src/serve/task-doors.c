@@ -213,31 +213,13 @@ static void give_order(struct call *c, const struct errand_order *order)
 		answer_failure(c, &err);
 }
 
-/* An absent body is an empty object. False: it is wrong, and that is answered. */
-static bool read_body(struct call *c, json_t **ret)
-{
-	struct error err = {0};
-	size_t n;
-	const char *body = http_body(c->x, &n);
-
-	if (n == 0)
-		*ret = json_object();
-	else if (json_read(body, n, (size_t)1 << 20, "the body", ret, &err) < 0)
-		answer_failure(c, &err);
-	if (*ret && !json_is_object(*ret)) {
-		answer_error(c, 400, "input", "the body must be an object");
-		return false;
-	}
-	return *ret != NULL;
-}
-
 void tasks_stop_one(struct call *c)
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	struct errand_order order = {.stop = true};
 	int now = 0;
 
-	if (!read_body(c, &root))
+	if (!answer_read_body(c, &root))
 		return;
 	if (json_unpack(root, "{s?b !}", "now", &now) < 0) {
 		answer_error(c, 400, "input", "the only member is 'now', true or false");
@@ -256,7 +238,7 @@ void tasks_input(struct call *c)
 	json_int_t rows = 0, cols = 0;
 	size_t n = 0;
 
-	if (!read_body(c, &root))
+	if (!answer_read_body(c, &root))
 		return;
 	if (json_unpack(root, "{s?s%, s?o, s?o !}", "text", &text, &n, "rows", &high, "cols",
 	                &wide) < 0 ||
