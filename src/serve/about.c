@@ -50,6 +50,27 @@ static size_t count_gateways(void)
 	return n;
 }
 
+void about_point(struct serve *s, struct history_point *ret_point)
+{
+	struct metrics_now now = {
+		.running = s->permits.running,
+		.queued = s->permits.queued,
+		.connections = http_server_connections(s->http),
+		.streams = http_server_exchanges(s->http),
+	};
+
+	history_take(&s->metrics, &now, ret_point);
+}
+
+void about_history(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+
+	history_put(&w, &c->serve->history);
+	answer_json(c, 200, &json);
+}
+
 void about_metrics(struct call *c)
 {
 	scoped(buffer_donep) struct buffer text = {0};

@@ -9,6 +9,8 @@
 #include "engine/engine.h"
 #include "engine/permits.h"
 #include "base/loop.h"
+#include "serve/events.h"
+#include "serve/history.h"
 #include "serve/logins.h"
 #include "serve/metrics.h"
 #include "serve/principal.h"
@@ -63,6 +65,9 @@ struct serve {
 	struct call *calls; /* all */
 	struct permits permits;
 	struct metrics metrics;
+	struct history history;
+	struct loop_timer history_timer;
+	struct feed *feed;
 	struct rate strangers; /* those who are nobody share one */
 	struct loop_timer stop_timer;
 	int64_t started_ms, stop_at;
@@ -102,6 +107,7 @@ struct call {
 	char grep[256];
 	struct reading *reading; /* that waits for more to come */
 	int task_fd;             /* -1: none */
+	struct stream *stream;   /* of events; NULL: it is none */
 	void *mcp;               /* what mcp-http.c has for it */
 };
 
@@ -200,8 +206,8 @@ int tasks_open(struct call *c);
 struct find_entry;
 struct find_origin;
 bool tasks_may_see(const struct call *c, const struct find_origin *origin);
-/* Members of an object about a task, without paths. */
-void tasks_put_member(struct json_writer *w, const struct find_entry *e);
+/* Members of an object about a task, of which this is the directory; -1: it is gone. */
+void tasks_put_member(struct json_writer *w, int dir_fd, const struct find_entry *e);
 
 /* console.c */
 void console_login(struct call *c);
@@ -229,6 +235,11 @@ void approvals_put(struct call *c, struct json_writer *w, const struct approval 
 void approvals_answer(struct call *c);
 void approvals_put_schema(struct json_writer *w);
 void audit_show(struct call *c);
+/* A record as the caller may see it, which the caller frees; NULL: there is no memory. */
+char *audit_record_text(const struct call *c, json_t *record);
 void about_health(struct call *c);
 void about_metrics(struct call *c);
+void about_history(struct call *c);
+/* The numbers now. */
+void about_point(struct serve *s, struct history_point *ret_point);
 void about_openapi(struct call *c);

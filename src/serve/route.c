@@ -55,6 +55,16 @@ static const struct route routes[] = {
          .gives = "Sessions", .answers = "404"},
 	{"DELETE", "/v1/sessions/*", sessions_end, "End a session: its files are removed.",
          .gives = "Sessions", .answers = "404 409"},
+	{"GET", "/v1/events", events_open,
+         "One stream for all that a page shows: first a snapshot, then what changes.",
+         .query = {"topics", "output", "screen"},
+         .events = "snapshot:Snapshot task:Task task-gone:TaskGone approval:Approval audit:Record "
+                   "metrics:MetricsPoint output:OutputPiece output-end:OutputEnd screen:Screen "
+                   "screen-end:ScreenEnd bye:Bye",
+         .answers = "400 503"},
+	{"POST", "/v1/events/*", events_change, "Change what a stream of events follows.",
+         .takes_body = true, .body_schema = events_put_schema, .gives = "Stream",
+         .answers = "400 404"},
 	{"GET", "/v1/me", console_me, "Who asks, and what they may do.", .gives = "Me",
          .answers = ""},
 	{"POST", "/v1/console/link", console_link, "A link that logs a browser in, once.",
@@ -76,6 +86,8 @@ static const struct route routes[] = {
 	{"GET", "/v1/health", about_health, "Whether the server works.", .gives = "Health",
          .open = true, .free = true},
 	{"GET", "/v1/metrics", about_metrics, "Numbers, as Prometheus reads them.", .free = true},
+	{"GET", "/v1/metrics/history", about_history, "The numbers of the last hour.",
+         .gives = "History", .answers = ""},
 	{"GET", "/v1/openapi.json", about_openapi, "This document.", .gives = "Document",
          .open = true},
 	{"POST", "/mcp", mcp_http_post, "Model Context Protocol.", .raw = true, .takes_body = true,
@@ -187,9 +199,14 @@ static bool is_revoked(const struct call *c)
 
 void route_end_revoked(struct serve *s)
 {
-	for (struct call *c = s->calls; c; c = c->next)
-		if (c->x && is_revoked(c))
+	for (struct call *c = s->calls; c; c = c->next) {
+		if (!c->x || !is_revoked(c))
+			continue;
+		if (c->stream)
+			events_bye(c, "login");
+		else
 			http_stream_end(c->x);
+	}
 }
 
 /* A file that cannot be read lets nobody in but the owner. */
@@ -407,7 +424,12 @@ void route_request(void *owner, struct http_exchange *x)
 
 void route_drained(void *owner, struct http_exchange *x)
 {
-	run_pump(http_user(x));
+	struct call *c = http_user(x);
+
+	if (c->stream)
+		events_drained(c);
+	else
+		run_pump(c);
 }
 
 /* The client has its answer, or has left. What still runs for it decides itself what to do. */
@@ -418,6 +440,7 @@ void route_gone(void *owner, struct http_exchange *x)
 	if (!c)
 		return;
 	c->x = NULL;
+	events_gone(c);
 	mcp_http_gone(c);
 	tasks_client_gone(c);
 	run_client_gone(c);

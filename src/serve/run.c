@@ -182,7 +182,7 @@ static void send_end(struct call *c)
 
 	tail_look(c->tail, &e);
 	json_object_begin(&w);
-	tasks_put_member(&w, &e);
+	tasks_put_member(&w, tail_dir(c->tail), &e);
 	json_object_end(&w);
 	if (buffer_error(&json) == 0)
 		(void)http_stream_event(c->x, NULL, "end", json.data, json.len);

@@ -56,7 +56,12 @@ static const struct shape {
          "task_id:string state:string running:boolean command:string|null "
          "description:string|null principal:string|null background:boolean started_ms:integer "
          "duration_ms:integer exit_code:integer|null signal:string|null stdout_bytes:integer "
-         "stderr_bytes:integer ports:integer[] published:string[]"},
+         "stderr_bytes:integer door:string|null profile:string|null session:string|null "
+         "workspace:string|null cwd:string|null terminal:Size|null tier:string|null "
+         "layers:string[] missing:string[] cpu_ms:integer|null max_rss_kb:integer|null "
+         "timeout_ms:integer|null approval:string|null processes:integer|null ports:integer[] "
+         "published:string[]"},
+	{"Size", "rows:integer cols:integer"},
 	{"Tasks", "tasks:Task[]"},
 	{"Output",
          "&Task output?:string stdout?:string stderr?:string truncated:boolean next:integer"},
@@ -83,6 +88,29 @@ static const struct shape {
          "room:string session:string profile:string|null generation:integer made_ms:integer "
          "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
 	{"Sessions", "sessions:Session[]"},
+	{"Snapshot",
+         "stream:string now_ms:integer tasks?:Task[] more_tasks?:boolean approvals?:Approval[]"},
+	{"TaskGone", "task_id:string"},
+	{"OutputPiece",
+         "task_id:string stream:string text?:string missing_bytes?:integer next?:integer"},
+	{"OutputEnd", "task_id:string next:integer gone:boolean"},
+	{"Screen",
+         "task_id:string rows:integer cols:integer whole:boolean cursor:Cursor "
+         "title:string|null alternate:boolean application_keys:boolean bracketed_paste:boolean "
+         "lines:ScreenLine[]"},
+	{"Cursor", "row:integer col:integer visible:boolean"},
+	{"ScreenLine", "row:integer runs:ScreenRun[]"},
+	{"ScreenRun", "text:string fg?:(integer|string) bg?:(integer|string) attributes?:string"},
+	{"ScreenEnd", "task_id:string reason:string"},
+	{"Bye", "reason:string"},
+	{"Stream", "stream:string topics:string[] outputs:string[] screens:string[]"},
+	{"MetricsPoint",
+         "at_ms:integer running:integer queued:integer connections:integer streams:integer "
+         "commands:integer allowed:integer asked:integer denied:integer nudged:integer "
+         "timed_out:integer stopped:integer answers_4xx:integer answers_5xx:integer "
+         "stdout_bytes:integer stderr_bytes:integer p50_ms:integer p95_ms:integer "
+         "rss_kb:integer cpu_ms:integer"},
+	{"History", "step_ms:integer points:MetricsPoint[]"},
 	{"Me", "principal:string owner:boolean approve:boolean audit:boolean person:boolean "
                "login:string|null expires_ms:integer|null profiles:string[] roots:string[] "
                "version:string host:string now_ms:integer started_ms:integer"},

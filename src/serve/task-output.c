@@ -71,7 +71,7 @@ static void put_output(struct call *c, const struct reading *g, bool cut)
 		json_member_bytes(&w, "stderr", buffer_str(&g->text[1]), g->text[1].len);
 	json_member_bool(&w, "truncated", cut);
 	json_member_uint(&w, "next", tasks_reader_next(g->reader));
-	tasks_put_member(&w, &e);
+	tasks_put_member(&w, tasks_reader_dir(g->reader), &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }
