@@ -44,14 +44,19 @@ static const struct shape {
 	{"Finding", "verdict:string reason:string|null rule:Rule|null left_to_sandbox:boolean"},
 	{"Explanation",
          "&Finding recommended:string[] docker:Engine status:string canonical:string|null "
-         "commands:Command[] hosts:Host[]"},
+         "commands:Command[] hosts:Host[] source:string tree:Node[] error:Mistake|null box:Box"},
+	{"Node",
+         "kind:string start:integer end:integer text:string what:string command?:integer "
+         "children:Node[]"},
+	{"Mistake", "message:string start:integer end:integer"},
+	{"Box", "tier:string network:string engine:string limits:string[] writable:string[]"},
 	{"Host",
          "name:string port:integer|null verdict:string reason:string|null rule:NetworkRule|null "
          "runner_up:NetworkRule|null in_force:boolean"},
 	{"NetworkRule", "list:string entry:string file:string|null line:integer set:string|null "
                         "source:string|null"},
 	{"Engine", "client:boolean allow:boolean"},
-	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null"},
+	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null start:integer end:integer"},
 	{"Task",
          "task_id:string state:string running:boolean command:string|null "
          "description:string|null principal:string|null background:boolean started_ms:integer "
@@ -72,10 +77,15 @@ static const struct shape {
          "created_ms:integer expires_ms:integer command?:string description?:string "
          "workspace?:string cwd?:string sandbox?:string network?:string "
          "reaches?:string engine?:string "
-         "input?:string terminal:boolean names:string tree_files?:integer rule_id?:string "
+         "input?:string kind:string title:string pieces:Piece[] risk:string "
+         "findings:LookFinding[] programs:string[] limits:string[] covers:Cover[] "
+         "terminal:boolean names:string held?:string tree_files?:integer rule_id?:string "
          "rule_file?:string rule_line:integer reason?:string "
          "env:string[] files:string[] answers:string[] answer?:string answered_by?:string "
          "answer_reason?:string answered_ms?:integer"},
+	{"Piece", "text:string kind:string finding?:integer"},
+	{"LookFinding", "level:string what:string text:string"},
+	{"Cover", "answer:string offered:boolean text:string"},
 	{"Approvals", "approvals:Approval[]"},
 	{"Record", "seq:integer event:string ..."},
 	{"Records", "records:Record[] before?:integer"},
