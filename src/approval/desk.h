@@ -42,6 +42,7 @@ struct desk_answer {
 	enum approval_answer answer;
 	const char *by;  /* who answers: a name for people */
 	const char *why; /* may be NULL */
+	const char *door; /* by which the answer came; NULL: that of who asked */
 };
 
 /*

@@ -233,8 +233,9 @@ static struct look_finding only_finding(const struct approval *a)
 		return (struct look_finding){LOOK_HIGH, "runs later",
 		                             "git, an editor or a shell would run this file"};
 	if (is_held(a))
-		return (struct look_finding){LOOK_MEDIUM, "protected",
-		                             "git, editors or shells would run what this file names"};
+		return (struct look_finding){
+			LOOK_MEDIUM, "protected",
+			"git, editors or shells would run what this file names"};
 	if (approval_is_connection(a))
 		return (struct look_finding){LOOK_MEDIUM, "network",
 		                             "it may send there whatever it can read"};
@@ -281,7 +282,8 @@ static const char *covers_session(const struct approval *a, bool offered)
 		return "Each command of the session may connect there.";
 	if (offered)
 		return "Exactly these words may run again, in this directory and with these "
-		       "variables, also when the files they name have changed; not when the program "
+		       "variables, also when the files they name have changed; not when the "
+		       "program "
 		       "itself has.";
 	if (a->terminal)
 		return "Not offered: it runs on a terminal, into which anything can be typed.";

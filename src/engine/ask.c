@@ -145,8 +145,8 @@ static int fill_look(struct arena *arena, const struct ask_question *q, struct a
 	const struct look_subject subject = {.check = q->check,
 	                                     .profile = q->question->profile,
 	                                     .terminal = a->terminal,
-	                                     .unseen_input =
-	                                             !q->request->input && q->request->input_fd >= 0};
+	                                     .unseen_input = !q->request->input &&
+	                                                     q->request->input_fd >= 0};
 	struct look_box box;
 
 	look_at_box(q->question->profile, arena, &box);

@@ -122,13 +122,13 @@ static void put_words(struct tree *t, const struct shell_word *words)
 static void put_redirects(struct tree *t, const struct shell_redirect *r)
 {
 	for (; r; r = r->next) {
-		const char *what = r->op == SHELL_REDIRECT_HEREDOC ||
-		                                   r->op == SHELL_REDIRECT_STRING
-		                           ? "text becomes its input"
-		                   : r->op == SHELL_REDIRECT_IN ? "a file becomes its input"
-		                   : r->op == SHELL_REDIRECT_DUP_IN || r->op == SHELL_REDIRECT_DUP_OUT
-		                           ? "a stream goes where another one goes"
-		                           : "its output goes into a file";
+		const char *what =
+			r->op == SHELL_REDIRECT_HEREDOC || r->op == SHELL_REDIRECT_STRING
+				? "text becomes its input"
+			: r->op == SHELL_REDIRECT_IN ? "a file becomes its input"
+			: r->op == SHELL_REDIRECT_DUP_IN || r->op == SHELL_REDIRECT_DUP_OUT
+				? "a stream goes where another one goes"
+				: "its output goes into a file";
 
 		if (!begin(t, "redirect", r->range, what))
 			return;

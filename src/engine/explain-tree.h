@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Explain, the tree: how a line was read, for people who look at one: nodes with their places in the
- * source, and what each of them does, in words.
+ * Explain, the tree: how a line was read, for people who look at one: nodes with their places in
+ * the source, and what each of them does, in words.
  */
 struct check;
 struct json_writer;

@@ -38,8 +38,8 @@ struct maker {
 	size_t len;
 	struct paint *paints;
 	size_t paint_count;
-	uint8_t *kinds;  /* of each byte */
-	int8_t *marks; /* finding of each byte; -1: none */
+	uint8_t *kinds; /* of each byte */
+	int8_t *marks;  /* finding of each byte; -1: none */
 };
 
 /* The box */
@@ -65,8 +65,8 @@ void look_at_box(const struct profile *p, struct arena *arena, struct look_box *
 		.engine = none || (p->docker.allow && p->mode != PROFILE_MODE_CONTAINER) ? "open"
 	                                                                                 : "off"};
 	if (l->processes)
-		add_limit(ret, arena_printf(arena, "%llu processes",
-		                            (unsigned long long)l->processes));
+		add_limit(ret,
+		          arena_printf(arena, "%llu processes", (unsigned long long)l->processes));
 	if (l->memory_bytes) {
 		number_format_bytes(l->memory_bytes, text);
 		add_limit(ret, arena_printf(arena, "%s memory", text));
@@ -147,7 +147,8 @@ static int find_loss(struct maker *m, const struct shell_fact_command *c)
 		return find(m, LOOK_HIGH, "discards",
 		            "git reset --hard drops changes that are not committed");
 	if (is_program(c, "git") && has_word(c, 1, "clean") && has_letter(c, 'f'))
-		return find(m, LOOK_HIGH, "deletes", "git clean removes files that are in no commit");
+		return find(m, LOOK_HIGH, "deletes",
+		            "git clean removes files that are in no commit");
 	if (is_program(c, "rm") &&
 	    (has_letter(c, 'r') || has_letter(c, 'R') || has_word(c, 1, "--recursive")))
 		return find(m, LOOK_HIGH, "deletes", "rm -r removes whole directories for good");
@@ -174,9 +175,9 @@ static enum look_level level_of(const struct maker *m, const char *effect)
 
 static const char *word_of(const char *effect)
 {
-	static const char *const words[][2] = {
-		{"priv", "system"},       {"network", "network"}, {"exec", "runs code"},
-		{"write", "writes"},      {"read-outside", "reads"}, {"hang", "waits"}};
+	static const char *const words[][2] = {{"priv", "system"},        {"network", "network"},
+	                                       {"exec", "runs code"},     {"write", "writes"},
+	                                       {"read-outside", "reads"}, {"hang", "waits"}};
 
 	for (size_t i = 0; i < array_size(words); i++)
 		if (strcmp(effect, words[i][0]) == 0)
@@ -199,8 +200,8 @@ static int find_effects(struct maker *m, const struct shell_fact_command *c)
 		found = find(m, level_of(m, d->effect), word_of(d->effect),
 		             arena_printf(m->arena, "%s%s: %s", name ? name : "it",
 		                          d->maybe ? ", perhaps" : "", d->note));
-		if (found >= 0 && (worst < 0 || m->look->findings[found].level >
-		                                        m->look->findings[worst].level))
+		if (found >= 0 &&
+		    (worst < 0 || m->look->findings[found].level > m->look->findings[worst].level))
 			worst = found;
 	}
 	return worst;
@@ -281,8 +282,8 @@ static void paint_command(struct maker *m, const struct shell_fact_command *c, i
 			paint(m, w->range.start, w->range.end,
 			      i == 0 ? LOOK_PROGRAM : kind_of_word(m, w), i == 0 ? finding : -1);
 		else if (w->node && !c->via[0])
-			paint(m, w->range.start, w->range.end,
-			      i == 0 ? LOOK_PROGRAM : LOOK_STRING, i == 0 ? finding : -1);
+			paint(m, w->range.start, w->range.end, i == 0 ? LOOK_PROGRAM : LOOK_STRING,
+			      i == 0 ? finding : -1);
 		/* The options that make it what it is. */
 		if (i > 0 && finding >= 0 && m->look->findings[finding].level == LOOK_HIGH &&
 		    is_written(m, w) && m->text[w->range.start] == '-')
@@ -358,7 +359,8 @@ static int cut(struct maker *m)
 				break;
 			end += n;
 		}
-		*p = (struct look_piece){.kind = hidden ? LOOK_HIDDEN : (enum look_kind)m->kinds[at],
+		*p = (struct look_piece){.kind = hidden ? LOOK_HIDDEN
+		                                        : (enum look_kind)m->kinds[at],
 		                         .finding = m->marks[at]};
 		{
 			scoped(buffer_donep) struct buffer shown = {0};
@@ -415,9 +417,10 @@ static void make_pieces(struct maker *m)
 		int loss = find_loss(m, &facts->commands[i]);
 
 		paint_command(m, &facts->commands[i],
-		              loss >= 0                                                  ? loss
-		              : effects >= 0 && m->look->findings[effects].level > LOOK_LOW ? effects
-		                                                                         : -1);
+		              loss >= 0 ? loss
+		              : effects >= 0 && m->look->findings[effects].level > LOOK_LOW
+		                      ? effects
+		                      : -1);
 	}
 	paint_rest(m);
 	if (!known)

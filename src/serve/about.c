@@ -145,7 +145,10 @@ static void put_response(struct json_writer *w, const char *code, const char *wo
 			            : r->fails ? r->fails
 			                       : "Error");
 		else if (r->gives)
-			put_content(w, "application/json", r->gives);
+			put_content(w,
+			            strcmp(r->gives, "bytes") == 0 ? "application/octet-stream"
+			                                           : "application/json",
+			            strcmp(r->gives, "bytes") == 0 ? "string" : r->gives);
 		else if (!r->events)
 			put_content(w, "text/plain", "string");
 		if (good && r->events)

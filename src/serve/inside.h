@@ -21,6 +21,7 @@
 
 struct arena;
 struct errand;
+struct helper;
 struct http_exchange;
 struct job;
 struct json_writer;
@@ -108,6 +109,8 @@ struct call {
 	struct reading *reading; /* that waits for more to come */
 	int task_fd;             /* -1: none */
 	struct stream *stream;   /* of events; NULL: it is none */
+	struct show *shot;       /* of a terminal, for one answer */
+	struct helper *helper;   /* that works for it */
 	void *mcp;               /* what mcp-http.c has for it */
 };
 
@@ -190,6 +193,8 @@ void run_pump(struct call *c);
 void tasks_list(struct call *c);
 void tasks_one(struct call *c);
 void tasks_output(struct call *c);
+void tasks_raw(struct call *c);
+void tasks_screen(struct call *c);
 void tasks_stop_one(struct call *c);
 void tasks_input(struct call *c);
 void tasks_put_stop_schema(struct json_writer *w);
@@ -208,6 +213,14 @@ struct find_origin;
 bool tasks_may_see(const struct call *c, const struct find_origin *origin);
 /* Members of an object about a task, of which this is the directory; -1: it is gone. */
 void tasks_put_member(struct json_writer *w, int dir_fd, const struct find_entry *e);
+
+/* checks.c, grants.c, profiles.c */
+void checks_doctor(struct call *c);
+void checks_verify(struct call *c);
+void grants_show(struct call *c);
+void grants_end(struct call *c);
+void profiles_list(struct call *c);
+void profiles_one(struct call *c);
 
 /* console.c */
 void console_login(struct call *c);
@@ -232,7 +245,10 @@ void sessions_end(struct call *c);
 void approvals_list(struct call *c);
 struct approval;
 void approvals_put(struct call *c, struct json_writer *w, const struct approval *a);
+void approvals_one(struct call *c);
 void approvals_answer(struct call *c);
+/* Who answers, for other people: "boss, by the console (cl-...)". */
+void approvals_name_person(const struct call *c, char *into, size_t size);
 void approvals_put_schema(struct json_writer *w);
 void audit_show(struct call *c);
 /* A record as the caller may see it, which the caller frees; NULL: there is no memory. */

@@ -429,8 +429,8 @@ void run_explain(struct call *c)
 	json_object_begin(&w);
 	explain_put_json(&answer, &w);
 	explain_put_tree(&answer, &w);
-	explain_put_box(c->bench->engine.profile, c->request->workspace ? c->request->workspace : c->bench->root,
-	                &w);
+	explain_put_box(c->bench->engine.profile,
+	                c->request->workspace ? c->request->workspace : c->bench->root, &w);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }

@@ -45,9 +45,8 @@ static const struct shape {
 	{"Explanation",
          "&Finding recommended:string[] docker:Engine status:string canonical:string|null "
          "commands:Command[] hosts:Host[] source:string tree:Node[] error:Mistake|null box:Box"},
-	{"Node",
-         "kind:string start:integer end:integer text:string what:string command?:integer "
-         "children:Node[]"},
+	{"Node", "kind:string start:integer end:integer text:string what:string command?:integer "
+                 "children:Node[]"},
 	{"Mistake", "message:string start:integer end:integer"},
 	{"Box", "tier:string network:string engine:string limits:string[] writable:string[]"},
 	{"Host",
@@ -56,7 +55,8 @@ static const struct shape {
 	{"NetworkRule", "list:string entry:string file:string|null line:integer set:string|null "
                         "source:string|null"},
 	{"Engine", "client:boolean allow:boolean"},
-	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null start:integer end:integer"},
+	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null "
+                    "start:integer end:integer"},
 	{"Task",
          "task_id:string state:string running:boolean command:string|null "
          "description:string|null principal:string|null background:boolean started_ms:integer "
@@ -94,9 +94,10 @@ static const struct shape {
          "error?:Fault"},
 	{"Fault", "code:integer message:string data?:object"},
 	{"Document", "openapi:string info:object paths:object ..."},
-	{"Session",
-         "room:string session:string profile:string|null generation:integer made_ms:integer "
-         "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
+	{"Session", "room:string session:string principal:string profile:string|null "
+                    "workspace:string|null cwd:string|null variables:string[] ports:integer[] "
+                    "generation:integer made_ms:integer "
+                    "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
 	{"Sessions", "sessions:Session[]"},
 	{"Snapshot",
          "stream:string now_ms:integer tasks?:Task[] more_tasks?:boolean approvals?:Approval[]"},
@@ -121,6 +122,29 @@ static const struct shape {
          "stdout_bytes:integer stderr_bytes:integer p50_ms:integer p95_ms:integer "
          "rss_kb:integer cpu_ms:integer"},
 	{"History", "step_ms:integer points:MetricsPoint[]"},
+	{"Grant",
+         "id:string session:string principal:string profile:string command:string sub:boolean "
+         "holds:boolean"},
+	{"Grants", "grants:Grant[]"},
+	{"ProfileName", "name:string file:string|null description:string|null tool:string|null "
+                        "error:string|null"},
+	{"Profiles", "profiles:ProfileName[]"},
+	{"Profile", "name:string description:string|null tool:string|null file:string|null "
+                    "text:string|null layers:string[] rules:ProfileRule[] examples:Example[]"},
+	{"ProfileRule", "list:string id:string text:string|null file:string|null line:integer "
+                        "reason:string|null"},
+	{"Example", "command:string verdict:string rule:string|null"},
+	{"Doctor",
+         "kernel:object root:boolean container:boolean landlock_abi:integer seccomp:boolean "
+         "trials:object cgroup:object rooms:object network_names:string|null tier:string "
+         "engines:object[] profiles:DoctorProfile[] remedies:object"},
+	{"DoctorProfile", "profile:string runs:boolean error?:string tier?:string layers?:string[] "
+                          "missing?:string[] required_missing?:string[]"},
+	{"Progress", "files:integer of:integer"},
+	{"Verdict", "good:boolean files:integer records:integer first_seq:integer last_seq:integer "
+                    "last_hash:string checkpoints:integer last_signed:integer breaks:integer "
+                    "lost_records:integer note:string|null first_bad:FirstBad|null"},
+	{"FirstBad", "file:string|null line:integer seq:integer problem:string|null"},
 	{"Me", "principal:string owner:boolean approve:boolean audit:boolean person:boolean "
                "login:string|null expires_ms:integer|null profiles:string[] roots:string[] "
                "version:string host:string now_ms:integer started_ms:integer"},
