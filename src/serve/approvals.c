@@ -117,7 +117,7 @@ static bool read_answer(struct call *c, json_t **ret_root, struct desk_answer *r
 		return false;
 	}
 	ret->why = why;
-	ret->door = c->login[0] ? "console" : "http";
+	ret->door = c->login[0] ? "console" : NULL;
 	return true;
 }
 

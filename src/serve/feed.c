@@ -156,14 +156,14 @@ static void send_task(struct feed *f, int dir_fd, const struct find_entry *e)
 			(void)stream_send(s, NULL, "task", &json);
 }
 
-/* Whose it was is not known any more; its id tells nothing. */
+/* Whose it was is not known any more: only who sees all hears of it. */
 static void send_gone(struct feed *f, const char *id)
 {
 	scoped(buffer_donep) struct buffer json = {0};
 
 	buffer_printf(&json, "{\"task_id\":\"%s\"}", id);
 	for (struct stream *s = f->streams; s; s = s->next)
-		if (s->topics[TOPIC_TASKS] && stream_who(s))
+		if (s->topics[TOPIC_TASKS] && !s->call->client->name[0])
 			(void)stream_send(s, NULL, "task-gone", &json);
 }
 
