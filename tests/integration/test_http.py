@@ -28,7 +28,8 @@ class Doors(ServeTest):
                 if real == "/mcp":
                     head["Accept"] = "application/json, text/event-stream"
                     head["Mcp-Session-Id"] = "0" * 32
-                answer = self.ask(method.upper(), real, body, headers=head)
+                query = "?topics=none" if (method, real) == ("get", "/v1/events") else ""  # a good one has no end
+                answer = self.ask(method.upper(), real + query, body, headers=head)
                 if method in item:
                     self.assertNotIn(answer.status, (405, 501), (method, path, answer))
                     allowed = set(item[method]["responses"])
