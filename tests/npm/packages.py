@@ -1,4 +1,5 @@
-"""The official MCP clients and suites out of npm, in the versions that package-lock.json here pins.
+"""Packages out of npm, in the versions that a package-lock.json pins: here the official MCP clients and suites, in tests/console what
+drives a browser.
 
 They are installed once per lock file into a cache directory (NACRE_TEST_CACHE, else the user's), with the Node.js that they want, so
 that neither tests nor benchmarks depend on the Node.js of the machine.
@@ -28,9 +29,9 @@ def cache():
     return pathlib.Path(home) / "nacre-tests"
 
 
-def install(directory):
+def install(directory, pinned):
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(PINNED / name, directory / name)
+        shutil.copy(pinned / name, directory / name)
     try:
         # Not `npm ci`: that wants packages of all other platforms in the lock file, which not every registry has.
         done = subprocess.run(["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund",
@@ -42,13 +43,13 @@ def install(directory):
         raise Unavailable("npm: " + " ".join(done.stderr.split())[-300:])
 
 
-def place():
-    return cache() / ("npm-" + hashlib.sha256((PINNED / "package-lock.json").read_bytes()).hexdigest()[:16])
+def place(pinned=PINNED):
+    return cache() / ("npm-" + hashlib.sha256((pinned / "package-lock.json").read_bytes()).hexdigest()[:16])
 
 
-def prepare(fetch=True):
+def prepare(fetch=True, pinned=PINNED):
     """The directory with node_modules; without FETCH only if it is complete already."""
-    directory = place()
+    directory = place(pinned)
     if not fetch and not (directory / ".complete").exists():
         raise Unavailable("npm: its packages are not here yet")
     if not shutil.which("npm"):
@@ -57,7 +58,7 @@ def prepare(fetch=True):
     with open(directory / ".lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two programs may want it at the same time
         if not (directory / ".complete").exists():
-            install(directory)
+            install(directory, pinned)
             (directory / ".complete").touch()
     return directory
 
@@ -76,6 +77,24 @@ def script(directory, name):
         temporary.write_bytes(source)
         temporary.replace(target)  # others may be running it
     return target
+
+
+def beside(directory, *folders):
+    """Copies of FOLDERS of ours beside the packages, where Node.js finds these; the place of the first."""
+    texts = [(folder.name + "/" + path.name, path.read_bytes()) for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
+    digest = hashlib.sha256(b"".join(name.encode() + b"\0" + text + b"\0" for name, text in texts)).hexdigest()[:16]
+    target = directory / "ours" / digest / "tests"  # "../../web" is the page's own place, as in the tree
+    if not target.exists():
+        temporary = target.parent.with_name(f"{digest}.{os.getpid()}")
+        for name, text in texts:
+            at = temporary / ("tests" if name.startswith(folders[0].name + "/") else ".") / name
+            at.parent.mkdir(parents=True, exist_ok=True)
+            at.write_bytes(text)
+        try:
+            temporary.rename(target.parent)
+        except OSError:  # another one was quicker
+            shutil.rmtree(temporary)
+    return target / folders[0].name
 
 
 def versions(directory):
