@@ -24,7 +24,7 @@ override CMD :=
 MAKEOVERRIDES :=
 export V ?= 0
 
-.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions clients workday writer upstream lint coverage fresh kernels dist deb npm oci sbom release release-test install clean help
+.PHONY: malformed all setup run test check-fast asan bench fuzz differential campaign soak transactions clients workday writer upstream console-test console-pictures lint coverage fresh kernels dist deb npm oci sbom release release-test install clean help
 .SILENT:
 ifneq ($(filter-out 0,$(V)),)
 .SHELLFLAGS = -xc
@@ -124,6 +124,16 @@ campaign: all
 	NACRE_EVERY=1 $(BUILD)/tests/test-audit-chain
 	MACHINE=$(BUILD)/tests/crash-machine tests/crash/run
 
+# The page in a real browser, all of it: every theme and size, a link that is too old, 1,000 tasks, 100 MB that are followed. Minutes.
+console-test: all
+	tools/setup test
+	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_CONSOLE=full python3 test_console_page.py
+
+# The pictures of the page in docs/pictures.
+console-pictures: all
+	tools/setup test
+	cd tests/integration && NACRE='$(abspath $(BUILD))/nacre' NACRE_CONSOLE=pictures python3 test_console_page.py Look
+
 lint:
 	tools/setup test lint
 	tools/lint $(BUILD)
@@ -194,6 +204,7 @@ help:
 	echo "make upstream           test suites of other projects come out in nacre as outside"
 	echo "make soak [WAIT=1]      1,000 sessions and 10,000 commands leave nothing behind"
 	echo "make campaign           tasks under kill -9 at 200 moments, 100 followers of 100 MB, the audit log at 500"
+	echo "make console-test       the page in a browser, all of it; make console-pictures takes its pictures for the docs"
 	echo "make lint               format, clang's warnings, clang-tidy, gcc -fanalyzer, order of the rooms"
 	echo "make coverage           which lines of src/ the tests reach"
 	echo "make fresh [WHO=root|user] [FRESH=DIR]     'make run' and 'make test' in a fresh Debian 12 (root); goes on in DIR"

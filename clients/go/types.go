@@ -157,8 +157,28 @@ type Task struct {
 	Signal      *string  `json:"signal"`
 	StdoutBytes int64    `json:"stdout_bytes"`
 	StderrBytes int64    `json:"stderr_bytes"`
+	Door        *string  `json:"door"`
+	Profile     *string  `json:"profile"`
+	Session     *string  `json:"session"`
+	Workspace   *string  `json:"workspace"`
+	Cwd         *string  `json:"cwd"`
+	Terminal    *Size    `json:"terminal"`
+	Tier        *string  `json:"tier"`
+	Layers      []string `json:"layers"`
+	Missing     []string `json:"missing"`
+	CPUMS       *int64   `json:"cpu_ms"`
+	MaxRSSKB    *int64   `json:"max_rss_kb"`
+	TimeoutMS   *int64   `json:"timeout_ms"`
+	Approval    *string  `json:"approval"`
+	Processes   *int     `json:"processes"`
 	Ports       []int    `json:"ports"`
 	Published   []string `json:"published"`
+}
+
+// Size is that of a terminal.
+type Size struct {
+	Rows int `json:"rows"`
+	Cols int `json:"cols"`
 }
 
 // Order is a task after an order to it.
@@ -187,7 +207,12 @@ type Text struct {
 type Session struct {
 	Room       string   `json:"room"`
 	Session    string   `json:"session"`
+	Principal  string   `json:"principal"`
 	Profile    *string  `json:"profile"`
+	Workspace  *string  `json:"workspace"`
+	Cwd        *string  `json:"cwd"`
+	Variables  []string `json:"variables"`
+	Ports      []int    `json:"ports"`
 	Generation int      `json:"generation"`
 	MadeMS     int64    `json:"made_ms"`
 	UsedMS     int64    `json:"used_ms"`
@@ -197,39 +222,69 @@ type Session struct {
 	Tasks      []string `json:"tasks"`
 }
 
+// Piece is a piece of what would run. Finding is an index into the findings: why it is marked.
+type Piece struct {
+	Text    string `json:"text"`
+	Kind    string `json:"kind"`
+	Finding *int   `json:"finding,omitempty"`
+}
+
+// LookFinding says why something is a risk. Level is low, medium or high.
+type LookFinding struct {
+	Level string `json:"level"`
+	What  string `json:"what"`
+	Text  string `json:"text"`
+}
+
+// Cover says what an answer covers, or why it is not offered.
+type Cover struct {
+	Answer  string `json:"answer"`
+	Offered bool   `json:"offered"`
+	Text    string `json:"text"`
+}
+
 // Approval is a question to a person. Answers lists what may be answered.
 type Approval struct {
-	ID           string   `json:"id"`
-	State        string   `json:"state"`
-	Principal    string   `json:"principal,omitempty"`
-	Door         string   `json:"door,omitempty"`
-	Session      string   `json:"session,omitempty"`
-	Profile      string   `json:"profile,omitempty"`
-	CreatedMS    int64    `json:"created_ms"`
-	ExpiresMS    int64    `json:"expires_ms"`
-	Command      string   `json:"command,omitempty"`
-	Description  string   `json:"description,omitempty"`
-	Workspace    string   `json:"workspace,omitempty"`
-	Cwd          string   `json:"cwd,omitempty"`
-	Sandbox      string   `json:"sandbox,omitempty"`
-	Network      string   `json:"network,omitempty"`
-	Reaches      string   `json:"reaches,omitempty"`
-	Engine       string   `json:"engine,omitempty"`
-	Input        string   `json:"input,omitempty"`
-	Terminal     bool     `json:"terminal"`
-	Names        string   `json:"names"`
-	TreeFiles    int      `json:"tree_files,omitempty"`
-	RuleID       string   `json:"rule_id,omitempty"`
-	RuleFile     string   `json:"rule_file,omitempty"`
-	RuleLine     int      `json:"rule_line"`
-	Reason       string   `json:"reason,omitempty"`
-	Env          []string `json:"env"`
-	Files        []string `json:"files"`
-	Answers      []string `json:"answers"`
-	Answer       string   `json:"answer,omitempty"`
-	AnsweredBy   string   `json:"answered_by,omitempty"`
-	AnswerReason string   `json:"answer_reason,omitempty"`
-	AnsweredMS   int64    `json:"answered_ms,omitempty"`
+	ID           string        `json:"id"`
+	State        string        `json:"state"`
+	Principal    string        `json:"principal,omitempty"`
+	Door         string        `json:"door,omitempty"`
+	Session      string        `json:"session,omitempty"`
+	Profile      string        `json:"profile,omitempty"`
+	CreatedMS    int64         `json:"created_ms"`
+	ExpiresMS    int64         `json:"expires_ms"`
+	Command      string        `json:"command,omitempty"`
+	Description  string        `json:"description,omitempty"`
+	Workspace    string        `json:"workspace,omitempty"`
+	Cwd          string        `json:"cwd,omitempty"`
+	Sandbox      string        `json:"sandbox,omitempty"`
+	Network      string        `json:"network,omitempty"`
+	Reaches      string        `json:"reaches,omitempty"`
+	Engine       string        `json:"engine,omitempty"`
+	Input        string        `json:"input,omitempty"`
+	Kind         string        `json:"kind"`
+	Title        string        `json:"title"`
+	Pieces       []Piece       `json:"pieces"`
+	Risk         string        `json:"risk"`
+	Findings     []LookFinding `json:"findings"`
+	Programs     []string      `json:"programs"`
+	Limits       []string      `json:"limits"`
+	Covers       []Cover       `json:"covers"`
+	Terminal     bool          `json:"terminal"`
+	Names        string        `json:"names"`
+	Held         string        `json:"held,omitempty"`
+	TreeFiles    int           `json:"tree_files,omitempty"`
+	RuleID       string        `json:"rule_id,omitempty"`
+	RuleFile     string        `json:"rule_file,omitempty"`
+	RuleLine     int           `json:"rule_line"`
+	Reason       string        `json:"reason,omitempty"`
+	Env          []string      `json:"env"`
+	Files        []string      `json:"files"`
+	Answers      []string      `json:"answers"`
+	Answer       string        `json:"answer,omitempty"`
+	AnsweredBy   string        `json:"answered_by,omitempty"`
+	AnswerReason string        `json:"answer_reason,omitempty"`
+	AnsweredMS   int64         `json:"answered_ms,omitempty"`
 }
 
 // Explanation is what would be decided about a command, and why.
@@ -244,6 +299,38 @@ type Explanation struct {
 	Canonical     *string   `json:"canonical"`
 	Commands      []Command `json:"commands"`
 	Hosts         []Host    `json:"hosts"`
+	Source        string    `json:"source"`
+	Tree          []Node    `json:"tree"`
+	Error         *Mistake  `json:"error"`
+	Box           Box       `json:"box"`
+}
+
+// Node is a part of a line, and what it does. Start and End are bytes of Source; Command is an index
+// into Commands.
+type Node struct {
+	Kind     string `json:"kind"`
+	Start    int    `json:"start"`
+	End      int    `json:"end"`
+	Text     string `json:"text"`
+	What     string `json:"what"`
+	Command  *int   `json:"command,omitempty"`
+	Children []Node `json:"children"`
+}
+
+// Mistake says why a line cannot be read, and where.
+type Mistake struct {
+	Message string `json:"message"`
+	Start   int    `json:"start"`
+	End     int    `json:"end"`
+}
+
+// Box is the sandbox that the profile asks for.
+type Box struct {
+	Tier     string   `json:"tier"`
+	Network  string   `json:"network"`
+	Engine   string   `json:"engine"`
+	Limits   []string `json:"limits"`
+	Writable []string `json:"writable"`
 }
 
 // Host is a host that stands in a line, and what the profile says about it.
@@ -280,6 +367,8 @@ type Command struct {
 	Words         []*string `json:"words"`
 	Via           *string   `json:"via"`
 	Resolved      *string   `json:"resolved"`
+	Start         int       `json:"start"`
+	End           int       `json:"end"`
 }
 
 // Shell is the answer of POST /shell.

@@ -107,7 +107,7 @@ static int may_answer(const struct approval *a, enum approval_answer answer, str
 
 /* The log lies beside the desk. What a person has said counts whether it can be written or not:
  * what cannot be recorded is not started. */
-static int record_answer(int desk, const struct approval *a, struct error *err)
+static int record_answer(int desk, const struct approval *a, const char *door, struct error *err)
 {
 	char state[64];
 	/* Whoever answers has no profile: a file is begun anew by the one who asks, and what the
@@ -116,7 +116,7 @@ static int record_answer(int desk, const struct approval *a, struct error *err)
 	const struct audit_event event = {
 		.kind = a->answer == APPROVAL_DENY ? AUDIT_REFUSED : AUDIT_APPROVED,
 		.principal = *a->principal ? a->principal : NULL,
-		.door = a->door,
+		.door = door ? door : a->door,
 		.profile = a->profile,
 		.session = a->session,
 		.workspace = a->workspace,
@@ -165,7 +165,7 @@ static int record_and_publish(int desk, const char *id, const struct desk_answer
 	a.answer = answer->answer;
 	a.by = answer->by;
 	a.why = answer->why;
-	(void)record_answer(desk, &a, &why);
+	(void)record_answer(desk, &a, answer->door, &why);
 	r = publish_answer(desk, a.id, answer);
 	if (r < 0 && r != -EEXIST)
 		return error_set(err, ERROR_SYSTEM, -r, "the answer cannot be kept: %s",

@@ -3,6 +3,7 @@
  * types are checked, and what is shown of it is escaped once more where it is shown.
  */
 #include "approval/inside.h"
+#include "approval/look.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -172,6 +173,10 @@ int approval_write(const struct approval *a, struct buffer *into)
 	json_member_string(&w, "id", a->id);
 	put_asked(&w, a);
 	json_fields_write_part(&w, held_fields, a);
+	if (a->look) {
+		json_put_key(&w, "look");
+		look_write(&w, a->look);
+	}
 	put_digests(&w, "object", a->object.parts, OBJECT_PART_MAX);
 	json_member_int(&w, "programs", (int64_t)a->object.program_count);
 	json_member_array(&w, "files");
@@ -295,7 +300,8 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	struct approval a = {.by = ""};
-	json_t *env, *mask, *object, *files, *exact, *sub;
+	json_t *env, *mask, *look, *object, *files, *exact, *sub;
+	struct approval_look *shown = NULL;
 	json_int_t programs;
 	const char *id;
 	int r, audited;
@@ -320,6 +326,10 @@ int approval_read(const char *bytes, size_t n, struct arena *arena, struct appro
 	mask = json_object_get(root, "mask"); /* there is none in a file of an older nacre */
 	if (r == 0 && mask)
 		r = read_strings(mask, arena, &a.mask);
+	look = json_object_get(root, "look"); /* nor this */
+	if (r == 0 && look)
+		r = look_read(look, arena, &shown);
+	a.look = shown;
 	if (r == 0)
 		r = read_object(object, files, programs, arena, &a.object);
 	if (r == 0)
@@ -353,6 +363,7 @@ void approval_put_json(struct json_writer *w, const struct approval *a)
 	if (a->session && a->sub.count)
 		json_put_string(w, approval_answer_name(APPROVAL_SUB));
 	json_array_end(w);
+	look_put_json(w, a);
 	if (!*a->by)
 		return;
 	json_member_string(w, "answer", approval_answer_name(a->answer));

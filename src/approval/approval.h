@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include "approval/object.h"
 
+struct approval_look;
 struct arena;
 struct buffer;
 struct error;
@@ -72,6 +73,8 @@ struct approval {
 	struct digest terms;     /* of the profile and its box, to which a grant is bound */
 	bool audited;            /* the answer belongs into the audit log */
 	const char *const *mask; /* patterns of the profile for what is written there; or NULL */
+
+	const struct approval_look *look; /* how it is shown; NULL: not known, or no command */
 
 	/* Of a file that waits instead of a command (held.h). */
 	const char *held, *held_in;      /* its path, in this workspace; NULL: none */

@@ -40,8 +40,9 @@ int desk_find(int desk, const struct approval *like, struct arena *arena, struct
 
 struct desk_answer {
 	enum approval_answer answer;
-	const char *by;  /* who answers: a name for people */
-	const char *why; /* may be NULL */
+	const char *by;   /* who answers: a name for people */
+	const char *why;  /* may be NULL */
+	const char *door; /* by which the answer came; NULL: that of who asked */
 };
 
 /*

@@ -25,6 +25,7 @@
 #define TRIES 5 /* while others write */
 
 struct walk {
+	const struct audit_verify_options *options;
 	int dir_fd;
 	struct audit_chain chain;
 	struct audit_verdict *verdict;
@@ -204,6 +205,8 @@ static int walk_all(struct walk *w, struct error *err)
 			return bad(w, 0, 0, "the file is missing");
 		r = walk_file(w, numbers[i], err);
 		before = numbers[i];
+		if (r == 0 && w->options->progress)
+			w->options->progress(w->options->context, i + 1, count);
 	}
 	if (r < 0)
 		return r;
@@ -255,7 +258,8 @@ int audit_verify(const char *directory, const struct audit_verify_options *optio
 		return error_set(err, ERROR_SYSTEM, EIO, "no random numbers");
 	for (int i = 0; i < TRIES; i++) {
 		struct audit_verdict v = {.good = true};
-		struct walk w = {.dir_fd = dir_fd, .verdict = &v};
+		struct walk w = {
+			.dir_fd = dir_fd, .verdict = &v, .options = options ? options : &none};
 
 		r = prepare(&w, options ? options : &none, err);
 		if (r < 0)

@@ -16,6 +16,9 @@ struct error;
 struct audit_verify_options {
 	const char *public_key; /* path of a copy that was kept elsewhere; NULL: the log's own */
 	const char *contains;   /* hash of a record that must be there, as hex; NULL: none */
+	/* So many files of so many are done; may be NULL. */
+	void (*progress)(void *context, uint64_t files, uint64_t of);
+	void *context;
 };
 
 struct audit_verdict {

@@ -105,19 +105,30 @@ static void put_verdict(const struct audit_verdict *v, struct buffer *out)
 struct audit_options {
 	const char *directory;
 	struct audit_verify_options verify;
-	bool json;
+	bool json, progress;
 };
+
+/* One line for each file: for programs that show how far it is. */
+static void print_progress(void *context, uint64_t files, uint64_t of)
+{
+	scoped(buffer_donep) struct buffer out = {0};
+
+	buffer_printf(&out, "{\"files\":%" PRIu64 ",\"of\":%" PRIu64 "}\n", files, of);
+	(void)cli_print(&out);
+}
 
 static int verify(void *options, int argc, char **argv)
 {
 	scoped(buffer_donep) struct buffer out = {0};
-	const struct audit_options *o = options;
+	struct audit_options *o = options;
 	struct audit_verdict v;
 	struct error err = {0};
 	char directory[PATH_MAX];
 
 	if (cli_audit_directory(o->directory, directory) < 0)
 		return cli_audit_none();
+	if (o->progress)
+		o->verify.progress = print_progress;
 	if (audit_verify(directory, &o->verify, &v, &err) < 0) {
 		cli_complain("%s", err.text);
 		return EXIT_NACRE_FAILED;
@@ -169,6 +180,8 @@ static const struct cli_option verify_options[] = {
 	{"dir", "DIR", "verify a log in another directory",
          CLI_TEXT(struct audit_options, directory)},
 	{"json", NULL, "print one JSON object", CLI_FLAG(struct audit_options, json)},
+	{"progress", NULL, "print a JSON line for each file that is done, before the result",
+         CLI_FLAG(struct audit_options, progress)},
 	{0},
 };
 

@@ -26,6 +26,7 @@
 #include "engine/engine.h"
 #include "engine/result.h"
 #include "base/loop.h"
+#include "http/text.h"
 #include "serve/config.h"
 #include "serve/listen.h"
 #include "serve/principal.h"
@@ -118,6 +119,7 @@ static int settle(struct setup *s)
 	take_list(&c->workspace, &s->workspace, here);
 	take_text(&c->unix_path, given->unix_path);
 	take_text(&c->policy, given->policy);
+	take_text(&c->public_url, given->public_url);
 	c->no_unix |= given->no_unix;
 	c->allow_remote |= given->allow_remote;
 	take_number(&c->rate, given->rate);
@@ -125,6 +127,13 @@ static int settle(struct setup *s)
 	take_number(&c->queue, given->queue);
 	take_number(&c->tasks, given->tasks);
 	take_number(&c->stop_ms, (uint64_t)s->stop_ms);
+	if (c->public_url && !http_origin_authority(c->public_url)) {
+		cli_complain(
+			"serve: --public-url '%.100s': expected https://NAME or http://NAME:PORT, "
+			"with nothing behind it",
+			c->public_url);
+		return -EINVAL;
+	}
 	return cli_resolve(c->workspace, s->arena, "serve", &c->workspace);
 }
 
@@ -224,6 +233,19 @@ static int make_token(struct setup *s, struct error *err)
 	return r;
 }
 
+/* For a person who has started it by hand. A log must not have it. */
+static void show_link(struct setup *s)
+{
+	scoped(freep) char *url = NULL;
+
+	if (!isatty(STDERR_FILENO) || serve_link(s->serve, &url, NULL) < 0)
+		return;
+	fprintf(stderr,
+	        "nacre: console: %s\n"
+	        "nacre: (it works once, within 2 minutes; 'nacre console' prints another)\n",
+	        url);
+}
+
 static int run(struct setup *s, struct launcher *launcher, int signal_fd, int inherited,
                struct error *err)
 {
@@ -240,6 +262,7 @@ static int run(struct setup *s, struct launcher *launcher, int signal_fd, int in
 	if (r == 0)
 		r = open_all(s, inherited, err);
 	if (r == 0) {
+		show_link(s);
 		listen_notify("READY=1");
 		r = loop_run(loop);
 		if (r < 0)
@@ -319,6 +342,7 @@ static void apply(struct setup *s)
 	o->background_each = (size_t)c->tasks;
 	o->stop_ms = (int64_t)c->stop_ms;
 	o->policy_file = c->policy;
+	o->public_url = c->public_url;
 	o->profiles = c->profile;
 	o->dialects = s->dialects;
 	o->workspaces = c->workspace;
@@ -391,6 +415,11 @@ static const struct cli_option options[] = {
 	{"no-unix", NULL, "do not listen on a Unix socket", CLI_FLAG(SERVE, given.no_unix)},
 	{"profile", "PROFILE", "offer this profile; repeatable, the first is the default",
          CLI_LIST(SERVE, profile, LIST_MAX)},
+	{"web", "DIR", "serve the page from this directory, for work on it",
+         CLI_TEXT(SERVE, options.web)},
+	{"public-url", "URL",
+         "the address of the page behind a proxy, such as https://nacre.example",
+         CLI_TEXT(SERVE, given.public_url)},
 	{"policy", "FILE", "your own policy file, above all others", CLI_TEXT(SERVE, given.policy)},
 	{"workspace", "DIR",
          "clients may work below this directory; repeatable (default: the current one)",

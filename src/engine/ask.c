@@ -16,10 +16,10 @@
 #include "task/request.h"
 #include "decide/consent.h"
 #include "engine/ask-names.h"
+#include "engine/look.h"
 #include "task/order.h"
 #include "policy/policy.h"
 #include "profile/profile.h"
-#include "sandbox/layers.h"
 
 #define LOOK_BYTES (8 * APPROVAL_BYTES_MAX)
 
@@ -139,18 +139,22 @@ static int fill_grants(struct arena *arena, const struct ask_question *q,
 	return 0;
 }
 
-/* The one place that tells what box a command would get: the one its profile asks for. Without one
- * nothing is shut, whatever else the profile says. */
-static void fill_box(const struct profile *p, struct approval *a)
+/* How it is shown; what is not known of it is missing there, and nothing else. */
+static int fill_look(struct arena *arena, const struct ask_question *q, struct approval *a)
 {
-	bool none = p->mode == PROFILE_MODE_NONE;
+	const struct look_subject subject = {.check = q->check,
+	                                     .profile = q->question->profile,
+	                                     .terminal = a->terminal,
+	                                     .unseen_input = !q->request->input &&
+	                                                     q->request->input_fd >= 0};
+	struct look_box box;
 
-	a->sandbox = sandbox_tier_name(p->sandbox.tier);
-	a->network = none || p->sandbox.network == SANDBOX_NETWORK_HOST ? "host"
-	             : p->sandbox.network == SANDBOX_NETWORK_NAMES      ? "names"
-	                                                                : "none";
-	/* In a container there is no such socket (keeper_ready_clients()). */
-	a->engine = none || (p->docker.allow && p->mode != PROFILE_MODE_CONTAINER) ? "open" : "off";
+	look_at_box(q->question->profile, arena, &box);
+	a->sandbox = box.tier;
+	a->network = box.network;
+	a->engine = box.engine;
+	a->look = look_make(arena, &subject);
+	return a->look ? 0 : -ENOMEM;
 }
 
 /* All that the person will see, made harmless here, once and for every door. */
@@ -181,7 +185,9 @@ static int fill(struct arena *arena, const struct ask_question *q, struct approv
 	a->terminal = o->terminal.rows > 0;
 	if (!a->profile || !a->command || !a->workspace || !a->cwd || !a->reason)
 		return -E2BIG;
-	fill_box(p, a);
+	r = fill_look(arena, q, a);
+	if (r < 0)
+		return r;
 	if (q->names->count > 0) {
 		a->reaches = connection_list(q->names->to, q->names->count, arena);
 		if (!a->reaches)

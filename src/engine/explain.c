@@ -167,6 +167,8 @@ void explain_put_json(const struct check *c, struct json_writer *w)
 		put_finding(&a->commands[i], w);
 		json_member_string(w, "resolved", a->commands[i].resolved);
 		json_member_bool(w, "left_to_sandbox", a->commands[i].left_to_sandbox);
+		json_member_uint(w, "start", c->facts->commands[i].range.start);
+		json_member_uint(w, "end", c->facts->commands[i].range.end);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -75,7 +75,7 @@ void http_set_user(struct http_exchange *x, void *user); /* the owner's own; NUL
 void *http_user(const struct http_exchange *x);
 void http_set_body_max(struct http_exchange *x, size_t bytes); /* in begin() */
 
-#define HTTP_HEADERS_MAX 6
+#define HTTP_HEADERS_MAX 16
 
 struct http_answer {
 	int status;

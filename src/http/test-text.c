@@ -111,6 +111,31 @@ static void bytes_are_compared_whole(void **state)
 	assert_false(http_same_bytes("xbc", "abc", 3));
 }
 
+static void a_cookie_is_found_by_its_whole_name(void **state)
+{
+	char value[8];
+
+	assert_int_equal(http_cookie_get("a=1; b=22;c=", "b", value, sizeof(value)), 0);
+	assert_string_equal(value, "22");
+	assert_int_equal(http_cookie_get("a=1; b=22;c=", "c", value, sizeof(value)), 0);
+	assert_string_equal(value, "");
+	assert_int_equal(http_cookie_get("ab=1; xb=2; b", "b", value, sizeof(value)), -ENOENT);
+	assert_int_equal(http_cookie_get("b=1; b=1", "b", value, sizeof(value)), -EINVAL);
+	assert_int_equal(http_cookie_get("b=12345678", "b", value, sizeof(value)), -E2BIG);
+	assert_int_equal(http_cookie_get(NULL, "b", value, sizeof(value)), -ENOENT);
+	assert_int_equal(http_cookie_get(";;; ;", "b", value, sizeof(value)), -ENOENT);
+}
+
+static void a_port_stands_behind_the_last_colon(void **state)
+{
+	assert_int_equal(http_port("127.0.0.1:7878"), 7878);
+	assert_int_equal(http_port("[::1]:80"), 80);
+	assert_int_equal(http_port("[::1]"), 0);
+	assert_int_equal(http_port("name"), 0);
+	assert_int_equal(http_port("name:x"), 0);
+	assert_int_equal(http_port(NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +147,8 @@ int main(void)
 		cmocka_unit_test(an_accept_header_is_a_list),
 		cmocka_unit_test(json_is_utf_8),
 		cmocka_unit_test(bytes_are_compared_whole),
+		cmocka_unit_test(a_cookie_is_found_by_its_whole_name),
+		cmocka_unit_test(a_port_stands_behind_the_last_colon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,6 +235,42 @@ bool http_is_json(const char *content_type)
 	       strcasecmp(p, "charset=\"utf-8\"") == 0;
 }
 
+int http_cookie_get(const char *header, const char *name, char *into, size_t size)
+{
+	size_t name_len = strlen(name), n;
+	bool found = false;
+
+	for (const char *p = header; p && *p; p += n + (p[n] == ';')) {
+		p += strspn(p, " \t");
+		n = strcspn(p, ";");
+		if (n <= name_len || p[name_len] != '=' || memcmp(p, name, name_len) != 0)
+			continue;
+		if (found)
+			return -EINVAL;
+		if (n - name_len - 1 >= size)
+			return -E2BIG;
+		memcpy(into, p + name_len + 1, n - name_len - 1);
+		into[n - name_len - 1] = '\0';
+		found = true;
+	}
+	return found ? 0 : -ENOENT;
+}
+
+unsigned http_port(const char *authority)
+{
+	const char *colon = authority ? strrchr(authority, ':') : NULL;
+	unsigned port = 0;
+
+	if (!colon || strchr(colon, ']'))
+		return 0;
+	for (const char *p = colon + 1; *p; p++) {
+		if (*p < '0' || *p > '9' || port > 6553)
+			return 0;
+		port = port * 10 + (unsigned)(*p - '0');
+	}
+	return port;
+}
+
 bool http_same_bytes(const void *a, const void *b, size_t n)
 {
 	const volatile unsigned char *x = a, *y = b;

@@ -34,5 +34,12 @@ bool http_accepts(const char *accept, const char *type, bool wild);
 /* Whether a Content-Type is application/json in UTF-8. */
 bool http_is_json(const char *content_type);
 
+/* The value of the cookie NAME of a Cookie header (may be NULL). 0; -ENOENT: it is not there;
+ * -EINVAL: it is there twice; -E2BIG: it does not fit. */
+int http_cookie_get(const char *header, const char *name, char *into, size_t size);
+
+/* The port of an authority: "127.0.0.1:80", "[::1]:80", "name"; 0: it names none. */
+unsigned http_port(const char *authority);
+
 /* Equal, in a time that tells only the length. */
 bool http_same_bytes(const void *a, const void *b, size_t n);

@@ -36,6 +36,8 @@ struct screen {
 	VTerm *vterm;                   /* lives in the pool */
 	VTermScreen *cells;             /* of vterm */
 	bool cursor_visible, alternate;
+	bool changed[SCREEN_SIDE_MAX]; /* rows */
+	char title[SCREEN_TITLE_SIZE];
 };
 
 #define BLOCK_HEAD 16 /* keeps what is given out aligned for anything */
@@ -85,9 +87,41 @@ static int pool_init(struct pool *p, struct screen_size largest)
 	return p->region ? 0 : -ENOMEM;
 }
 
+/* A title may come in pieces; what does not fit is left out. */
+static void take_title(struct screen *s, const VTermValue *value)
+{
+#if VTERM_VERSION_MAJOR > 0 || VTERM_VERSION_MINOR >= 2
+	size_t have = value->string.initial ? 0 : strlen(s->title), n = value->string.len;
+
+	if (n > sizeof(s->title) - 1 - have)
+		n = sizeof(s->title) - 1 - have;
+	memcpy(s->title + have, value->string.str, n);
+	s->title[have + n] = '\0';
+#else
+	size_t n = value->string ? strnlen(value->string, sizeof(s->title) - 1) : 0;
+
+	if (n > 0)
+		memcpy(s->title, value->string, n);
+	s->title[n] = '\0';
+#endif
+}
+
+static int on_damage(VTermRect rect, void *user)
+{
+	struct screen *s = user;
+
+	for (int row = rect.start_row; row < rect.end_row && row < SCREEN_SIDE_MAX; row++)
+		if (row >= 0)
+			s->changed[row] = true;
+	return 1;
+}
+
 static int on_property(VTermProp prop, VTermValue *value, void *user)
 {
 	struct screen *s = user;
+
+	if (prop == VTERM_PROP_TITLE)
+		take_title(s, value);
 
 	if (prop == VTERM_PROP_CURSORVISIBLE)
 		s->cursor_visible = value->boolean;
@@ -109,7 +143,8 @@ static bool is_possible(struct screen_size size)
 int screen_new(struct screen_size size, struct screen_size largest, bool alternate,
                struct screen **ret_screen, struct error *err)
 {
-	static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
+	static const VTermScreenCallbacks callbacks = {.settermprop = on_property,
+	                                               .damage = on_damage};
 	static const char enter[] = "\033[?1049h";
 	scoped(screen_freep) struct screen *s = NULL;
 
@@ -240,4 +275,115 @@ void screen_row(const struct screen *s, unsigned row, struct buffer *into)
 		into->len = end;
 		into->data[end] = '\0';
 	}
+}
+
+size_t screen_runs_max(struct screen_size size)
+{
+	return (size_t)size.rows * size.cols *
+	       (sizeof(struct screen_run) + (size_t)VTERM_MAX_CHARS_PER_CELL * 4);
+}
+
+void screen_note_changes(struct screen *s)
+{
+	vterm_screen_set_damage_merge(s->cells, VTERM_DAMAGE_ROW);
+}
+
+bool screen_take_change(struct screen *s, unsigned row)
+{
+	bool was;
+
+	vterm_screen_flush_damage(s->cells);
+	was = s->changed[row];
+	s->changed[row] = false;
+	return was;
+}
+
+const char *screen_title(const struct screen *s)
+{
+	return s->title;
+}
+
+static uint32_t colour_of(const VTermColor *c, bool is_default)
+{
+	if (is_default)
+		return 0;
+	if (VTERM_COLOR_IS_INDEXED(c))
+		return SCREEN_COLOUR_PALETTE | c->indexed.idx;
+	return SCREEN_COLOUR_RGB | (uint32_t)c->rgb.red << 16 | (uint32_t)c->rgb.green << 8 |
+	       c->rgb.blue;
+}
+
+static struct screen_run look_of(const VTermScreenCell *cell)
+{
+	struct screen_run r = {.fg = colour_of(&cell->fg, VTERM_COLOR_IS_DEFAULT_FG(&cell->fg)),
+	                       .bg = colour_of(&cell->bg, VTERM_COLOR_IS_DEFAULT_BG(&cell->bg))};
+
+	r.attributes = (uint16_t)((cell->attrs.bold ? SCREEN_BOLD : 0) |
+	                          (cell->attrs.italic ? SCREEN_ITALIC : 0) |
+	                          (cell->attrs.underline ? SCREEN_UNDERLINE : 0) |
+	                          (cell->attrs.reverse ? SCREEN_REVERSE : 0) |
+	                          (cell->attrs.strike ? SCREEN_STRIKE : 0) |
+	                          (cell->attrs.blink ? SCREEN_BLINK : 0));
+	return r;
+}
+
+static bool is_same_look(const struct screen_run *a, const struct screen_run *b)
+{
+	return a->fg == b->fg && a->bg == b->bg && a->attributes == b->attributes;
+}
+
+static bool is_blank(const VTermScreenCell *cell)
+{
+	return cell->chars[0] == 0 || cell->chars[0] == ' ';
+}
+
+/* The last column that shows something, and one more. */
+static int used_cols(const struct screen *s, unsigned row, int cols)
+{
+	const struct screen_run plain = {0};
+	VTermScreenCell cell;
+	struct screen_run look;
+
+	while (cols > 0 && vterm_screen_get_cell(s->cells, (VTermPos){(int)row, cols - 1}, &cell)) {
+		look = look_of(&cell);
+		if (!is_blank(&cell) || !is_same_look(&look, &plain))
+			break;
+		cols--;
+	}
+	return cols;
+}
+
+unsigned screen_runs(const struct screen *s, unsigned row, struct buffer *into)
+{
+	VTermPos pos = {.row = (int)row};
+	struct screen_run run = {0}, look;
+	VTermScreenCell cell;
+	size_t at = 0; /* where the run is in the buffer */
+	unsigned count = 0;
+	int rows, cols;
+
+	vterm_get_size(s->vterm, &rows, &cols);
+	cols = used_cols(s, row, cols);
+	while (pos.col < cols && vterm_screen_get_cell(s->cells, pos, &cell)) {
+		size_t before = into->len;
+
+		look = look_of(&cell);
+		if (count == 0 || !is_same_look(&look, &run) || run.len > UINT16_MAX - 64) {
+			run = look;
+			at = into->len;
+			buffer_append(into, &run, sizeof(run));
+			before = into->len;
+			count++;
+		}
+		pos.col += cell.width > 0 ? cell.width : 1;
+		if (is_blank(&cell))
+			buffer_putc(into, ' ');
+		for (int i = 0; !is_blank(&cell) && i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i];
+		     i++)
+			put_code(into, cell.chars[i]);
+		run.len = (uint16_t)(run.len + (into->len - before));
+		if (buffer_error(into) == 0)
+			memcpy(into->data + at, &run, sizeof(run));
+	}
+	return count;
 }

@@ -44,5 +44,38 @@ void screen_facts(const struct screen *s, struct screen_facts *ret_facts);
 /* Appends one row without the blanks at its end. Valid UTF-8 without control characters. */
 void screen_row(const struct screen *s, unsigned row, struct buffer *into);
 
+/*
+ * Rows as runs of cells that look alike, for who draws them: each run is a struct screen_run and
+ * its text. Blanks at the end that look like nothing are left out.
+ */
+#define SCREEN_COLOUR_PALETTE 0x01000000u /* with an index in the lowest byte */
+#define SCREEN_COLOUR_RGB     0x02000000u /* with three bytes; 0: the default */
+
+enum screen_attribute {
+	SCREEN_BOLD = 1,
+	SCREEN_ITALIC = 2,
+	SCREEN_UNDERLINE = 4,
+	SCREEN_REVERSE = 8,
+	SCREEN_STRIKE = 16,
+	SCREEN_BLINK = 32,
+	SCREEN_ATTRIBUTES = 63,
+};
+
+struct screen_run {
+	uint32_t fg, bg;
+	uint16_t attributes, len; /* of the text, in bytes */
+};
+
+/* Appends the runs of a row, and returns how many. */
+unsigned screen_runs(const struct screen *s, unsigned row, struct buffer *into);
+/* Bytes that the runs of all rows can have at most. */
+size_t screen_runs_max(struct screen_size size);
+/* From now on it is noted which rows change. */
+void screen_note_changes(struct screen *s);
+/* Whether a row has changed since it was last asked, at most SCREEN_SIDE_MAX of them. */
+bool screen_take_change(struct screen *s, unsigned row);
+#define SCREEN_TITLE_SIZE 256
+const char *screen_title(const struct screen *s); /* any bytes; "": none */
+
 /* Bytes that all rows of a screen can have at most, each with a newline. */
 size_t screen_text_max(struct screen_size size);

@@ -175,6 +175,55 @@ static void impossible_sizes_are_refused(void **state)
 	assert_null(s);
 }
 
+/* "text/fg/bg/attributes" of each run. */
+static void expect_runs(struct screen *s, unsigned row, const char *wanted)
+{
+	scoped(buffer_donep) struct buffer runs = {0}, said = {0};
+	unsigned count = screen_runs(s, row, &runs);
+	const char *at = runs.data;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct screen_run run;
+
+		memcpy(&run, at, sizeof(run));
+		at += sizeof(run);
+		buffer_printf(&said, "[%.*s/%x/%x/%u]", run.len, at, run.fg, run.bg,
+		              run.attributes);
+		at += run.len;
+	}
+	assert_string_equal(buffer_str(&said), wanted);
+}
+
+static void cells_that_look_alike_are_one_run(void **state)
+{
+	scoped(screen_freep) struct screen *s = make(4, 20);
+
+	feed(s, "ab \033[1;31mred\033[0m\033[48;2;1;2;3m  \033[0m   \r\n\r\n\033[7mx");
+	expect_runs(s, 0, "[ab /0/0/0][red/1000001/0/1][  /0/2010203/0]");
+	expect_runs(s, 1, "");
+	expect_runs(s, 2, "[x/0/0/8]");
+}
+
+static void only_rows_that_changed_are_noted(void **state)
+{
+	scoped(screen_freep) struct screen *s = make(4, 20);
+
+	screen_note_changes(s);
+	feed(s, "a\r\nb");
+	assert_true(screen_take_change(s, 0));
+	assert_true(screen_take_change(s, 1));
+	assert_false(screen_take_change(s, 0));
+	feed(s, "c");
+	assert_false(screen_take_change(s, 0));
+	assert_true(screen_take_change(s, 1));
+	feed(s, "\033]2;A title\007");
+	assert_false(screen_take_change(s, 1));
+	assert_string_equal(screen_title(s), "A title");
+	feed(s, "\r\n\r\n\r\n"); /* it scrolls: all of it */
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(screen_take_change(s, i));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +237,8 @@ int main(void)
 		cmocka_unit_test(many_resizes_need_no_more_memory),
 		cmocka_unit_test(what_is_no_character_is_replaced),
 		cmocka_unit_test(impossible_sizes_are_refused),
+		cmocka_unit_test(cells_that_look_alike_are_one_run),
+		cmocka_unit_test(only_rows_that_changed_are_noted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,27 @@ static size_t count_gateways(void)
 	return n;
 }
 
+void about_point(struct serve *s, struct history_point *ret_point)
+{
+	struct metrics_now now = {
+		.running = s->permits.running,
+		.queued = s->permits.queued,
+		.connections = http_server_connections(s->http),
+		.streams = http_server_exchanges(s->http),
+	};
+
+	history_take(&s->metrics, &now, ret_point);
+}
+
+void about_history(struct call *c)
+{
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+
+	history_put(&w, &c->serve->history);
+	answer_json(c, 200, &json);
+}
+
 void about_metrics(struct call *c)
 {
 	scoped(buffer_donep) struct buffer text = {0};
@@ -125,7 +146,10 @@ static void put_response(struct json_writer *w, const char *code, const char *wo
 			            : r->fails ? r->fails
 			                       : "Error");
 		else if (r->gives)
-			put_content(w, "application/json", r->gives);
+			put_content(w,
+			            strcmp(r->gives, "bytes") == 0 ? "application/octet-stream"
+			                                           : "application/json",
+			            strcmp(r->gives, "bytes") == 0 ? "string" : r->gives);
 		else if (!r->events)
 			put_content(w, "text/plain", "string");
 		if (good && r->events)

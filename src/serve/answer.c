@@ -8,8 +8,10 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "json/read.h"
 #include "json/write.h"
 #include "serve/inside.h"
+#include "serve/page.h"
 
 void serve_log(struct serve *s, const char *format, ...)
 {
@@ -22,6 +24,23 @@ void serve_log(struct serve *s, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	s->options.log(line);
+}
+
+bool answer_read_body(struct call *c, json_t **ret)
+{
+	struct error err = {0};
+	size_t n;
+	const char *body = http_body(c->x, &n);
+
+	if (n == 0)
+		*ret = json_object();
+	else if (json_read(body, n, (size_t)1 << 20, "the body", ret, &err) < 0)
+		answer_failure(c, &err);
+	if (*ret && !json_is_object(*ret)) {
+		answer_error(c, 400, "input", "the body must be an object");
+		return false;
+	}
+	return *ret != NULL;
 }
 
 void answer_json(struct call *c, int status, struct buffer *json)
@@ -37,6 +56,7 @@ void answer_json(struct call *c, int status, struct buffer *json)
 	}
 	a.headers[0][0] = "Cache-Control";
 	a.headers[0][1] = "no-store";
+	page_guard(&a, false);
 	metrics_count_answer(&c->serve->metrics, a.status);
 	http_answer(c->x, &a);
 }
@@ -74,6 +94,7 @@ void answer_error(struct call *c, int status, const char *kind, const char *mess
 		a.headers[0][0] = "WWW-Authenticate";
 		a.headers[0][1] = "Bearer error=\"insufficient_scope\"";
 	}
+	page_guard(&a, false);
 	http_answer(c->x, &a);
 }
 
@@ -98,9 +119,12 @@ void answer_failure(struct call *c, const struct error *err)
 
 void answer_stream(struct call *c)
 {
+	struct http_answer a = {
+		.status = 200,
+		.type = "text/event-stream",
+		.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
+
+	page_guard(&a, false);
 	metrics_count_answer(&c->serve->metrics, 200);
-	http_stream(c->x, &(struct http_answer){.status = 200,
-	                                        .type = "text/event-stream",
-	                                        .headers = {{"Cache-Control", "no-cache"},
-	                                                    {"X-Accel-Buffering", "no"}}});
+	http_stream(c->x, &a);
 }

@@ -3,6 +3,7 @@
  * answers all. The right belongs to a principal, so the token of an agent has none of it.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "approval/desk.h"
 #include "base/arena.h"
@@ -70,6 +71,34 @@ void approvals_list(struct call *c)
 	answer_json(c, 200, &json);
 }
 
+void approvals_one(struct call *c)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(ARENA_MAX);
+	scoped(buffer_donep) struct buffer json = {0};
+	struct json_writer w = {.out = &json};
+	struct error err = {0};
+	struct approval a;
+	scoped(fd_closep) int desk = desk_open(c->serve->options.state, false, &err);
+
+	if (desk < 0 || !arena || desk_read(desk, c->id, arena, &a, &err) < 0 ||
+	    (!c->who.approve && strcmp(c->client->name, a.principal) != 0)) {
+		answer_error(c, 404, "input", "there is no such approval");
+		return;
+	}
+	put_one(c, &w, &a);
+	answer_json(c, 200, &json);
+}
+
+void approvals_name_person(const struct call *c, char *into, size_t size)
+{
+	const char *name = c->client->name[0] ? c->client->name : "the user";
+
+	if (c->login[0])
+		snprintf(into, size, "%s, by the console (%s)", name, c->login);
+	else
+		snprintf(into, size, "%s%s", name, c->client->name[0] ? "" : ", by HTTP");
+}
+
 static bool read_answer(struct call *c, json_t **ret_root, struct desk_answer *ret)
 {
 	struct error err = {0};
@@ -88,7 +117,7 @@ static bool read_answer(struct call *c, json_t **ret_root, struct desk_answer *r
 		return false;
 	}
 	ret->why = why;
-	ret->by = c->client->name[0] ? c->client->name : "the user, by HTTP";
+	ret->door = c->login[0] ? "console" : NULL;
 	return true;
 }
 
@@ -113,9 +142,10 @@ void approvals_answer(struct call *c)
 	scoped(json_decrefp) json_t *root = NULL;
 	scoped(buffer_donep) struct buffer json = {0};
 	struct json_writer w = {.out = &json};
-	struct desk_answer answer;
+	struct desk_answer answer = {.by = NULL};
 	struct error err = {0};
 	struct approval a = {0};
+	char by[160];
 	int r;
 
 	if (!c->who.approve) {
@@ -124,6 +154,8 @@ void approvals_answer(struct call *c)
 	}
 	if (!arena || !read_answer(c, &root, &answer))
 		return;
+	approvals_name_person(c, by, sizeof(by));
+	answer.by = by;
 	scoped(fd_closep) int desk = desk_open(c->serve->options.state, false, &err);
 
 	r = desk < 0 ? desk : desk_answer(desk, c->id, NULL, &answer, arena, &a, &err);

@@ -24,14 +24,12 @@ struct showing {
 };
 
 /* How this host is arranged is not part of what somebody did. */
-static int put_record(void *context, const char *line, size_t n, json_t *record)
+char *audit_record_text(const struct call *c, json_t *record)
 {
-	struct showing *s = context;
-	scoped(freep) char *text = NULL;
-	json_t *rule;
 	const char *file, *slash;
+	json_t *rule;
 
-	if (!s->call->who.audit) {
+	if (!c->who.audit) {
 		rule = json_object_get(record, "rule");
 		file = json_string_value(json_object_get(rule, "file"));
 		slash = file ? strrchr(file, '/') : NULL;
@@ -39,14 +37,20 @@ static int put_record(void *context, const char *line, size_t n, json_t *record)
 			json_object_set_new(rule, "file", json_string(slash + 1));
 		json_object_del(record, "uid");
 	}
-	text = json_dumps(record, JSON_COMPACT);
+	return json_dumps(record, JSON_COMPACT);
+}
+
+static int put_record(void *context, const char *line, size_t n, json_t *record)
+{
+	struct showing *s = context;
+	scoped(freep) char *text = audit_record_text(s->call, record);
+
 	if (!text)
 		return -ENOMEM;
 	s->count++;
 	json_put_raw(s->w, text);
 	return buffer_error(s->w->out);
 }
-
 /* 0: it is not there. -1: it is wrong, and that is answered. */
 static int get_text(struct call *c, const char *name, char *into, size_t size, const char **ret)
 {

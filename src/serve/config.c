@@ -24,6 +24,7 @@ static const struct key keys[] = {
 	{"unix", KEY_TEXT, .check = KEY_CHECK_ABSOLUTE, TO(unix_path)},
 	{"no_unix", KEY_BOOL, TO(no_unix)},
 	{"profile", KEY_TEXTS, .check = KEY_CHECK_NAME, TO(profile)},
+	{"public_url", KEY_TEXT, TO(public_url)},
 	{"policy", KEY_TEXT, .check = KEY_CHECK_ABSOLUTE, TO(policy)},
 	{"workspace", KEY_TEXTS, .check = KEY_CHECK_ABSOLUTE, TO(workspace)},
 	{"host", KEY_TEXTS, TO(host)},

@@ -15,7 +15,7 @@ struct error;
 struct serve_config {
 	const char *const *listen, *const *profile, *const *workspace,
 							    *const *host; /* up to NULL */
-	const char *unix_path, *policy;
+	const char *unix_path, *policy, *public_url;
 	bool no_unix, allow_remote;
 	uint64_t rate, jobs, queue, tasks;
 	uint64_t stop_ms;

@@ -4,10 +4,14 @@
  * its way from the head to the last byte of the answer.
  */
 #include <limits.h>
+#include <jansson.h>
 #include "base/buffer.h"
 #include "engine/engine.h"
 #include "engine/permits.h"
 #include "base/loop.h"
+#include "serve/events.h"
+#include "serve/history.h"
+#include "serve/logins.h"
 #include "serve/metrics.h"
 #include "serve/principal.h"
 #include "serve/server.h"
@@ -17,6 +21,7 @@
 
 struct arena;
 struct errand;
+struct helper;
 struct http_exchange;
 struct job;
 struct json_writer;
@@ -52,13 +57,18 @@ struct serve {
 	size_t client_count;
 	struct bench *benches;
 	size_t bench_count;
+	struct logins logins;
 	char *hosts[16]; /* of our own addresses */
 	size_t host_count;
+	char *address; /* of the first TCP socket, as a browser names it; NULL: there is none */
 	struct watch *watch;
 	struct mcp_http *mcp;
 	struct call *calls; /* all */
 	struct permits permits;
 	struct metrics metrics;
+	struct history history;
+	struct loop_timer history_timer;
+	struct feed *feed;
 	struct rate strangers; /* those who are nobody share one */
 	struct loop_timer stop_timer;
 	int64_t started_ms, stop_at;
@@ -72,6 +82,7 @@ struct call {
 	const struct route *route;
 	struct client *client;
 	struct principal who;      /* rights, as long as begin() and request() last */
+	char login[LOGIN_ID_MAX];  /* by which it came in; "": by a token, or as the owner */
 	char id[STORE_ID_MAX + 8]; /* of a path */
 	int retry_s;               /* for an answer that says so; 0: soon */
 	const char *allow;         /* for an answer that names methods */
@@ -79,6 +90,7 @@ struct call {
 	struct request *request; /* waits to be started */
 	struct bench *bench;
 	struct arena *arena;
+	bool is_page; /* a file of the console, open to all */
 	bool shell, streams;
 	bool lost; /* the workspace is not there, or not the caller's */
 	struct job *job;
@@ -96,6 +108,9 @@ struct call {
 	char grep[256];
 	struct reading *reading; /* that waits for more to come */
 	int task_fd;             /* -1: none */
+	struct stream *stream;   /* of events; NULL: it is none */
+	struct show *shot;       /* of a terminal, for one answer */
+	struct helper *helper;   /* that works for it */
 	void *mcp;               /* what mcp-http.c has for it */
 };
 
@@ -125,8 +140,15 @@ void route_gone(void *owner, struct http_exchange *x);
 void call_free(struct call *c);
 /* Reads who is known if that has changed; who is no more loses their streams. */
 void route_refresh(struct serve *s);
+/* Streams of who has no login or token any more end. */
+void route_end_revoked(struct serve *s);
+
+/* Who runs nacre. */
+struct principal route_owner(void);
 
 /* answer.c */
+/* The object of the body; one that is absent is empty. False: it is wrong, and that is answered. */
+bool answer_read_body(struct call *c, json_t **ret);
 void answer_json(struct call *c, int status, struct buffer *json);
 void answer_error(struct call *c, int status, const char *kind, const char *message);
 /* What may be shown of it is; the rest goes to the log. */
@@ -171,6 +193,8 @@ void run_pump(struct call *c);
 void tasks_list(struct call *c);
 void tasks_one(struct call *c);
 void tasks_output(struct call *c);
+void tasks_raw(struct call *c);
+void tasks_screen(struct call *c);
 void tasks_stop_one(struct call *c);
 void tasks_input(struct call *c);
 void tasks_put_stop_schema(struct json_writer *w);
@@ -187,8 +211,30 @@ int tasks_open(struct call *c);
 struct find_entry;
 struct find_origin;
 bool tasks_may_see(const struct call *c, const struct find_origin *origin);
-/* Members of an object about a task, without paths. */
-void tasks_put_member(struct json_writer *w, const struct find_entry *e);
+/* Members of an object about a task, of which this is the directory; -1: it is gone. */
+void tasks_put_member(struct json_writer *w, int dir_fd, const struct find_entry *e);
+
+/* checks.c, grants.c, profiles.c */
+void checks_doctor(struct call *c);
+void checks_verify(struct call *c);
+void grants_show(struct call *c);
+void grants_end(struct call *c);
+void profiles_list(struct call *c);
+void profiles_one(struct call *c);
+
+/* console.c */
+void console_login(struct call *c);
+void console_logout(struct call *c);
+void console_link(struct call *c);
+void console_logins(struct call *c);
+void console_end_login(struct call *c);
+void console_me(struct call *c);
+void console_put_login_schema(struct json_writer *w);
+void console_put_link_schema(struct json_writer *w);
+void console_put_empty_schema(struct json_writer *w);
+/* The login that this request has both halves of. False: it has none, or a half; or it is not from
+ * our own page (then *RET_FOREIGN). */
+bool console_find_login(struct call *c, const struct login **ret, bool *ret_foreign);
 
 /* sessions.c */
 void sessions_list(struct call *c);
@@ -199,9 +245,17 @@ void sessions_end(struct call *c);
 void approvals_list(struct call *c);
 struct approval;
 void approvals_put(struct call *c, struct json_writer *w, const struct approval *a);
+void approvals_one(struct call *c);
 void approvals_answer(struct call *c);
+/* Who answers, for other people: "boss, by the console (cl-...)". */
+void approvals_name_person(const struct call *c, char *into, size_t size);
 void approvals_put_schema(struct json_writer *w);
 void audit_show(struct call *c);
+/* A record as the caller may see it, which the caller frees; NULL: there is no memory. */
+char *audit_record_text(const struct call *c, json_t *record);
 void about_health(struct call *c);
 void about_metrics(struct call *c);
+void about_history(struct call *c);
+/* The numbers now. */
+void about_point(struct serve *s, struct history_point *ret_point);
 void about_openapi(struct call *c);

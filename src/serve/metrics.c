@@ -85,6 +85,20 @@ void metrics_count_answer(struct metrics *m, int status)
 	m->full += status == 503;
 }
 
+uint32_t metrics_percentile(const struct metrics *m, unsigned percent)
+{
+	uint64_t sum = 0, wanted = (m->durations * percent + 99) / 100;
+
+	if (m->durations == 0)
+		return 0;
+	for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+		sum += m->buckets[i];
+		if (sum >= wanted)
+			return (uint32_t)bucket_ms[i];
+	}
+	return (uint32_t)(2 * bucket_ms[METRICS_BUCKETS - 1]);
+}
+
 static void head(struct buffer *b, const char *name, const char *type, const char *help)
 {
 	buffer_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);

@@ -52,5 +52,8 @@ struct metrics_now {
 void metrics_count(struct metrics *m, const char *profile, const struct result *r);
 void metrics_count_answer(struct metrics *m, int status);
 
+/* So many of a hundred commands took no longer, by the edges of the buckets; 0: there were none. */
+uint32_t metrics_percentile(const struct metrics *m, unsigned percent);
+
 /* As Prometheus reads it. */
 void metrics_write(const struct metrics *m, const struct metrics_now *now, struct buffer *b);

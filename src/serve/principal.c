@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
@@ -26,6 +25,7 @@
 #include "http/text.h"
 #include "json/read.h"
 #include "json/write.h"
+#include "serve/secret.h"
 
 #define FILE_NAME      "tokens.json"
 #define FILE_BYTES_MAX ((size_t)4 << 20)
@@ -258,24 +258,8 @@ static int lock(int state_fd, struct error *err)
 
 static int make_token(char ret_token[PRINCIPAL_TOKEN_MAX], struct error *err)
 {
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	size_t n = sizeof(TOKEN_PREFIX) - 1;
-	uint8_t secret[SECRET_BYTES];
-	uint32_t bits = 0;
-	int have = 0;
-
-	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
-		return error_sys(err, errno, "random bytes");
-	memcpy(ret_token, TOKEN_PREFIX, n);
-	for (size_t i = 0; i < sizeof(secret); i++) {
-		bits = bits << 8 | secret[i];
-		for (have += 8; have >= 6; have -= 6)
-			ret_token[n++] = letters[bits >> (have - 6) & 63];
-	}
-	ret_token[n++] = letters[bits << (6 - have) & 63];
-	ret_token[n] = '\0';
-	return 0;
+	memcpy(ret_token, TOKEN_PREFIX, sizeof(TOKEN_PREFIX) - 1);
+	return secret_text(SECRET_BYTES, ret_token + sizeof(TOKEN_PREFIX) - 1, err);
 }
 
 int principals_create(int state_fd, const struct principal *who,

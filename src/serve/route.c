@@ -16,8 +16,10 @@
 #include "http/text.h"
 #include "serve/inside.h"
 #include "serve/mcp-http.h"
+#include "serve/page.h"
 
 #define CLIENTS_MAX (PRINCIPALS_MAX + 1)
+#define AUTH_WORDS  "a valid bearer token is needed"
 
 static const struct route routes[] = {
 	{"POST", "/shell", run_shell, "Run one read-only command, as a sandbox server does.",
@@ -35,8 +37,12 @@ static const struct route routes[] = {
 	{"GET", "/v1/tasks/*", tasks_one, "One task.", .gives = "Task", .answers = "404"},
 	{"GET", "/v1/tasks/*/output", tasks_output,
          "What a task has printed. With 'follow' or 'Accept: text/event-stream' as events.",
-         .query = {"since", "wait_ms", "stream", "follow", "tail", "grep"}, .gives = "Output",
-         .events = "output:Text end:Task", .answers = "400 404"},
+         .query = {"since", "wait_ms", "stream", "follow", "tail", "grep", "colour"},
+         .gives = "Output", .events = "output:Text end:Task", .answers = "400 404"},
+	{"GET", "/v1/tasks/*/raw", tasks_raw, "The bytes of one stream of a task, as they are.",
+         .query = {"stream"}, .gives = "bytes", .answers = "400 404"},
+	{"GET", "/v1/tasks/*/screen", tasks_screen, "What the terminal of a task shows, as rows.",
+         .gives = "Screen", .answers = "404 409"},
 	{"POST", "/v1/tasks/*/stop", tasks_stop_one, "End a task with all that it started.",
          .takes_body = true, .bare = true, .body_schema = tasks_put_stop_schema, .gives = "Order",
          .answers = "400 404"},
@@ -45,6 +51,8 @@ static const struct route routes[] = {
          .answers = "400 404 409"},
 	{"GET", "/v1/approvals", approvals_list, "What waits for an answer of a person.",
          .query = {"all"}, .gives = "Approvals", .answers = "400"},
+	{"GET", "/v1/approvals/*", approvals_one, "One approval.", .gives = "Approval",
+         .answers = "404"},
 	{"POST", "/v1/approvals/*", approvals_answer, "Answer.", .takes_body = true,
          .body_schema = approvals_put_schema, .gives = "Approval", .answers = "400 403 404 409"},
 	{"GET", "/v1/sessions", sessions_list, "The caller's sessions that have files.",
@@ -53,12 +61,51 @@ static const struct route routes[] = {
          .gives = "Sessions", .answers = "404"},
 	{"DELETE", "/v1/sessions/*", sessions_end, "End a session: its files are removed.",
          .gives = "Sessions", .answers = "404 409"},
+	{"GET", "/v1/events", events_open,
+         "One stream for all that a page shows: first a snapshot, then what changes.",
+         .query = {"topics", "output", "screen"},
+         .events = "snapshot:Snapshot task:Task task-gone:TaskGone approval:Approval audit:Record "
+                   "metrics:MetricsPoint output:OutputPiece output-end:OutputEnd screen:Screen "
+                   "screen-end:ScreenEnd bye:Bye",
+         .answers = "400 503"},
+	{"POST", "/v1/events/*", events_change, "Change what a stream of events follows.",
+         .takes_body = true, .body_schema = events_put_schema, .gives = "Stream",
+         .answers = "400 404"},
+	{"GET", "/v1/me", console_me, "Who asks, and what they may do.", .gives = "Me",
+         .answers = ""},
+	{"POST", "/v1/console/link", console_link, "A link that logs a browser in, once.",
+         .takes_body = true, .bare = true, .body_schema = console_put_link_schema, .gives = "Link",
+         .answers = "400 403 404 409"},
+	{"POST", "/v1/console/login", console_login, "Log a browser in, by a link or a token.",
+         .takes_body = true, .body_schema = console_put_login_schema, .open = true,
+         .gives = "Login", .answers = "400 401 403"},
+	{"POST", "/v1/console/logout", console_logout, "End the login of this page.",
+         .takes_body = true, .bare = true, .body_schema = console_put_empty_schema,
+         .gives = "Ended", .answers = "400 403"},
+	{"GET", "/v1/console/logins", console_logins, "Where the caller is logged in.",
+         .gives = "Logins", .answers = "403"},
+	{"DELETE", "/v1/console/logins/*", console_end_login, "End a login.", .gives = "Logins",
+         .answers = "403 404"},
+	{"GET", "/v1/grants", grants_show, "What persons have approved for sessions.",
+         .gives = "Grants", .answers = ""},
+	{"DELETE", "/v1/grants/*", grants_end, "Take back what an approval has granted.",
+         .gives = "Grants", .answers = "404"},
+	{"GET", "/v1/profiles", profiles_list, "The profiles that the caller may use.",
+         .gives = "Profiles", .answers = ""},
+	{"GET", "/v1/profiles/*", profiles_one, "One profile: its text, its rules, examples.",
+         .gives = "Profile", .answers = "404"},
+	{"GET", "/v1/doctor", checks_doctor, "What the sandbox can use on this machine.",
+         .gives = "Doctor", .answers = "503"},
 	{"GET", "/v1/audit", audit_show, "What was asked, decided and run.",
          .query = {"limit", "task_id", "event", "verdict", "profile", "since", "until", "before"},
          .gives = "Records", .answers = "400"},
+	{"GET", "/v1/audit/verify", checks_verify, "Check the whole log: whether it is intact.",
+         .events = "progress:Progress result:Verdict", .answers = "403 503"},
 	{"GET", "/v1/health", about_health, "Whether the server works.", .gives = "Health",
          .open = true, .free = true},
 	{"GET", "/v1/metrics", about_metrics, "Numbers, as Prometheus reads them.", .free = true},
+	{"GET", "/v1/metrics/history", about_history, "The numbers of the last hour.",
+         .gives = "History", .answers = ""},
 	{"GET", "/v1/openapi.json", about_openapi, "This document.", .gives = "Document",
          .open = true},
 	{"POST", "/mcp", mcp_http_post, "Model Context Protocol.", .raw = true, .takes_body = true,
@@ -97,6 +144,9 @@ static bool is_our_host(const struct serve *s, const char *authority)
 	for (size_t i = 0; i < s->host_count; i++)
 		if (http_host_matches(authority, s->hosts[i]))
 			return true;
+	if (s->options.public_url &&
+	    http_host_matches(authority, http_origin_authority(s->options.public_url)))
+		return true;
 	for (const char *const *h = s->options.hosts; h && *h; h++)
 		if (http_host_matches(authority, *h))
 			return true;
@@ -157,23 +207,38 @@ static bool is_revoked(const struct call *c)
 {
 	const struct principal *p;
 
+	if (c->login[0] && !logins_by_id(&c->serve->logins, c->login))
+		return true;
 	if (!c->client || !c->client->name[0])
 		return false;
 	p = principals_by_name(&c->serve->principals, c->client->name);
 	return !p || memcmp(&p->digest, &c->who.digest, sizeof(p->digest)) != 0;
 }
 
+void route_end_revoked(struct serve *s)
+{
+	for (struct call *c = s->calls; c; c = c->next) {
+		if (!c->x || !is_revoked(c))
+			continue;
+		if (c->stream)
+			events_bye(c, "login");
+		else
+			http_stream_end(c->x);
+	}
+}
+
 /* A file that cannot be read lets nobody in but the owner. */
 void route_refresh(struct serve *s)
 {
 	struct error err = {0};
-	bool changed = false;
+	bool changed = false, ended = false;
 
 	if (principals_refresh(&s->principals, s->options.state_fd, &changed, &err) < 0)
 		serve_log(s, "%s", err.text);
-	for (struct call *c = s->calls; changed && c; c = c->next)
-		if (c->x && is_revoked(c))
-			http_stream_end(c->x);
+	if (logins_refresh(&s->logins, s->options.state_fd, &ended, &err) < 0)
+		serve_log(s, "%s", err.text);
+	if (changed || ended)
+		route_end_revoked(s);
 }
 
 /* Whoever tries tokens is slowed down, and nobody else with them. */
@@ -185,12 +250,42 @@ static bool turn_away(struct call *c)
 		return true;
 	if (rate_take(&c->serve->strangers, &c->serve->options.rate, loop_now(c->serve->loop),
 	              &seconds)) {
-		answer_error(c, 401, "auth", "a valid bearer token is needed");
+		answer_error(c, 401, "auth", AUTH_WORDS);
 	} else {
 		c->retry_s = seconds;
 		answer_error(c, 429, "limit", "too many requests");
 	}
 	return false;
+}
+
+struct principal route_owner(void)
+{
+	return (struct principal){.name = "", .approve = true, .audit = true, .person = true};
+}
+
+/* A page in a browser. False: it is answered, or there is nobody. */
+static const struct principal *page_user(struct call *c)
+{
+	const struct principal *found;
+	const struct login *login;
+	bool foreign = false;
+
+	if (!console_find_login(c, &login, &foreign)) {
+		if (foreign)
+			answer_error(c, 403, "origin",
+			             "pages of that origin may not use this server");
+		return NULL;
+	}
+	strcpy(c->login, login->id);
+	if (!login->principal[0]) {
+		c->who = route_owner();
+		return &c->who;
+	}
+	found = principals_by_name(&c->serve->principals, login->principal);
+	if (!found || memcmp(&found->digest, &login->token, sizeof(login->token)) != 0)
+		return NULL;
+	c->who = *found;
+	return found;
 }
 
 static bool check_principal(struct call *c)
@@ -205,9 +300,12 @@ static bool check_principal(struct call *c)
 		if (found)
 			c->who = *found;
 	} else if (is_owner(c)) {
-		c->who = (struct principal){
-			.name = "", .approve = true, .audit = true, .person = true};
+		c->who = route_owner();
 		found = &c->who;
+	} else {
+		found = page_user(c);
+		if (http_is_answered(c->x))
+			return false;
 	}
 	if (!found)
 		return turn_away(c);
@@ -297,7 +395,10 @@ void route_begin(void *owner, struct http_exchange *x)
 	s->calls = c;
 	http_set_user(x, c);
 	find_route(c, &path, allow);
-	if (!check_names(c) || !check_principal(c) || !check_rate(c))
+	if (!check_names(c))
+		return;
+	c->is_page = !path && page_has(c);
+	if (c->is_page || !check_principal(c) || !check_rate(c))
 		return;
 	if (!path) {
 		answer_error(c, 404, "input", "there is nothing under this path");
@@ -320,9 +421,13 @@ void route_request(void *owner, struct http_exchange *x)
 	struct client *client;
 	int64_t began;
 
+	if (c->is_page) {
+		page_serve(c);
+		return;
+	}
 	/* What was read in begin() may be gone: the file of tokens has been changed since. */
 	if (is_revoked(c)) {
-		answer_error(c, 401, "auth", "a valid bearer token is needed");
+		answer_error(c, 401, "auth", AUTH_WORDS);
 		return;
 	}
 	if (c->client && c->client->name[0])
@@ -337,7 +442,12 @@ void route_request(void *owner, struct http_exchange *x)
 
 void route_drained(void *owner, struct http_exchange *x)
 {
-	run_pump(http_user(x));
+	struct call *c = http_user(x);
+
+	if (c->stream)
+		events_drained(c);
+	else
+		run_pump(c);
 }
 
 /* The client has its answer, or has left. What still runs for it decides itself what to do. */
@@ -348,6 +458,7 @@ void route_gone(void *owner, struct http_exchange *x)
 	if (!c)
 		return;
 	c->x = NULL;
+	events_gone(c);
 	mcp_http_gone(c);
 	tasks_client_gone(c);
 	run_client_gone(c);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "engine/dialect.h"
+#include "engine/explain-tree.h"
 #include "engine/explain.h"
 #include "engine/job.h"
 #include "engine/parameters.h"
@@ -182,7 +183,7 @@ static void send_end(struct call *c)
 
 	tail_look(c->tail, &e);
 	json_object_begin(&w);
-	tasks_put_member(&w, &e);
+	tasks_put_member(&w, tail_dir(c->tail), &e);
 	json_object_end(&w);
 	if (buffer_error(&json) == 0)
 		(void)http_stream_event(c->x, NULL, "end", json.data, json.len);
@@ -427,6 +428,9 @@ void run_explain(struct call *c)
 	explain_hide_places(&answer);
 	json_object_begin(&w);
 	explain_put_json(&answer, &w);
+	explain_put_tree(&answer, &w);
+	explain_put_box(c->bench->engine.profile,
+	                c->request->workspace ? c->request->workspace : c->bench->root, &w);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }

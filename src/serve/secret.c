@@ -1,5 +1,6 @@
 #include "serve/secret.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,4 +77,27 @@ int secret_load(const struct store *store, const char *name, void *key, size_t n
 	                         "the secret '%s' in the state directory: %s", name,
 	                         r == -EPERM ? "it is not private" : strerrordesc_np(-r))
 	             : 0;
+}
+
+int secret_text(size_t bytes, char *into, struct error *err)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	uint8_t secret[64];
+	uint32_t bits = 0;
+	int have = 0;
+
+	assert(bytes <= sizeof(secret));
+	if (make(secret, bytes, err) < 0)
+		return -EIO;
+	for (size_t i = 0; i < bytes; i++) {
+		bits = bits << 8 | secret[i];
+		for (have += 8; have >= 6; have -= 6)
+			*into++ = letters[bits >> (have - 6) & 63];
+	}
+	if (have > 0)
+		*into++ = letters[bits << (6 - have) & 63];
+	*into = '\0';
+	explicit_bzero(secret, sizeof(secret));
+	return 0;
 }

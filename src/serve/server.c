@@ -36,6 +36,19 @@ static const struct http_ops ops = {
 	.gone = route_gone,
 };
 
+/* The one thing that a server does which nobody has asked for: an hour that can be looked back at.
+ */
+static int on_history(struct loop_timer *t)
+{
+	struct serve *s = container_of(t, struct serve, history_timer);
+	struct history_point p;
+
+	about_point(s, &p);
+	history_add(&s->history, &p);
+	(void)loop_timer_set(s->loop, t, loop_now(s->loop) + HISTORY_STEP_MS, on_history);
+	return 0;
+}
+
 int serve_new(struct loop *l, struct launcher *launcher, const struct serve_options *options,
               struct serve **ret_serve, struct error *err)
 {
@@ -55,6 +68,10 @@ int serve_new(struct loop *l, struct launcher *launcher, const struct serve_opti
 		r = http_server_new(l, &options->http, &ops, s, &s->http, err);
 	if (r == 0)
 		r = watch_new(l, &s->watch, err);
+	if (r == 0)
+		r = feed_new(s, &s->feed, err);
+	if (r == 0)
+		r = loop_timer_set(l, &s->history_timer, loop_now(l), on_history);
 	if (r == 0)
 		r = mcp_http_new(s, &s->mcp, err);
 	if (r < 0)
@@ -80,6 +97,7 @@ struct serve *serve_free(struct serve *s)
 	if (!s)
 		return NULL;
 	loop_timer_clear(&s->stop_timer);
+	loop_timer_clear(&s->history_timer);
 	s->stopping = true;
 	s->http = http_server_free(s->http);
 	permits_close(&s->permits); /* nothing is started any more, whatever ends below */
@@ -92,6 +110,7 @@ struct serve *serve_free(struct serve *s)
 		call_free(call);
 	}
 	s->mcp = mcp_http_free(s->mcp);
+	s->feed = feed_free(s->feed);
 	s->watch = watch_free(s->watch);
 	free_benches(s);
 	while ((c = s->clients)) {
@@ -101,6 +120,8 @@ struct serve *serve_free(struct serve *s)
 	for (size_t i = 0; i < s->host_count; i++)
 		free(s->hosts[i]);
 	principals_done(&s->principals);
+	logins_done(&s->logins);
+	free(s->address);
 	free(s);
 	return NULL;
 }
@@ -115,6 +136,18 @@ static int add_host(struct serve *s, const char *name, const char *port)
 	return 0;
 }
 
+/* Nobody opens a page of "any address". */
+static int note_address(struct serve *s, const char *address, const char *port)
+{
+	bool any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
+
+	if (s->address)
+		return 0;
+	return asprintf(&s->address, "%s%s", any ? "127.0.0.1" : address, any ? port : "") < 0
+	               ? -ENOMEM
+	               : 0;
+}
+
 int serve_listen(struct serve *s, int fd, enum serve_door door, const char *address,
                  struct error *err)
 {
@@ -122,7 +155,9 @@ int serve_listen(struct serve *s, int fd, enum serve_door door, const char *addr
 	int r = 0;
 
 	if (door == SERVE_TCP && port) {
-		r = add_host(s, address, "");
+		r = note_address(s, address, port);
+		if (r == 0)
+			r = add_host(s, address, "");
 		if (r == 0)
 			r = add_host(s, "localhost", port);
 		if (r == 0)
@@ -182,7 +217,9 @@ void serve_stop(struct serve *s)
 		http_server_quiesce(s->http);
 		/* Who follows a task can go on at the next server, from the last event. */
 		for (struct call *c = s->calls; c; c = c->next)
-			if (c->x && c->tail && !c->job && !c->route->takes_body)
+			if (c->x && c->stream)
+				events_bye(c, "stopping");
+			else if (c->x && c->tail && !c->job && !c->route->takes_body)
 				http_stream_end(c->x);
 		mcp_http_stop(s->mcp, false);
 	}

@@ -22,6 +22,8 @@ struct serve_options {
 	const char *const *workspaces; /* roots of those who have none of their own, likewise */
 	const char *const *hosts;      /* names that Host and Origin may have beside ours */
 	const char *policy_file;       /* may be NULL */
+	const char *web;               /* a directory with the files of the page; NULL: our own */
+	const char *public_url;        /* of the page, behind a proxy; NULL: as it is listened on */
 	const char *const *environment;
 	const char *state; /* the state directory */
 	int state_fd;
@@ -48,6 +50,10 @@ enum serve_door { SERVE_TCP, SERVE_UNIX };
 /* FD listens, and becomes the server's if this succeeds. ADDRESS is "127.0.0.1:80" or a path. */
 int serve_listen(struct serve *s, int fd, enum serve_door door, const char *address,
                  struct error *err);
+
+/* An address that logs a browser in as who runs nacre, once, within two minutes. The caller frees
+ * it. -ENOENT: no browser can reach this server. */
+int serve_link(struct serve *s, char **ret_url, struct error *err);
 
 /* No new requests; what runs gets its time, then it is let go on as tasks; the loop is stopped when
  * nothing is left. A second call does not wait. */

@@ -6,10 +6,12 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "json/write.h"
 #include "serve/inside.h"
 #include "session/room.h"
 #include "session/session.h"
+#include "task/find.h"
 
 #define ARENA_MAX ((size_t)1 << 20)
 
@@ -35,7 +37,48 @@ static int count_task(void *context, const char *task)
 	return 0;
 }
 
-static void put_room(const struct look *l, const struct room_info *i)
+/* What its calls have left for the next one. Values of variables may be secrets: names only. */
+static void put_kept(const struct look *l, const struct room_info *i)
+{
+	scoped(arena_freep) struct arena *arena = arena_new(ARENA_MAX);
+	struct session kept = {.workspace = NULL};
+
+	if (!arena ||
+	    session_load(l->call->serve->options.state, i->session, arena, &kept, NULL) < 0)
+		kept = (struct session){.workspace = NULL};
+	json_member_string(l->w, "cwd", kept.away ? kept.away : kept.cwd);
+	json_member_array(l->w, "variables");
+	for (const char *const *v = kept.set; v && *v; v++)
+		json_put_bytes(l->w, *v, strcspn(*v, "="));
+	json_array_end(l->w);
+}
+
+static int put_task_ports(void *context, const char *task)
+{
+	const struct look *l = context;
+	struct find_entry e;
+	struct store *store;
+
+	if (bench_store(l->call->serve, &store, NULL) == 0) {
+		scoped(fd_closep) int fd = find_open(store, task, NULL);
+
+		if (fd < 0)
+			return 0;
+		find_look(fd, task, &e);
+		for (int k = 0; k < e.port_count; k++)
+			json_put_int(l->w, e.ports[k]);
+	}
+	return 0;
+}
+
+static void put_ports(struct look *l, const struct room_info *i)
+{
+	json_member_array(l->w, "ports");
+	(void)room_tasks(l->call->serve->options.state, i->id, put_task_ports, l);
+	json_array_end(l->w);
+}
+
+static void put_room(struct look *l, const struct room_info *i)
 {
 	const char *state = l->call->serve->options.state;
 	uint64_t bytes, files;
@@ -43,7 +86,10 @@ static void put_room(const struct look *l, const struct room_info *i)
 	json_object_begin(l->w);
 	json_member_string(l->w, "room", i->id);
 	json_member_string(l->w, "session", i->session);
+	json_member_string(l->w, "principal", i->principal);
 	json_member_text(l->w, "profile", i->profile);
+	json_member_text(l->w, "workspace", i->workspace);
+	put_kept(l, i);
 	json_member_uint(l->w, "generation", i->generation);
 	json_member_int(l->w, "made_ms", i->made_ms);
 	json_member_int(l->w, "used_ms", i->used_ms);
@@ -56,6 +102,7 @@ static void put_room(const struct look *l, const struct room_info *i)
 	json_member_array(l->w, "tasks");
 	(void)room_tasks(state, i->id, put_task, l->w);
 	json_array_end(l->w);
+	put_ports(l, i);
 	json_object_end(l->w);
 }
 
@@ -65,7 +112,7 @@ static int visit(void *context, const struct room_info *info)
 	const char *state = l->call->serve->options.state;
 	size_t tasks = 0;
 
-	if (strcmp(info->principal, l->call->client->name) != 0)
+	if (l->call->client->name[0] && strcmp(info->principal, l->call->client->name) != 0)
 		return 0;
 	if (l->session && strcmp(info->session, l->session) != 0 &&
 	    strcmp(info->id, l->call->id) != 0)

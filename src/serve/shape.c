@@ -50,19 +50,29 @@ static const struct shape {
 	{"Finding", "verdict:string reason:string|null rule:Rule|null left_to_sandbox:boolean"},
 	{"Explanation",
          "&Finding recommended:string[] docker:Engine status:string canonical:string|null "
-         "commands:Command[] hosts:Host[]"},
+         "commands:Command[] hosts:Host[] source:string tree:Node[] error:Mistake|null box:Box"},
+	{"Node", "kind:string start:integer end:integer text:string what:string command?:integer "
+                 "children:Node[]"},
+	{"Mistake", "message:string start:integer end:integer"},
+	{"Box", "tier:string network:string engine:string limits:string[] writable:string[]"},
 	{"Host",
          "name:string port:integer|null verdict:string reason:string|null rule:NetworkRule|null "
          "runner_up:NetworkRule|null in_force:boolean"},
 	{"NetworkRule", "list:string entry:string file:string|null line:integer set:string|null "
                         "source:string|null"},
 	{"Engine", "client:boolean allow:boolean"},
-	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null"},
+	{"Command", "&Finding words:(string|null)[] via:string|null resolved:string|null "
+                    "start:integer end:integer"},
 	{"Task",
          "task_id:string state:string running:boolean command:string|null "
          "description:string|null principal:string|null background:boolean started_ms:integer "
          "duration_ms:integer exit_code:integer|null signal:string|null stdout_bytes:integer "
-         "stderr_bytes:integer ports:integer[] published:string[]"},
+         "stderr_bytes:integer door:string|null profile:string|null session:string|null "
+         "workspace:string|null cwd:string|null terminal:Size|null tier:string|null "
+         "layers:string[] missing:string[] cpu_ms:integer|null max_rss_kb:integer|null "
+         "timeout_ms:integer|null approval:string|null processes:integer|null ports:integer[] "
+         "published:string[]"},
+	{"Size", "rows:integer cols:integer"},
 	{"Tasks", "tasks:Task[]"},
 	{"Output",
          "&Task output?:string stdout?:string stderr?:string truncated:boolean next:integer"},
@@ -73,10 +83,15 @@ static const struct shape {
          "created_ms:integer expires_ms:integer command?:string description?:string "
          "workspace?:string cwd?:string sandbox?:string network?:string "
          "reaches?:string engine?:string "
-         "input?:string terminal:boolean names:string tree_files?:integer rule_id?:string "
+         "input?:string kind:string title:string pieces:Piece[] risk:string "
+         "findings:LookFinding[] programs:string[] limits:string[] covers:Cover[] "
+         "terminal:boolean names:string held?:string tree_files?:integer rule_id?:string "
          "rule_file?:string rule_line:integer reason?:string "
          "env:string[] files:string[] answers:string[] answer?:string answered_by?:string "
          "answer_reason?:string answered_ms?:integer"},
+	{"Piece", "text:string kind:string finding?:integer"},
+	{"LookFinding", "level:string what:string text:string"},
+	{"Cover", "answer:string offered:boolean text:string"},
 	{"Approvals", "approvals:Approval[]"},
 	{"Record", "seq:integer event:string ..."},
 	{"Records", "records:Record[] before?:integer"},
@@ -85,10 +100,67 @@ static const struct shape {
          "error?:Fault"},
 	{"Fault", "code:integer message:string data?:object"},
 	{"Document", "openapi:string info:object paths:object ..."},
-	{"Session",
-         "room:string session:string profile:string|null generation:integer made_ms:integer "
-         "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
+	{"Session", "room:string session:string principal:string profile:string|null "
+                    "workspace:string|null cwd:string|null variables:string[] ports:integer[] "
+                    "generation:integer made_ms:integer "
+                    "used_ms:integer in_use:boolean bytes?:integer files?:integer tasks:string[]"},
 	{"Sessions", "sessions:Session[]"},
+	{"Snapshot",
+         "stream:string now_ms:integer tasks?:Task[] more_tasks?:boolean approvals?:Approval[]"},
+	{"TaskGone", "task_id:string"},
+	{"OutputPiece",
+         "task_id:string stream:string text?:string missing_bytes?:integer next?:integer"},
+	{"OutputEnd", "task_id:string next:integer gone:boolean"},
+	{"Screen",
+         "task_id:string rows:integer cols:integer whole:boolean cursor:Cursor "
+         "title:string|null alternate:boolean application_keys:boolean bracketed_paste:boolean "
+         "lines:ScreenLine[]"},
+	{"Cursor", "row:integer col:integer visible:boolean"},
+	{"ScreenLine", "row:integer runs:ScreenRun[]"},
+	{"ScreenRun", "text:string fg?:(integer|string) bg?:(integer|string) attributes?:string"},
+	{"ScreenEnd", "task_id:string reason:string"},
+	{"Bye", "reason:string"},
+	{"Stream", "stream:string topics:string[] outputs:string[] screens:string[]"},
+	{"MetricsPoint",
+         "at_ms:integer running:integer queued:integer connections:integer streams:integer "
+         "commands:integer allowed:integer asked:integer denied:integer nudged:integer "
+         "timed_out:integer stopped:integer answers_4xx:integer answers_5xx:integer "
+         "stdout_bytes:integer stderr_bytes:integer p50_ms:integer p95_ms:integer "
+         "rss_kb:integer cpu_ms:integer"},
+	{"History", "step_ms:integer points:MetricsPoint[]"},
+	{"Grant",
+         "id:string session:string principal:string profile:string command:string sub:boolean "
+         "holds:boolean"},
+	{"Grants", "grants:Grant[]"},
+	{"ProfileName", "name:string file:string|null description:string|null tool:string|null "
+                        "error:string|null"},
+	{"Profiles", "profiles:ProfileName[]"},
+	{"Profile", "name:string description:string|null tool:string|null file:string|null "
+                    "text:string|null layers:string[] rules:ProfileRule[] examples:Example[]"},
+	{"ProfileRule", "list:string id:string text:string|null file:string|null line:integer "
+                        "reason:string|null"},
+	{"Example", "command:string verdict:string rule:string|null"},
+	{"Doctor",
+         "kernel:object root:boolean container:boolean landlock_abi:integer seccomp:boolean "
+         "trials:object cgroup:object rooms:object network_names:string|null tier:string "
+         "engines:object[] profiles:DoctorProfile[] remedies:object"},
+	{"DoctorProfile", "profile:string runs:boolean error?:string tier?:string layers?:string[] "
+                          "missing?:string[] required_missing?:string[]"},
+	{"Progress", "files:integer of:integer"},
+	{"Verdict", "good:boolean files:integer records:integer first_seq:integer last_seq:integer "
+                    "last_hash:string checkpoints:integer last_signed:integer breaks:integer "
+                    "lost_records:integer note:string|null first_bad:FirstBad|null"},
+	{"FirstBad", "file:string|null line:integer seq:integer problem:string|null"},
+	{"Me", "principal:string owner:boolean approve:boolean audit:boolean person:boolean "
+               "login:string|null expires_ms:integer|null profiles:string[] roots:string[] "
+               "version:string host:string now_ms:integer started_ms:integer"},
+	{"Link", "url:string code:string principal:string approve:boolean audit:boolean "
+                 "expires_ms:integer"},
+	{"Login", "key:string login:string principal:string expires_ms:integer"},
+	{"Ended", "ended:boolean"},
+	{"OneLogin",
+         "id:string principal:string created_ms:integer expires_ms:integer current:boolean"},
+	{"Logins", "logins:OneLogin[]"},
 	{"Nothing", ""},
 };
 

@@ -27,6 +27,7 @@ struct tail {
 	void *owner;
 	struct buffer text; /* of one stream, that is not yet an event */
 	int stream;
+	char task[STORE_ID_MAX]; /* empty: the stream is of this task alone */
 	bool done;
 };
 
@@ -47,21 +48,28 @@ static int flush(struct tail *t, bool with_id)
 	if (t->text.len == 0)
 		return 0;
 	json_object_begin(&w);
+	if (t->task[0])
+		json_member_string(&w, "task_id", t->task);
 	json_member_string(&w, "stream", follow_stream_name((enum follow_stream)t->stream));
 	json_member_bytes(&w, "text", t->text.data, t->text.len);
+	if (t->task[0] && with_id)
+		json_member_uint(&w, "next", tasks_reader_next(t->reader));
 	json_object_end(&w);
 	buffer_done(&t->text);
 	if (buffer_error(&json) < 0)
 		return buffer_error(&json);
 	snprintf(id, sizeof(id), "%llu", (unsigned long long)tasks_reader_next(t->reader));
-	return http_stream_event(t->x, with_id ? id : NULL, "output", json.data, json.len) ? 0
-	                                                                                   : -EPIPE;
+	return http_stream_event(t->x, with_id && !t->task[0] ? id : NULL, "output", json.data,
+	                         json.len)
+	               ? 0
+	               : -EPIPE;
 }
 
 static int send_gap(struct tail *t, const struct tasks_text *text)
 {
-	char json[96];
-	int n = snprintf(json, sizeof(json), "{\"stream\":\"%s\",\"missing_bytes\":%llu}",
+	char json[96 + STORE_ID_MAX];
+	int n = snprintf(json, sizeof(json), "{%s%s%s\"stream\":\"%s\",\"missing_bytes\":%llu}",
+	                 t->task[0] ? "\"task_id\":\"" : "", t->task, t->task[0] ? "\"," : "",
 	                 follow_stream_name((enum follow_stream)text->stream),
 	                 (unsigned long long)text->missing);
 
@@ -105,6 +113,21 @@ int tail_new(struct store *store, struct watch *watch, const struct tasks_query 
 		return error_sys(err, -r, "watching a task");
 	*ret_tail = take_ptr(&t);
 	return 0;
+}
+
+void tail_name(struct tail *t, const char *task_id)
+{
+	snprintf(t->task, sizeof(t->task), "%s", task_id);
+}
+
+int tail_dir(const struct tail *t)
+{
+	return tasks_reader_dir(t->reader);
+}
+
+uint64_t tail_next(const struct tail *t)
+{
+	return tasks_reader_next(t->reader);
 }
 
 struct tail *tail_free(struct tail *t)

@@ -33,6 +33,12 @@ enum tail_state {
 	TAIL_DONE,  /* that was all, the task has ended */
 };
 
+/* Events have the task's id and the next offset as members, and escapes stay: for a stream of many.
+ */
+void tail_name(struct tail *t, const char *task_id);
+int tail_dir(const struct tail *t); /* the task's directory; borrowed */
+uint64_t tail_next(const struct tail *t);
+
 /* Sends what there is and the client can take; a bounded amount of work. */
 enum tail_state tail_pump(struct tail *t);
 bool tail_is_past(const struct tail *t, uint64_t offset); /* so much was read */

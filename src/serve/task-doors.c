@@ -17,6 +17,7 @@
 #include "json/read.h"
 #include "json/schema.h"
 #include "json/write.h"
+#include "sandbox/layers.h"
 #include "serve/inside.h"
 
 #define LIST_MAX  1000
@@ -47,7 +48,57 @@ static bool wants(const void *owner, const struct find_origin *origin)
 	return tasks_may_see(owner, origin);
 }
 
-void tasks_put_member(struct json_writer *w, const struct find_entry *e)
+static void put_number(struct json_writer *w, const char *key, int64_t value, bool known)
+{
+	json_put_key(w, key);
+	if (known)
+		json_put_int(w, value);
+	else
+		json_put_null(w);
+}
+
+static void put_layers(struct json_writer *w, const char *key, uint32_t bits)
+{
+	json_member_array(w, key);
+	for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+		if (bits & (1U << i))
+			json_put_string(w, sandbox_layer_name((enum sandbox_layer)(1 << i)));
+	json_array_end(w);
+}
+
+static void put_details(struct json_writer *w, int dir_fd, const struct find_entry *e)
+{
+	const struct sandbox_standing *box = &e->report.sandbox;
+	bool ended = e->state == FIND_ENDED;
+	struct find_details d = {0};
+
+	if (dir_fd >= 0)
+		find_details(dir_fd, &d);
+	json_member_text(w, "door", e->origin.door);
+	json_member_text(w, "profile", d.profile);
+	json_member_text(w, "session", d.session);
+	json_member_text(w, "workspace", e->origin.workspace);
+	json_member_text(w, "cwd", d.cwd);
+	json_put_key(w, "terminal");
+	if (d.rows) {
+		json_object_begin(w);
+		json_member_int(w, "rows", d.rows);
+		json_member_int(w, "cols", d.cols);
+		json_object_end(w);
+	} else {
+		json_put_null(w);
+	}
+	json_member_string(w, "tier", ended ? sandbox_tier_name(box->tier) : NULL);
+	put_layers(w, "layers", ended ? box->layers : 0);
+	put_layers(w, "missing", ended ? box->missing : 0);
+	put_number(w, "cpu_ms", e->report.cpu_ms, ended);
+	put_number(w, "max_rss_kb", e->report.max_rss_kb, ended);
+	put_number(w, "timeout_ms", (int64_t)e->timeout_ms, e->timeout_ms > 0);
+	json_member_text(w, "approval", d.approval);
+	put_number(w, "processes", e->processes, e->processes > 0);
+}
+
+void tasks_put_member(struct json_writer *w, int dir_fd, const struct find_entry *e)
 {
 	int code = find_exit_code(e), number = find_signal(e);
 	int64_t end = e->state == FIND_RUNNING ? clock_wall_ms() : e->ended_ms;
@@ -73,6 +124,7 @@ void tasks_put_member(struct json_writer *w, const struct find_entry *e)
 	json_member_text(w, "signal", name);
 	json_member_int(w, "stdout_bytes", (int64_t)e->bytes[0]);
 	json_member_int(w, "stderr_bytes", (int64_t)e->bytes[1]);
+	put_details(w, dir_fd, e);
 	find_put_ports(e, w);
 }
 
@@ -124,8 +176,10 @@ void tasks_list(struct call *c)
 	json_object_begin(&w);
 	json_member_array(&w, "tasks");
 	for (size_t i = 0; i < list.count; i++) {
+		scoped(fd_closep) int dir_fd = find_open(store, list.entries[i].id, NULL);
+
 		json_object_begin(&w);
-		tasks_put_member(&w, &list.entries[i]);
+		tasks_put_member(&w, dir_fd, &list.entries[i]);
 		json_object_end(&w);
 	}
 	json_array_end(&w);
@@ -163,7 +217,7 @@ void tasks_one(struct call *c)
 		return;
 	find_look(fd, c->id, &e);
 	json_object_begin(&w);
-	tasks_put_member(&w, &e);
+	tasks_put_member(&w, fd, &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }
@@ -198,7 +252,7 @@ static void on_order_done(void *owner, int code)
 	}
 	json_object_begin(&w);
 	json_member_bool(&w, "was_running", code == 0);
-	tasks_put_member(&w, &e);
+	tasks_put_member(&w, c->task_fd, &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }
@@ -213,31 +267,13 @@ static void give_order(struct call *c, const struct errand_order *order)
 		answer_failure(c, &err);
 }
 
-/* An absent body is an empty object. False: it is wrong, and that is answered. */
-static bool read_body(struct call *c, json_t **ret)
-{
-	struct error err = {0};
-	size_t n;
-	const char *body = http_body(c->x, &n);
-
-	if (n == 0)
-		*ret = json_object();
-	else if (json_read(body, n, (size_t)1 << 20, "the body", ret, &err) < 0)
-		answer_failure(c, &err);
-	if (*ret && !json_is_object(*ret)) {
-		answer_error(c, 400, "input", "the body must be an object");
-		return false;
-	}
-	return *ret != NULL;
-}
-
 void tasks_stop_one(struct call *c)
 {
 	scoped(json_decrefp) json_t *root = NULL;
 	struct errand_order order = {.stop = true};
 	int now = 0;
 
-	if (!read_body(c, &root))
+	if (!answer_read_body(c, &root))
 		return;
 	if (json_unpack(root, "{s?b !}", "now", &now) < 0) {
 		answer_error(c, 400, "input", "the only member is 'now', true or false");
@@ -256,7 +292,7 @@ void tasks_input(struct call *c)
 	json_int_t rows = 0, cols = 0;
 	size_t n = 0;
 
-	if (!read_body(c, &root))
+	if (!answer_read_body(c, &root))
 		return;
 	if (json_unpack(root, "{s?s%, s?o, s?o !}", "text", &text, &n, "rows", &high, "cols",
 	                &wide) < 0 ||

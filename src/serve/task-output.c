@@ -6,21 +6,28 @@
  * memory and does not delay the command. A client that leaves ends the reading, not the task.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/number.h"
 #include "http/text.h"
 #include "json/write.h"
+#include "serve/helper.h"
 #include "serve/inside.h"
+#include "serve/page.h"
+#include "serve/show.h"
 #include "serve/tail.h"
 
 #define TEXT_MAX ((size_t)1 << 20)  /* of one answer; since= goes on from there */
 #define READ_MAX ((size_t)16 << 20) /* bytes that are looked through for one answer */
 #define LOOK_MS  100                /* and time, in which nobody else is served */
 #define WAIT_MAX 60000
+#define RAW_MAX  ((size_t)16 << 20)
 
 /* What was read is not read again when more comes: with an expression that finds nothing it could
  * be much, and come often. */
@@ -71,7 +78,7 @@ static void put_output(struct call *c, const struct reading *g, bool cut)
 		json_member_bytes(&w, "stderr", buffer_str(&g->text[1]), g->text[1].len);
 	json_member_bool(&w, "truncated", cut);
 	json_member_uint(&w, "next", tasks_reader_next(g->reader));
-	tasks_put_member(&w, &e);
+	tasks_put_member(&w, tasks_reader_dir(g->reader), &e);
 	json_object_end(&w);
 	answer_json(c, 200, &json);
 }
@@ -205,6 +212,20 @@ static bool get_stream(struct call *c)
 	return false;
 }
 
+static bool get_flag(struct call *c, const char *name, bool *ret)
+{
+	char text[8] = "0", words[64];
+	int r = http_query_get(http_query(c->x), name, text, sizeof(text));
+
+	*ret = r == 0 && (strcmp(text, "1") == 0 || strcmp(text, "true") == 0);
+	if (r == -ENOENT ||
+	    (r == 0 && (*ret || strcmp(text, "0") == 0 || strcmp(text, "false") == 0)))
+		return true;
+	snprintf(words, sizeof(words), "'%s' must be true or false", name);
+	answer_error(c, 400, "input", words);
+	return false;
+}
+
 static bool get_follow(struct call *c, bool *ret)
 {
 	char text[8];
@@ -231,7 +252,8 @@ void tasks_output(struct call *c)
 	bool follows;
 	int r;
 
-	if (!tasks_get_number(c, "since", &c->query.since) ||
+	if (!get_flag(c, "colour", &c->query.keep_escapes) ||
+	    !tasks_get_number(c, "since", &c->query.since) ||
 	    !tasks_get_number(c, "wait_ms", &wait) ||
 	    !tasks_get_number(c, "tail", &c->query.pick.tail) || !get_stream(c) ||
 	    !get_follow(c, &follows))
@@ -258,7 +280,89 @@ void tasks_output(struct call *c)
 		poll_output(c, wait > WAIT_MAX ? WAIT_MAX : (int64_t)wait);
 }
 
+/* Bytes: of a large file the end. */
+
+static int open_stream(struct call *c, int stream)
+{
+	return fd_open_regular(c->task_fd, stream ? "err" : "out");
+}
+
+void tasks_raw(struct call *c)
+{
+	scoped(buffer_donep) struct buffer bytes = {.max = RAW_MAX + 1};
+	struct http_answer a = {
+		.status = 200,
+		.type = "application/octet-stream",
+		.body = &bytes,
+		.headers = {{"Cache-Control", "no-store"}, {"Content-Disposition", "attachment"}}};
+	scoped(fd_closep) int fd = -1;
+	struct stat st;
+	int r = 0;
+
+	if (!get_stream(c))
+		return;
+	if (c->query.stream == FOLLOW_BOTH)
+		c->query.stream = FOLLOW_OUT;
+	c->task_fd = tasks_open(c);
+	if (c->task_fd < 0)
+		return;
+	fd = open_stream(c, c->query.stream == FOLLOW_ERR);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > (off_t)RAW_MAX)
+		(void)lseek(fd, st.st_size - (off_t)RAW_MAX, SEEK_SET);
+	if (fd >= 0)
+		r = fd_read_all(fd, &bytes);
+	if (r < 0 && r != -E2BIG) {
+		answer_error(c, 500, "system", "the output cannot be read");
+		return;
+	}
+	page_guard(&a, false);
+	metrics_count_answer(&c->serve->metrics, 200);
+	http_answer(c->x, &a);
+}
+
+/* A terminal, once */
+
+static void on_frame(void *owner, struct buffer *json)
+{
+	answer_json(owner, 200, json);
+}
+
+static void on_ended(void *owner, const char *reason)
+{
+	struct call *c = owner;
+
+	if (c->x && !http_is_answered(c->x))
+		answer_error(c, 500, "system", "the screen cannot be shown");
+	c->shot = show_free(c->shot);
+}
+
+static bool wants_frame(void *owner)
+{
+	const struct call *c = owner;
+
+	return c->x && !http_is_answered(c->x);
+}
+
+void tasks_screen(struct call *c)
+{
+	static const struct show_ops ops = {
+		.frame = on_frame, .ended = on_ended, .has_room = wants_frame};
+	int r;
+
+	c->task_fd = tasks_open(c);
+	if (c->task_fd < 0)
+		return;
+	r = show_new(c->serve->loop, c->serve->watch, take_fd(&c->task_fd), c->id, &ops, c,
+	             &c->shot);
+	if (r == -ENOTTY)
+		answer_error(c, 409, "input", "the task has no terminal");
+	else if (r < 0)
+		answer_error(c, 500, "system", "the screen cannot be shown");
+}
+
 void tasks_client_gone(struct call *c)
 {
+	c->shot = show_free(c->shot);
+	c->helper = helper_free(c->helper);
 	stop_waiting(c);
 }

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "json/write.h"
@@ -23,8 +24,9 @@
 #include "task/home.h"
 #include "base/utf8.h"
 
-#define SPEC_BYTES   (6 * PATH_MAX + 4096) /* command and description stand behind three paths */
-#define ID_BEGINNING "bash-"
+#define SPEC_BYTES    (6 * PATH_MAX + 4096) /* command and description stand behind three paths */
+#define ID_BEGINNING  "bash-"
+#define DETAILS_BYTES ((size_t)1 << 20)
 
 int64_t find_stat_ms(const struct stat *st)
 {
@@ -278,6 +280,7 @@ static void look_at_ports(int dir_fd, struct find_entry *e)
 
 	if (!find_living(dir_fd, &l))
 		return;
+	e->processes = l.count;
 	for (int i = 0; i < l.count; i++)
 		for (int k = 0; k < l.list[i].port_count; k++)
 			add_port(e, l.list[i].ports[k]);
@@ -330,6 +333,61 @@ void find_look(int dir_fd, const char *id, struct find_entry *ret_entry)
 	*ret_entry = e;
 }
 
+/* The last whole line: offset, rows, columns. */
+static void look_at_terminal(int dir_fd, struct find_details *d)
+{
+	scoped(fd_closep) int fd = fd_open_regular(dir_fd, "sizes");
+	unsigned long long offset;
+	struct stat st;
+	char text[160];
+	unsigned rows, cols;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	n = pread(fd, text, sizeof(text) - 1,
+	          st.st_size > (off_t)sizeof(text) - 1 ? st.st_size - (off_t)sizeof(text) + 1 : 0);
+	while (n > 0 && text[n - 1] != '\n')
+		n--;
+	if (n <= 1)
+		return;
+	text[--n] = '\0';
+	while (n > 0 && text[n - 1] != '\n')
+		n--;
+	if (sscanf(text + n, "%llu %u %u", &offset, &rows, &cols) == 3 && rows <= UINT16_MAX &&
+	    cols <= UINT16_MAX) {
+		d->rows = (uint16_t)rows;
+		d->cols = (uint16_t)cols;
+	}
+}
+
+/* The request stands last. No text of a caller can look like its beginning: quotes in a string have
+ * a backslash before them. */
+void find_details(int dir_fd, struct find_details *ret_details)
+{
+	scoped(buffer_donep) struct buffer spec = {.max = DETAILS_BYTES};
+	scoped(fd_closep) int fd = fd_open_regular(dir_fd, "spec.json");
+	struct find_details d = {0};
+	struct find_origin origin;
+	const char *text, *p;
+
+	if (fd >= 0 && fd_read_all(fd, &spec) == 0) {
+		text = buffer_str(&spec);
+		(void)scan_origin(text, &origin);
+		p = strstr(text, ",\"cwd\":\"");
+		if (p)
+			(void)scan_path(p, ",\"cwd\":", d.cwd);
+		p = strstr(text, ",\"request\":{");
+		if (p) {
+			(void)scan_string(p, "\"profile\":\"", d.profile, sizeof(d.profile));
+			(void)scan_string(p, "\"session\":\"", d.session, sizeof(d.session));
+			(void)scan_string(p, "\"approval\":\"", d.approval, sizeof(d.approval));
+		}
+	}
+	look_at_terminal(dir_fd, &d);
+	*ret_details = d;
+}
+
 void find_put_ports(const struct find_entry *e, struct json_writer *w)
 {
 	json_member_array(w, "ports");
@@ -361,6 +419,11 @@ bool find_is_id(const char *name)
 {
 	return strncmp(name, ID_BEGINNING, strlen(ID_BEGINNING)) == 0 &&
 	       strlen(name) < STORE_ID_MAX;
+}
+
+bool find_is_task(const char *name)
+{
+	return find_is_id(name);
 }
 
 bool find_is_wanted(int tasks_fd, const char *id, const struct find_query *q)

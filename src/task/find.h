@@ -46,6 +46,7 @@ struct find_entry {
 	uint64_t timeout_ms;
 	uint16_t ports[FIND_PORTS_MAX]; /* on which its processes listen, if it runs */
 	int port_count;
+	int processes; /* that live, if it runs; 0: not known */
 	struct {
 		uint16_t host, box;
 	} published[FIND_PORTS_MAX]; /* on 127.0.0.1 of the host, of those on which it listens */
@@ -85,6 +86,9 @@ static inline void find_list_donep(struct find_list *l)
 /* The id of the one task whose id, with or without "bash-", begins with PREFIX. */
 int find_id(struct store *s, const char *prefix, char ret_id[STORE_ID_MAX], struct error *err);
 
+/* Whether it is a name that only tasks have. */
+bool find_is_task(const char *name);
+
 /* The directory of a task, or a negative errno. */
 int find_open(struct store *s, const char *id, struct error *err);
 
@@ -93,6 +97,14 @@ bool find_living(int dir_fd, struct living *ret_living);
 
 /* All that is known about the task in this directory now. */
 void find_look(int dir_fd, const char *id, struct find_entry *ret_entry);
+
+/* What a person wants to know of one beside that. Empty: not known, or none. */
+struct find_details {
+	char profile[64], session[128], approval[STORE_ID_MAX];
+	char cwd[PATH_MAX];
+	uint16_t rows, cols; /* of its terminal now; 0: it has none */
+};
+void find_details(int dir_fd, struct find_details *ret_details);
 
 /* The same for where it comes from alone. */
 void find_origin(int dir_fd, struct find_origin *ret_origin);

@@ -24,9 +24,8 @@
 #include "base/utf8.h"
 #include "process/clone.h"
 #include "sandbox/mute.h"
+#include "task/replay-inside.h"
 
-#define SIZES_FILE      "sizes"
-#define LOG_FILE        "out"
 #define SIZES_BYTES_MAX ((size_t)1 << 20)
 #define SIZES_MAX       256                  /* of these the last ones are followed */
 #define WINDOW_BYTES    ((size_t)256 << 10)  /* a full-screen program draws all of it more often */
@@ -35,24 +34,7 @@
 #define SEAM_BYTES      16
 #define PATIENCE_MS     10000
 
-struct size {
-	uint64_t offset;
-	struct screen_size size;
-};
-
-struct replay {
-	int log;             /* -1: nothing was written yet */
-	uint64_t first;      /* byte of the stream that is there before all later ones */
-	uint64_t begin, end; /* what is shown */
-	uint64_t missing;    /* bytes of the stream that the file does not have before these */
-	struct size *sizes;  /* the last SIZES_MAX ones */
-	size_t size_count;
-	struct screen_size largest;
-	struct buffer bytes; /* from begin to end */
-	bool alternate;      /* what begin finds */
-};
-
-static void replay_done(struct replay *r)
+void replay_done(struct replay *r)
 {
 	if (r->log >= 0)
 		fd_close(r->log);
@@ -61,7 +43,7 @@ static void replay_done(struct replay *r)
 }
 
 /* Three numbers up to the newline. */
-static bool read_size(const char *line, struct size *ret_size)
+bool replay_read_size(const char *line, struct size *ret_size)
 {
 	uint64_t numbers[3];
 	char word[24];
@@ -84,7 +66,7 @@ static bool read_size(const char *line, struct size *ret_size)
 	return true;
 }
 
-static int read_sizes(struct replay *r, int dir_fd, struct error *err)
+int replay_read_sizes(struct replay *r, int dir_fd, struct error *err)
 {
 	scoped(buffer_donep) struct buffer text = {.max = SIZES_BYTES_MAX};
 	scoped(fd_closep) int fd = fd_open_regular(dir_fd, SIZES_FILE);
@@ -98,7 +80,7 @@ static int read_sizes(struct replay *r, int dir_fd, struct error *err)
 	/* A line without an end is still being written. */
 	for (const char *line = buffer_str(&text), *end; (end = strchr(line, '\n'));
 	     line = end + 1) {
-		if (!read_size(line, &size))
+		if (!replay_read_size(line, &size))
 			continue;
 		if (r->size_count == SIZES_MAX)
 			memmove(r->sizes, r->sizes + 1, --r->size_count * sizeof(*r->sizes));
@@ -123,10 +105,11 @@ static ssize_t read_at(const struct replay *r, char *bytes, size_t n, uint64_t o
 
 /* What a program can ask of its terminal, by the ways to write it. */
 static const char *const alternate_screen[] = {"\033[?1049", "\033[?1047", "\033[?47", NULL};
-static const char *const application_keys[] = {"\033[?1", NULL};
+const char *const replay_application_keys[] = {"\033[?1", NULL};
+const char *const replay_bracketed_paste[] = {"\033[?2004", NULL};
 
 /* The last change of a mode in these bytes: 'h' on, 'l' off, 0: none. */
-static char last_change(const char *const *ways, const char *bytes, size_t n)
+char replay_last_change(const char *const *ways, const char *bytes, size_t n)
 {
 	const char *end = bytes + n;
 	char last = 0;
@@ -143,7 +126,7 @@ static char last_change(const char *const *ways, const char *bytes, size_t n)
 }
 
 /* Whether a mode is on at END. Looked for backwards: it may have been asked for long ago. */
-static bool mode_is_on(const struct replay *r, const char *const *ways, uint64_t end)
+bool replay_mode_is_on(const struct replay *r, const char *const *ways, uint64_t end)
 {
 	char bytes[STEP_BYTES + SEAM_BYTES];
 	uint64_t at = end;
@@ -159,14 +142,14 @@ static bool mode_is_on(const struct replay *r, const char *const *ways, uint64_t
 		n = read_at(r, bytes, wanted, from);
 		if (n <= 0)
 			break;
-		change = last_change(ways, bytes, (size_t)n);
+		change = replay_last_change(ways, bytes, (size_t)n);
 		at = from;
 	}
 	return change == 'h';
 }
 
 /* A log is made by the first byte: without one there is nothing to show yet. */
-static int open_log(struct replay *r, int dir_fd, uint64_t dropped_at, uint64_t dropped_bytes,
+int replay_open_log(struct replay *r, int dir_fd, uint64_t dropped_at, uint64_t dropped_bytes,
                     struct error *err)
 {
 	int fd = fd_open_regular(dir_fd, LOG_FILE);
@@ -204,7 +187,7 @@ static void move_to_seam(struct replay *r)
 		}
 }
 
-static int read_window(struct replay *r, struct error *err)
+int replay_read_window(struct replay *r, struct error *err)
 {
 	size_t wanted;
 	char *into;
@@ -229,12 +212,12 @@ static int read_window(struct replay *r, struct error *err)
 	}
 	if (r->begin > r->first)
 		move_to_seam(r);
-	r->alternate = mode_is_on(r, alternate_screen, r->begin);
+	r->alternate = replay_mode_is_on(r, alternate_screen, r->begin);
 	return 0;
 }
 
 /* Feeds the window, and changes the size where it was changed. */
-static void feed(const struct replay *r, struct screen *s)
+void replay_feed(const struct replay *r, struct screen *s)
 {
 	size_t at = 0, next = 0;
 
@@ -278,7 +261,7 @@ static _Noreturn void draw(const struct replay *r, int pipe_fd)
 	    screen_new(r->sizes[0].size, r->largest, r->alternate, &s, NULL) < 0 ||
 	    sandbox_mute() < 0)
 		_exit(1);
-	feed(r, s);
+	replay_feed(r, s);
 	screen_facts(s, &facts);
 	for (unsigned i = 0; i < facts.used_rows; i++) {
 		screen_row(s, i, &text);
@@ -363,11 +346,11 @@ int replay_screen(int dir_fd, uint64_t dropped_at, uint64_t dropped_bytes,
 	scoped(picture_donep) struct picture p = {0};
 	int code;
 
-	code = read_sizes(&r, dir_fd, err);
+	code = replay_read_sizes(&r, dir_fd, err);
 	if (code == 0)
-		code = open_log(&r, dir_fd, dropped_at, dropped_bytes, err);
+		code = replay_open_log(&r, dir_fd, dropped_at, dropped_bytes, err);
 	if (code == 0)
-		code = read_window(&r, err);
+		code = replay_read_window(&r, err);
 	if (code < 0)
 		return code;
 	answer.max = sizeof(p.facts) + screen_text_max(r.largest) + STEP_BYTES;
@@ -397,6 +380,6 @@ bool replay_wants_application_keys(int dir_fd)
 {
 	scoped(replay_done) struct replay r = {.log = -1};
 
-	return open_log(&r, dir_fd, 0, 0, NULL) == 0 && r.log >= 0 &&
-	       mode_is_on(&r, application_keys, r.end);
+	return replay_open_log(&r, dir_fd, 0, 0, NULL) == 0 && r.log >= 0 &&
+	       replay_mode_is_on(&r, replay_application_keys, r.end);
 }

@@ -1,4 +1,5 @@
-"""The official MCP clients and suites out of npm, in the versions that package-lock.json here pins.
+"""Packages out of npm, in the versions that a package-lock.json pins: here the official MCP clients and suites, in tests/console what
+drives a browser.
 
 They are installed once per lock file into a cache directory (NACRE_TEST_CACHE, else the user's), with the Node.js that they want, so
 that neither tests nor benchmarks depend on the Node.js of the machine.
@@ -76,6 +77,24 @@ def script(directory, name):
         temporary.write_bytes(source)
         temporary.replace(target)  # others may be running it
     return target
+
+
+def beside(directory, *folders):
+    """Copies of FOLDERS of ours beside the packages, where Node.js finds these; the place of the first."""
+    texts = [(folder.name + "/" + path.name, path.read_bytes()) for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
+    digest = hashlib.sha256(b"".join(name.encode() + b"\0" + text + b"\0" for name, text in texts)).hexdigest()[:16]
+    target = directory / "ours" / digest / "tests"  # "../../web" is the page's own place, as in the tree
+    if not target.exists():
+        temporary = target.parent.with_name(f"{digest}.{os.getpid()}")
+        for name, text in texts:
+            at = temporary / ("tests" if name.startswith(folders[0].name + "/") else ".") / name
+            at.parent.mkdir(parents=True, exist_ok=True)
+            at.write_bytes(text)
+        try:
+            temporary.rename(target.parent)
+        except OSError:  # another one was quicker
+            shutil.rmtree(temporary)
+    return target / folders[0].name
 
 
 def versions(directory, pinned=PINNED):

@@ -254,6 +254,8 @@ class Command:
     words: List[Optional[str]]
     via: Optional[str]
     resolved: Optional[str]
+    start: int
+    end: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,6 +282,36 @@ class Host:
 
 
 @dataclasses.dataclass(frozen=True)
+class Node:
+    """A part of a line, and what it does. `start` and `end` are bytes of `source`; `command` is an index into `commands`."""
+    kind: str
+    start: int
+    end: int
+    text: str
+    what: str
+    children: List[Node]
+    command: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Mistake:
+    """Why a line cannot be read, and where."""
+    message: str
+    start: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """The sandbox that the profile asks for."""
+    tier: str
+    network: str
+    engine: str
+    limits: List[str]
+    writable: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Explanation:
     """What would be decided about a command, and why."""
     verdict: str
@@ -292,6 +324,17 @@ class Explanation:
     canonical: Optional[str]
     commands: List[Command]
     hosts: List[Host]
+    source: str
+    tree: List[Node]
+    error: Optional[Mistake]
+    box: Box
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Of a terminal."""
+    rows: int
+    cols: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,6 +352,20 @@ class Task:
     signal: Optional[str]
     stdout_bytes: int
     stderr_bytes: int
+    door: Optional[str]
+    profile: Optional[str]
+    session: Optional[str]
+    workspace: Optional[str]
+    cwd: Optional[str]
+    terminal: Optional[Size]
+    tier: Optional[str]
+    layers: List[str]
+    missing: List[str]
+    cpu_ms: Optional[int]
+    max_rss_kb: Optional[int]
+    timeout_ms: Optional[int]
+    approval: Optional[str]
+    processes: Optional[int]
     ports: List[int]
     published: List[str]
 
@@ -333,7 +390,12 @@ class TaskOutput(Task):
 class Session:
     room: str
     session: str
+    principal: str
     profile: Optional[str]
+    workspace: Optional[str]
+    cwd: Optional[str]
+    variables: List[str]
+    ports: List[int]
     generation: int
     made_ms: int
     used_ms: int
@@ -344,12 +406,44 @@ class Session:
 
 
 @dataclasses.dataclass(frozen=True)
+class Piece:
+    """A piece of what would run. `finding` is an index into the findings: why it is marked."""
+    text: str
+    kind: str
+    finding: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LookFinding:
+    """Why something is a risk: `low`, `medium` or `high`."""
+    level: str
+    what: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Cover:
+    """What an answer covers, or why it is not offered."""
+    answer: str
+    offered: bool
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Approval:
     """A question to a person. `answers` lists the answers that are possible."""
     id: str
     state: str
     created_ms: int
     expires_ms: int
+    kind: str
+    title: str
+    pieces: List[Piece]
+    risk: str
+    findings: List[LookFinding]
+    programs: List[str]
+    limits: List[str]
+    covers: List[Cover]
     terminal: bool
     names: str
     rule_line: int
@@ -369,6 +463,7 @@ class Approval:
     reaches: Optional[str] = None
     engine: Optional[str] = None
     input: Optional[str] = None
+    held: Optional[str] = None
     tree_files: Optional[int] = None
     rule_id: Optional[str] = None
     rule_file: Optional[str] = None

@@ -18,7 +18,8 @@ CLASSES: Dict[str, Any] = {
     "Conflict": nacre.Conflict, "Undo": nacre.Undo, "Left": nacre.Left,
     "Consent": nacre.Consent, "Processes": nacre.Processes, "Sandbox": nacre.Sandbox, "Usage": nacre.Usage,
     "Explanation": nacre.Explanation, "Engine": nacre.Engine, "Command": nacre.Command, "Task": nacre.Task, "Order": nacre.Order,
-    "Output": nacre.TaskOutput, "Approval": nacre.Approval, "Session": nacre.Session, "Health": nacre.Health, "Text": nacre.Output,
+    "Output": nacre.TaskOutput, "Piece": nacre.Piece, "LookFinding": nacre.LookFinding, "Cover": nacre.Cover, "Node": nacre.Node,
+    "Mistake": nacre.Mistake, "Box": nacre.Box, "Size": nacre.Size, "Approval": nacre.Approval, "Session": nacre.Session, "Health": nacre.Health, "Text": nacre.Output,
 }
 
 

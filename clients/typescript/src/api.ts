@@ -175,6 +175,34 @@ export interface Explanation {
   canonical: string | null;
   commands: Command[];
   hosts: Host[];
+  source: string;
+  tree: Node[];
+  error: Mistake | null;
+  box: Box;
+}
+
+export interface Node {
+  kind: string;
+  start: number;
+  end: number;
+  text: string;
+  what: string;
+  command?: number;
+  children: Node[];
+}
+
+export interface Mistake {
+  message: string;
+  start: number;
+  end: number;
+}
+
+export interface Box {
+  tier: string;
+  network: string;
+  engine: string;
+  limits: string[];
+  writable: string[];
 }
 
 export interface Host {
@@ -209,6 +237,8 @@ export interface Command {
   words: (string | null)[];
   via: string | null;
   resolved: string | null;
+  start: number;
+  end: number;
 }
 
 export interface Task {
@@ -225,8 +255,27 @@ export interface Task {
   signal: string | null;
   stdout_bytes: number;
   stderr_bytes: number;
+  door: string | null;
+  profile: string | null;
+  session: string | null;
+  workspace: string | null;
+  cwd: string | null;
+  terminal: Size | null;
+  tier: string | null;
+  layers: string[];
+  missing: string[];
+  cpu_ms: number | null;
+  max_rss_kb: number | null;
+  timeout_ms: number | null;
+  approval: string | null;
+  processes: number | null;
   ports: number[];
   published: string[];
+}
+
+export interface Size {
+  rows: number;
+  cols: number;
 }
 
 export interface Tasks {
@@ -247,6 +296,20 @@ export interface Output {
   signal: string | null;
   stdout_bytes: number;
   stderr_bytes: number;
+  door: string | null;
+  profile: string | null;
+  session: string | null;
+  workspace: string | null;
+  cwd: string | null;
+  terminal: Size | null;
+  tier: string | null;
+  layers: string[];
+  missing: string[];
+  cpu_ms: number | null;
+  max_rss_kb: number | null;
+  timeout_ms: number | null;
+  approval: string | null;
+  processes: number | null;
   ports: number[];
   published: string[];
   output?: string;
@@ -276,6 +339,20 @@ export interface Order {
   signal: string | null;
   stdout_bytes: number;
   stderr_bytes: number;
+  door: string | null;
+  profile: string | null;
+  session: string | null;
+  workspace: string | null;
+  cwd: string | null;
+  terminal: Size | null;
+  tier: string | null;
+  layers: string[];
+  missing: string[];
+  cpu_ms: number | null;
+  max_rss_kb: number | null;
+  timeout_ms: number | null;
+  approval: string | null;
+  processes: number | null;
   ports: number[];
   published: string[];
   was_running: boolean;
@@ -299,8 +376,17 @@ export interface Approval {
   reaches?: string;
   engine?: string;
   input?: string;
+  kind: string;
+  title: string;
+  pieces: Piece[];
+  risk: string;
+  findings: LookFinding[];
+  programs: string[];
+  limits: string[];
+  covers: Cover[];
   terminal: boolean;
   names: string;
+  held?: string;
   tree_files?: number;
   rule_id?: string;
   rule_file?: string;
@@ -313,6 +399,24 @@ export interface Approval {
   answered_by?: string;
   answer_reason?: string;
   answered_ms?: number;
+}
+
+export interface Piece {
+  text: string;
+  kind: string;
+  finding?: number;
+}
+
+export interface LookFinding {
+  level: string;
+  what: string;
+  text: string;
+}
+
+export interface Cover {
+  answer: string;
+  offered: boolean;
+  text: string;
 }
 
 export interface Approvals {
@@ -355,7 +459,12 @@ export interface Document {
 export interface Session {
   room: string;
   session: string;
+  principal: string;
   profile: string | null;
+  workspace: string | null;
+  cwd: string | null;
+  variables: string[];
+  ports: number[];
   generation: number;
   made_ms: number;
   used_ms: number;
@@ -367,6 +476,260 @@ export interface Session {
 
 export interface Sessions {
   sessions: Session[];
+}
+
+export interface Snapshot {
+  stream: string;
+  now_ms: number;
+  tasks?: Task[];
+  more_tasks?: boolean;
+  approvals?: Approval[];
+}
+
+export interface TaskGone {
+  task_id: string;
+}
+
+export interface OutputPiece {
+  task_id: string;
+  stream: string;
+  text?: string;
+  missing_bytes?: number;
+  next?: number;
+}
+
+export interface OutputEnd {
+  task_id: string;
+  next: number;
+  gone: boolean;
+}
+
+export interface Screen {
+  task_id: string;
+  rows: number;
+  cols: number;
+  whole: boolean;
+  cursor: Cursor;
+  title: string | null;
+  alternate: boolean;
+  application_keys: boolean;
+  bracketed_paste: boolean;
+  lines: ScreenLine[];
+}
+
+export interface Cursor {
+  row: number;
+  col: number;
+  visible: boolean;
+}
+
+export interface ScreenLine {
+  row: number;
+  runs: ScreenRun[];
+}
+
+export interface ScreenRun {
+  text: string;
+  fg?: number | string;
+  bg?: number | string;
+  attributes?: string;
+}
+
+export interface ScreenEnd {
+  task_id: string;
+  reason: string;
+}
+
+export interface Bye {
+  reason: string;
+}
+
+export interface Stream {
+  stream: string;
+  topics: string[];
+  outputs: string[];
+  screens: string[];
+}
+
+export interface MetricsPoint {
+  at_ms: number;
+  running: number;
+  queued: number;
+  connections: number;
+  streams: number;
+  commands: number;
+  allowed: number;
+  asked: number;
+  denied: number;
+  nudged: number;
+  timed_out: number;
+  stopped: number;
+  answers_4xx: number;
+  answers_5xx: number;
+  stdout_bytes: number;
+  stderr_bytes: number;
+  p50_ms: number;
+  p95_ms: number;
+  rss_kb: number;
+  cpu_ms: number;
+}
+
+export interface History {
+  step_ms: number;
+  points: MetricsPoint[];
+}
+
+export interface Grant {
+  id: string;
+  session: string;
+  principal: string;
+  profile: string;
+  command: string;
+  sub: boolean;
+  holds: boolean;
+}
+
+export interface Grants {
+  grants: Grant[];
+}
+
+export interface ProfileName {
+  name: string;
+  file: string | null;
+  description: string | null;
+  tool: string | null;
+  error: string | null;
+}
+
+export interface Profiles {
+  profiles: ProfileName[];
+}
+
+export interface Profile {
+  name: string;
+  description: string | null;
+  tool: string | null;
+  file: string | null;
+  text: string | null;
+  layers: string[];
+  rules: ProfileRule[];
+  examples: Example[];
+}
+
+export interface ProfileRule {
+  list: string;
+  id: string;
+  text: string | null;
+  file: string | null;
+  line: number;
+  reason: string | null;
+}
+
+export interface Example {
+  command: string;
+  verdict: string;
+  rule: string | null;
+}
+
+export interface Doctor {
+  kernel: { [name: string]: unknown };
+  root: boolean;
+  container: boolean;
+  landlock_abi: number;
+  seccomp: boolean;
+  trials: { [name: string]: unknown };
+  cgroup: { [name: string]: unknown };
+  rooms: { [name: string]: unknown };
+  network_names: string | null;
+  tier: string;
+  engines: ({ [name: string]: unknown })[];
+  profiles: DoctorProfile[];
+  remedies: { [name: string]: unknown };
+}
+
+export interface DoctorProfile {
+  profile: string;
+  runs: boolean;
+  error?: string;
+  tier?: string;
+  layers?: string[];
+  missing?: string[];
+  required_missing?: string[];
+}
+
+export interface Progress {
+  files: number;
+  of: number;
+}
+
+export interface Verdict {
+  good: boolean;
+  files: number;
+  records: number;
+  first_seq: number;
+  last_seq: number;
+  last_hash: string;
+  checkpoints: number;
+  last_signed: number;
+  breaks: number;
+  lost_records: number;
+  note: string | null;
+  first_bad: FirstBad | null;
+}
+
+export interface FirstBad {
+  file: string | null;
+  line: number;
+  seq: number;
+  problem: string | null;
+}
+
+export interface Me {
+  principal: string;
+  owner: boolean;
+  approve: boolean;
+  audit: boolean;
+  person: boolean;
+  login: string | null;
+  expires_ms: number | null;
+  profiles: string[];
+  roots: string[];
+  version: string;
+  host: string;
+  now_ms: number;
+  started_ms: number;
+}
+
+export interface Link {
+  url: string;
+  code: string;
+  principal: string;
+  approve: boolean;
+  audit: boolean;
+  expires_ms: number;
+}
+
+export interface Login {
+  key: string;
+  login: string;
+  principal: string;
+  expires_ms: number;
+}
+
+export interface Ended {
+  ended: boolean;
+}
+
+export interface OneLogin {
+  id: string;
+  principal: string;
+  created_ms: number;
+  expires_ms: number;
+  current: boolean;
+}
+
+export interface Logins {
+  logins: OneLogin[];
 }
 
 export interface Nothing {
@@ -484,3 +847,48 @@ export interface ApprovalsRequest {
   answer: "deny" | "once" | "session" | "sub";
   reason?: string;
 }
+
+export type EventsEvent =
+  | { event: "snapshot"; data: Snapshot }
+  | { event: "task"; data: Task }
+  | { event: "task-gone"; data: TaskGone }
+  | { event: "approval"; data: Approval }
+  | { event: "audit"; data: Record }
+  | { event: "metrics"; data: MetricsPoint }
+  | { event: "output"; data: OutputPiece }
+  | { event: "output-end"; data: OutputEnd }
+  | { event: "screen"; data: Screen }
+  | { event: "screen-end"; data: ScreenEnd }
+  | { event: "bye"; data: Bye };
+
+/** Change what a stream of events follows. */
+export interface EventsRequest {
+  /** tasks, approvals, audit, metrics */
+  topics?: string[];
+  /** objects with task_id and since: whose output is followed */
+  outputs?: ({ [name: string]: unknown })[];
+  /** tasks whose terminal is followed */
+  screens?: string[];
+}
+
+/** A link that logs a browser in, once. */
+export interface LinkRequest {
+  /** the token whose rights the login has (default: the caller's) */
+  as?: string;
+}
+
+/** Log a browser in, by a link or a token. */
+export interface LoginRequest {
+  /** of a link */
+  code?: string;
+  /** or a token */
+  token?: string;
+}
+
+/** End the login of this page. */
+export interface LogoutRequest {
+}
+
+export type VerifyEvent =
+  | { event: "progress"; data: Progress }
+  | { event: "result"; data: Verdict };
