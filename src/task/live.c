@@ -112,8 +112,9 @@ static void put_frame(struct screen *s, bool all, struct buffer *out)
 	memcpy(out->data, &head, sizeof(head));
 }
 
-/* All memory is taken before; from then on it reads, writes and ends. */
-static _Noreturn void serve_frames(struct screen *s, int fd, struct buffer *out)
+/* All memory is taken before; from then on it reads, writes and ends. It returns: a sanitizer makes
+ * system calls in front of what does not. */
+static void serve_frames(struct screen *s, int fd, struct buffer *out)
 {
 	char bytes[STEP_BYTES];
 	struct order o;
@@ -122,7 +123,7 @@ static _Noreturn void serve_frames(struct screen *s, int fd, struct buffer *out)
 		switch ((enum order_kind)o.kind) {
 		case ORDER_FEED:
 			if (o.n > sizeof(bytes) || !read_whole(fd, bytes, o.n))
-				_exit(1);
+				return;
 			screen_feed(s, bytes, o.n);
 			break;
 		case ORDER_RESIZE:
@@ -131,11 +132,10 @@ static _Noreturn void serve_frames(struct screen *s, int fd, struct buffer *out)
 		case ORDER_FRAME:
 			put_frame(s, o.n > 0, out);
 			if (fd_write_all(fd, out->data, out->len) < 0)
-				_exit(0);
+				return;
 			break;
 		}
 	}
-	_exit(0);
 }
 
 static _Noreturn void emulate(const struct replay *r, const struct live *v, int fd)
@@ -162,6 +162,7 @@ static _Noreturn void emulate(const struct replay *r, const struct live *v, int 
 		_exit(1);
 	replay_feed(r, s);
 	serve_frames(s, fd, &out);
+	_exit(0);
 }
 
 static void stop(struct live *v)
