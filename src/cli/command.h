@@ -88,13 +88,12 @@ extern const struct cli_command *const cli_commands[]; /* up to NULL */
 
 extern const struct cli_command cli_analyse, cli_apply, cli_approvals, cli_approve, cli_audit,
 	cli_audit_checkpoint, cli_audit_show, cli_audit_tail, cli_audit_verify, cli_call,
-	cli_complete, cli_completion, cli_console, cli_deny, cli_describe, cli_diff, cli_discard, cli_doctor,
-	cli_explain, cli_hook, cli_init,
-	cli_input, cli_launcher, cli_learn, cli_mcp, cli_output,
-	cli_policy, cli_policy_check, cli_policy_import, cli_policy_schema, cli_policy_show,
-	cli_policy_test, cli_profiles, cli_run, cli_serve, cli_session, cli_session_caches,
-	cli_session_end, cli_session_list, cli_session_show, cli_stop, cli_tasks, cli_token,
-	cli_token_create, cli_token_list, cli_token_revoke, cli_try, cli_undo;
+	cli_complete, cli_completion, cli_console, cli_deny, cli_describe, cli_diff, cli_discard,
+	cli_doctor, cli_explain, cli_hook, cli_init, cli_input, cli_launcher, cli_learn, cli_mcp,
+	cli_output, cli_policy, cli_policy_check, cli_policy_import, cli_policy_schema,
+	cli_policy_show, cli_policy_test, cli_profiles, cli_run, cli_serve, cli_session,
+	cli_session_caches, cli_session_end, cli_session_list, cli_session_show, cli_stop,
+	cli_tasks, cli_token, cli_token_create, cli_token_list, cli_token_revoke, cli_try, cli_undo;
 
 /* Runs the command that argv[1] names, and returns the exit code. */
 int cli_main(int argc, char **argv);

@@ -39,7 +39,7 @@ struct init {
 	bool known;                 /* there is a record of before */
 	char name[SETUP_NAME_MAX];
 	int state;
-	struct change {
+	struct edit {
 		struct setup_file file;
 		struct buffer after;
 		bool differs;
@@ -113,7 +113,7 @@ static int compare(struct init *x, bool undo, struct error *err)
 
 	for (size_t i = 0; r == 0 && i < x->plan.count; i++) {
 		struct setup_target *t = &x->plan.targets[i];
-		struct change *c = &x->changes[i];
+		struct edit *c = &x->changes[i];
 		struct buffer *before = &c->file.text;
 
 		r = setup_file_open(t->base, t->rel, false, &c->file, err);
@@ -137,7 +137,7 @@ static bool show(const struct init *x, struct buffer *out)
 	bool any = false;
 
 	for (size_t i = 0; i < x->plan.count; i++) {
-		const struct change *c = &x->changes[i];
+		const struct edit *c = &x->changes[i];
 
 		if (!c->differs)
 			continue;
@@ -175,7 +175,7 @@ static int keep_old(struct init *x, size_t i, struct setup_record *now, struct e
 	const struct setup_target *t = &x->plan.targets[i];
 	const struct setup_record_file *known = known_file(x, t);
 	struct setup_record_file *f = &now->files[now->count++];
-	struct change *c = &x->changes[i];
+	struct edit *c = &x->changes[i];
 	scoped(buffer_donep) struct buffer old = {0};
 	char digest[2 * DIGEST_BYTES + 1];
 	int r;
@@ -221,7 +221,7 @@ static int write_all(struct init *x, struct error *err)
 		r = setup_record_write(x->state, x->name, &now, err);
 	for (size_t i = 0; r == 0 && i < x->plan.count; i++) {
 		const struct setup_target *t = &x->plan.targets[i];
-		struct change *c = &x->changes[i];
+		struct edit *c = &x->changes[i];
 
 		if (!c->differs)
 			continue;
@@ -282,7 +282,7 @@ static int choose_old(struct init *x, size_t i, bool *ret_gone, struct error *er
 {
 	const struct setup_record_file *known = known_file(x, &x->plan.targets[i]);
 	scoped(fd_closep) int fd = -1;
-	struct change *c = &x->changes[i];
+	struct edit *c = &x->changes[i];
 	char digest[2 * DIGEST_BYTES + 1];
 	int r;
 
@@ -321,7 +321,7 @@ static int undo(struct init *x, struct buffer *out, struct error *err)
 	if (any && !agreed(x->options))
 		return -ECANCELED;
 	for (size_t i = 0; r == 0 && i < x->plan.count; i++) {
-		struct change *c = &x->changes[i];
+		struct edit *c = &x->changes[i];
 
 		if (c->differs && c->file.exists)
 			r = gone[i] ? setup_file_remove(&c->file, err)
