@@ -76,7 +76,8 @@ static struct world *make_world(void)
 	if (mcp_server_new(&o, &w.server, NULL) < 0)
 		abort();
 	while (w.offer_count < OFFERS_MAX && dialect_at(w.offer_count)) {
-		w.offers[w.offer_count] = (struct mcp_offer){dialect_at(w.offer_count), &w.engine};
+		w.offers[w.offer_count] = (struct mcp_offer){.dialect = dialect_at(w.offer_count),
+		                                             .engine = &w.engine};
 		w.offer_count++;
 	}
 	return &w;

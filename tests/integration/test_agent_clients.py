@@ -2,7 +2,8 @@
 """Real agents out of npm, set up by `nacre init` and driven by a scripted model on loopback: their own shell tool runs in nsh, what is
 refused does not run, the model sees why, every command is in the audit log under the client's session, and nothing fails open.
 
-A short set runs with the other tests. NACRE_CLIENTS=full runs all of it (`make clients`); NACRE_CLIENTS_REPORT=FILE keeps what each
+A short set runs with the other tests where the packages are in the cache already: they are 1.6 GB, and `make clients` fetches them.
+NACRE_CLIENTS=full runs all of it (`make clients`); NACRE_CLIENTS_REPORT=FILE keeps what each
 model saw."""
 import json
 import os
@@ -51,7 +52,7 @@ class AgentTest(helpers.NacreTest):
         if ONLY and cls.client_class.name not in ONLY:
             raise unittest.SkipTest("clients: not asked for")
         try:
-            directory = packages.prepare(pinned=PINNED)
+            directory = packages.prepare(fetch=FULL, pinned=PINNED)
         except packages.Unavailable as reason:
             raise unittest.SkipTest(str(reason)) from None
         cls.client = cls.client_class(packages.node(directory), directory / "node_modules")
