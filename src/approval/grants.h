@@ -5,8 +5,8 @@
  *	<state>/grants/<session>.json   principal, terms, digests of policy/grants.h, programs
  *
  * A grant holds for one session of one principal, by one profile in one kind of box, and only as
- *long as the programs that it was given for are the same files: one that was rewritten or replaced
- *is another program.
+ * long as the programs that it was given for are the same files: one that was rewritten or replaced
+ * is another program.
  */
 #include <stdbool.h>
 #include <stddef.h>

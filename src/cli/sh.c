@@ -10,7 +10,7 @@
  *
  * A command ends with its shell: by SIGTERM, SIGINT and SIGHUP its tree is asked to end, and when
  * nsh is killed its keeper kills the tree. What a command leaves running when it has ended by
- *itself goes on as a task.
+ * itself goes on as a task.
  *
  * nsh says nothing of its own but where bash could not have said anything either: a refusal, a
  * failure of nacre, what the sandbox has to do with a failure of the command.

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
@@ -34,8 +33,7 @@ static int facts_of_words(struct arena *arena, const char *const *words,
 }
 
 /* The tree is one simple command and nothing else, and every word of it is known. */
-static const struct shell_fact_command *only_command_of(const struct shell_facts *f,
-                                                        enum shell_kind kind)
+static const struct shell_fact_command *only_command(const struct shell_facts *f)
 {
 	const struct shell_statement *s = f->tree->list ? f->tree->list->statements : NULL;
 	const struct shell_pipeline *p = s && !s->next && !s->background ? s->pipelines : NULL;
@@ -46,7 +44,7 @@ static const struct shell_fact_command *only_command_of(const struct shell_facts
 	if (!c || c->kind != SHELL_SIMPLE || c->redirects || c->simple.assigns ||
 	    f->status != SHELL_FACTS_STATIC || f->command_count == 0)
 		return NULL;
-	if (f->commands[0].kind != kind || f->commands[0].via[0])
+	if (f->commands[0].kind != SHELL_KIND_EXTERNAL || f->commands[0].via[0])
 		return NULL;
 	for (size_t i = 0; i < f->commands[0].word_count; i++)
 		if (f->commands[0].words[i].kind != SHELL_VALUE_KNOWN ||
@@ -66,16 +64,6 @@ static int argv_of_command(struct arena *arena, const struct shell_fact_command 
 		if (!argv[i])
 			return -ENOMEM;
 	}
-	*ret_argv = argv;
-	return argv ? 0 : -ENOMEM;
-}
-
-static int argv_of_program(struct arena *arena, const char *program, const char *const **ret_argv)
-{
-	const char **argv = arena_new_array(arena, const char *, 2);
-
-	if (argv)
-		argv[0] = program;
 	*ret_argv = argv;
 	return argv ? 0 : -ENOMEM;
 }
@@ -119,38 +107,16 @@ bool check_tells(const struct keeper_request *rq)
 	return rq->command && ((rq->session && !rq->passing) || rq->tells_cwd);
 }
 
-/* The builtins that are programs, too, which do the same and start in a third of the time. */
-static const char *program_for(const struct question *q, const struct shell_facts *f)
-{
-	static const struct {
-		const char *builtin, *program;
-	} same[] = {{"true", "/bin/true"}, {":", "/bin/true"}, {"false", "/bin/false"}};
-	const struct shell_fact_command *c = only_command_of(f, SHELL_KIND_BUILTIN);
-
-	if (!c || c->word_count != 1 || !q->order->request.passing || q->profile->container ||
-	    q->profile->sandbox.exec != SANDBOX_EXEC_ANY)
-		return NULL;
-	for (size_t i = 0; i < array_size(same); i++)
-		if (strlen(same[i].builtin) == c->words[0].text.len &&
-		    memcmp(same[i].builtin, c->words[0].text.bytes, c->words[0].text.len) == 0 &&
-		    access(same[i].program, X_OK) == 0)
-			return same[i].program;
-	return NULL;
-}
-
 static int choose_argv(struct arena *arena, const struct question *q, const char *const *words,
                        struct check *c)
 {
 	const struct keeper_request *rq = &q->order->request;
-	const struct shell_fact_command *only = only_command_of(c->facts, SHELL_KIND_EXTERNAL);
-	const char *program = words || only ? NULL : program_for(q, c->facts);
+	const struct shell_fact_command *only = only_command(c->facts);
 
 	if (words) {
 		c->argv = words;
 		return 0;
 	}
-	if (program)
-		return argv_of_program(arena, program, &c->argv);
 	/* bash has better words for a program that is not there. */
 	if (only && c->answer.command_count > 0 && c->answer.commands[0].resolved)
 		return argv_of_command(arena, only, &c->argv);

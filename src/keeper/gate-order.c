@@ -11,9 +11,8 @@
 #include "base/packet.h"
 #include "keeper/gate-inside.h"
 
-#define ORDERS_MAX                                                                                 \
-	4096 /* more than there are connections: such a gateway does not listen at all             \
-	      */
+/* More than there are connections: such a gateway does not listen at all. */
+#define ORDERS_MAX 4096
 
 /* False: it does not fit now. A gateway that is gone is noticed by its end of file. */
 static bool put(const struct gate *g, const struct gateway_order *o)

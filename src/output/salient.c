@@ -6,9 +6,9 @@
  * is judged by its beginning, and the rest of it is passed over.
  *
  * The pool has room for twice what may stay. When it is full, a histogram of the weights tells
- *which weight is the last that fits, and everything below goes; at that weight the earlier lines
+ * which weight is the last that fits, and everything below goes; at that weight the earlier lines
  *stay. From then on a line of that weight or less is not taken at all, so a flood of one kind of
- *error costs nothing. Each time half of the pool goes, so the work for a line is bounded.
+ * error costs nothing. Each time half of the pool goes, so the work for a line is bounded.
  *
  * Many lines of one rule are worth less and less, and so are lines around others: a single error
  * among a thousand warnings stays, and so do the first warnings.

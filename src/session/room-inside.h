@@ -7,7 +7,7 @@
  *	<state>/caches/<id>.json, <id>/<generation>/home/...              of a workspace
  *
  * room.c settles, opens and removes them; room-record.c reads and writes the records, room-net.c
- *has the lock of a session's network.
+ * has the lock of a session's network.
  */
 #include <stdbool.h>
 #include <stdint.h>

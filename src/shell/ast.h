@@ -6,12 +6,12 @@
  *
  * Everything lives in one arena and in linked lists in source order; a tree is never changed after
  * shell_parse() has returned it. Every node knows the bytes of the text it was read from. Nodes
- *that stand in text which bash rewrites before it reads it (`...` with escapes) all have the range
- *of the place they come from.
+ * that stand in text which bash rewrites before it reads it (`...` with escapes) all have the range
+ * of the place they come from.
  *
  * The tree is what bash means, not what was typed: reserved words are resolved, \<newline> is gone,
  * brace expansion is done (echo {a,b} has the words a and b), a tilde that bash expands is a part
- *of its own and one that it does not expand is text, and so with patterns.
+ * of its own and one that it does not expand is text, and so with patterns.
  */
 #include <stdbool.h>
 #include <stddef.h>

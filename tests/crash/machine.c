@@ -7,7 +7,7 @@
  *
  * Two writers append and sync in turns. Between two system calls of one that syncs others may
  *append, as other processes would. Before the system call KILL all of them are killed; a long write
- *may have been broken off at a page. A start of the machine is known by the file that NACRE_BOOT
+ * may have been broken off at a page. A start of the machine is known by the file that NACRE_BOOT
  *names.
  *
  * The trace: "op a b n" and n bytes, with op one of
