@@ -143,7 +143,7 @@ static const struct shape {
 	{"Doctor",
          "kernel:object root:boolean container:boolean landlock_abi:integer seccomp:boolean "
          "trials:object cgroup:object rooms:object network_names:string|null tier:string "
-         "engines:object[] profiles:DoctorProfile[] remedies:object"},
+         "engines:object[] profiles:DoctorProfile[] clients:object[] remedies:object"},
 	{"DoctorProfile", "profile:string runs:boolean error?:string tier?:string layers?:string[] "
                           "missing?:string[] required_missing?:string[]"},
 	{"Progress", "files:integer of:integer"},

@@ -644,6 +644,7 @@ export interface Doctor {
   tier: string;
   engines: ({ [name: string]: unknown })[];
   profiles: DoctorProfile[];
+  clients: ({ [name: string]: unknown })[];
   remedies: { [name: string]: unknown };
 }
 
