@@ -17,7 +17,9 @@ static const struct {
 	const char *door, *tool; /* NULL: any */
 	const char *words[HINT_TOOL_MAX];
 } doors[] = {
-	{"cli", NULL, {"`nacre tasks`", "`nacre output %`", "`nacre stop %`"}},
+	{"cli",
+         NULL,
+         {"`nacre tasks`", "`nacre output %`", "`nacre stop %`", "nacre output % --lines @"}},
 	{"nsh",
          NULL,
          {"`nacre tasks`", "`nacre output %`", "`nacre stop %`", "nacre output % --lines @"}},
