@@ -711,13 +711,13 @@ class Size(RoomTest):
         deep = "cd /tmp; for i in $(seq 400); do mkdir -p d; cd d; done; "
         result = self.call(f"echo keep >~/keep; {deep} head -c 30M /dev/zero >some; sleep 1; head -c 30M /dev/zero >more; sleep 1; echo end")
         self.assertIsNone(result["sandbox"]["limit_hit"], result)
-        result = self.call(f"{deep} while :; do head -c 1M /dev/zero >>big; sleep 0.05; done", "--timeout", "60s")
+        result = self.call(f"{deep} while :; do head -c 1M /dev/zero >>big; sleep 0.05; done", "--timeout", ample(60))
         self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
         self.assertEqual(self.says("cat ~/keep; rm -rf /tmp/d"), "keep\n")
 
     def test_modes_hide_nothing(self):
         result = self.call("mkdir /tmp/h; cd /tmp/h; exec 3>>big; chmod 000 /tmp/h; "
-                           "head -c 100M /dev/zero >&3; exec sleep 60", "--timeout", "60s")
+                           "head -c 100M /dev/zero >&3; exec sleep 60", "--timeout", ample(60))
         self.assertEqual(result["sandbox"]["limit_hit"], "room", result)
         self.assertEqual(self.says("stat -c %a /tmp/h; chmod 700 /tmp/h; rm -r /tmp/h"), "0\n")
 
