@@ -150,7 +150,7 @@ static bool is_worth_a_line(const struct change_list *l)
 static void tell(struct keeper_changes_report *c, const char *state, const char *why)
 {
 	snprintf(c->state, sizeof(c->state), "%s", state);
-	snprintf(c->why, sizeof(c->why), "%s", why ? why : "");
+	snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, why ? why : "");
 }
 
 static void fill(struct keeper *k, const struct change_list *l)
