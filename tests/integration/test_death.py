@@ -220,7 +220,9 @@ class Leftover(NacreTest):
 
 class Signals(NacreTest):
     def expect_end(self, number):
-        nacre = self.start("--json", "-c", f"sleep {A} & setsid sleep {B} & echo ready >ready; wait")
+        # Whoever runs the tests in the background of a shell has some signals ignored, as with nohup.
+        nacre = self.start("--json", "-c", f"sleep {A} & setsid sleep {B} & echo ready >ready; wait",
+                           preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         self.wait_for_file(self.work / "ready")
         wait_until("both sleep", lambda: len(sleepers()) == 2)
         nacre.send_signal(number)
