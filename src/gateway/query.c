@@ -23,10 +23,7 @@ struct asker {
 	int fd; /* of a datagram socket */
 	struct sockaddr_storage from;
 	socklen_t from_len;
-	union {
-		struct cmsghdr align;
-		char bytes[CONTROL_BYTES];
-	} control;
+	_Alignas(struct cmsghdr) char control[CONTROL_BYTES];
 	size_t control_len;
 	struct connection *connection; /* by TCP; else NULL */
 };
@@ -46,7 +43,7 @@ static void answer(struct asker *a, const uint8_t *bytes, size_t n)
 	                   .msg_namelen = a->from_len,
 	                   .msg_iov = &part,
 	                   .msg_iovlen = 1,
-	                   .msg_control = a->control_len ? a->control.bytes : NULL,
+	                   .msg_control = a->control_len ? a->control : NULL,
 	                   .msg_controllen = a->control_len};
 	uint8_t framed[2 + DNS_ANSWER_MAX];
 
@@ -248,8 +245,8 @@ void query_udp(struct gateway *g, int fd)
 		                   .msg_namelen = sizeof(a.from),
 		                   .msg_iov = &part,
 		                   .msg_iovlen = 1,
-		                   .msg_control = a.control.bytes,
-		                   .msg_controllen = sizeof(a.control.bytes)};
+		                   .msg_control = a.control,
+		                   .msg_controllen = sizeof(a.control)};
 		ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT);
 
 		if (n < 0)

@@ -205,9 +205,10 @@ static int make_generation(enum room_kind kind, int rooms, const char *id, const
 /* A command may have taken all rights away from itself: then nothing could be mounted in it. */
 static int open_part(int dir, const char *name)
 {
-	scoped(fd_closep) int usable = fd_open_locked(dir, name, 0700, NULL);
-	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd;
 
+	fd_close(fd_open_locked(dir, name, 0700, NULL));
+	fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
