@@ -340,3 +340,18 @@ class Death(NetworkTest):
                 wait_until("gate and gateway have ended", lambda: not [p for p in descendants() if p.name.startswith("nacre-g")])
                 self.call("true")  # the next command settles what was left
                 self.expect_ends()
+
+    def test_launcher(self):
+        for who in ("root", "user"):
+            self.become(who)
+            with self.subTest(who=who):
+                self.call("true", "--session", "l" + who)
+                wait_until("one stays", lambda: [p for p in descendants() if p.name == "nacre-launcher"])
+                popen = self.connected("--session", "l" + who)
+                self.kill("nacre-launcher")
+                wait_until("it has ended", lambda: not [p for p in descendants() if p.name == "nacre-launcher"])
+                self.assertIsNone(popen.poll(), "the command goes on without it")
+                self.kill("nacre-gateway")
+                self.assertIn(json.loads(self.finish(popen).out)["stdout"], ("56\n", "18\n"))
+                self.expect_ends()
+                self.assertEqual(self.says("echo again", "--session", "l" + who), "again\n")
